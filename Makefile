@@ -1,0 +1,52 @@
+# Every target makes the environment that it needs; nothing has to be installed first but Python and make.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# SciPy and scikit-learn read this when they are imported.
+export SCIPY_ARRAY_API := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench smoke clean
+
+help:  ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sklearn.png
+	@mkdir -p build
+	$(BIN)/python examples/differentiate_sklearn.py --out build/differentiate_sklearn.png
+
+test: lint  ## Run the linters and type checker, then the tests
+	$(BIN)/python -m pytest -q
+
+lint: .venv/.dev  ## Run ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.dev  ## Run the benchmarks and print the table
+	$(BIN)/python asv_bench/run.py
+
+smoke: .venv/.dev  ## Run each benchmark once, to see that it runs
+	$(BIN)/python asv_bench/run.py --smoke
+
+clean:  ## Remove the environment, the caches and what was built
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf asv_bench/env asv_bench/html asv_bench/results
+	find . -path ./.git -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+# The stamps are older than pyproject.toml after it changes, and then the install is done again.
+.venv/.demo: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) --editable ".[demo]"
+	@touch $@
+
+.venv/.dev: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) --editable ".[dev]"
+	@touch $@ .venv/.demo
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "arraytape needs Python 3.11 or later: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv --clear .venv || \
+		{ rm -rf .venv; echo "no venv module (on Debian and Ubuntu: apt install python3-venv)"; exit 1; }

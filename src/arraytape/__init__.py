@@ -1,0 +1,170 @@
+"""arraytape: a differentiable array API namespace.
+
+``import arraytape as xp`` gives a Python array API namespace whose every op is recorded on the
+gradient tapes that are active in the thread, with tf.GradientTape's semantics.
+"""
+
+import sys as _sys
+
+import numpy as _np
+
+from . import _array
+from ._array import Array
+from ._errors import TapeWarning
+from ._info import __array_namespace_info__
+from ._tape import GradientTape, UnconnectedGradients
+from ._version import __version__
+from .custom import no_gradient, register_gradient, stop_gradient
+from .ops import linalg
+from .ops.creation_functions import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from .ops.data_type_functions import (
+    astype,
+    can_cast,
+    finfo,
+    iinfo,
+    isdtype,
+    result_type,
+)
+from .ops.elementwise_functions import (
+    abs,
+    acos,
+    acosh,
+    add,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    ceil,
+    clip,
+    conj,
+    copysign,
+    cos,
+    cosh,
+    divide,
+    equal,
+    exp,
+    expm1,
+    floor,
+    floor_divide,
+    greater,
+    greater_equal,
+    hypot,
+    imag,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    log,
+    log10,
+    log1p,
+    log2,
+    logaddexp,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    nextafter,
+    not_equal,
+    positive,
+    pow,
+    real,
+    reciprocal,
+    remainder,
+    round,
+    sign,
+    signbit,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    subtract,
+    tan,
+    tanh,
+    trunc,
+)
+from .ops.indexing_functions import (
+    scatter_add,
+    take,
+    take_along_axis,
+)
+from .ops.linear_algebra_functions import (
+    matmul,
+    matrix_transpose,
+)
+from .ops.manipulation_functions import (
+    broadcast_to,
+    concat,
+    expand_dims,
+    flip,
+    moveaxis,
+    permute_dims,
+    reshape,
+    roll,
+    squeeze,
+    stack,
+    unstack,
+)
+from .ops.searching_functions import (
+    argmax,
+    argmin,
+    count_nonzero,
+    where,
+)
+from .ops.statistical_functions import (
+    cumulative_prod,
+    cumulative_sum,
+    max,
+    mean,
+    min,
+    prod,
+    std,
+    sum,
+    var,
+)
+from .ops.utility_functions import (
+    all,
+    any,
+)
+
+from .ops import leaving as _leaving, operators as _operators  # isort: skip  # complete the Array
+
+__array_api_version__ = "2025.12"
+e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
+bool = _np.dtype("bool")
+int8 = _np.dtype("int8")
+int16 = _np.dtype("int16")
+int32 = _np.dtype("int32")
+int64 = _np.dtype("int64")
+uint8 = _np.dtype("uint8")
+uint16 = _np.dtype("uint16")
+uint32 = _np.dtype("uint32")
+uint64 = _np.dtype("uint64")
+float32 = _np.dtype("float32")
+float64 = _np.dtype("float64")
+complex64 = _np.dtype("complex64")
+complex128 = _np.dtype("complex128")
+
+_array.namespace.append(_sys.modules[__name__])

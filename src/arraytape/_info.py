@@ -1,0 +1,58 @@
+"""The inspection API: what this namespace can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("int8", "int16", "int32", "int64"),
+    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "real floating": ("float32", "float64"),
+    "complex floating": ("complex64", "complex128"),
+}
+KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
+KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
+ALL = KINDS["bool"] + KINDS["numeric"]
+
+
+class Info:
+    """Capabilities, devices and dtypes, as the standard's inspection API names them."""
+
+    def capabilities(self) -> dict[str, Any]:
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> Any:
+        return "cpu"
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        self._check(device)
+        defaults = ("float64", "complex128", "int64", "int64")
+        names = ("real floating", "complex floating", "integral", "indexing")
+        return {name: np.dtype(default) for name, default in zip(names, defaults, strict=True)}
+
+    def devices(self) -> tuple[Any, ...]:
+        return ("cpu",)
+
+    def dtypes(
+        self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, Any]:
+        """The dtypes by name; ValueError for an unknown kind."""
+        self._check(device)
+        kinds = (kind,) if isinstance(kind, str) else kind
+        unknown = [k for k in kinds or () if k not in KINDS]
+        if unknown:
+            raise ValueError(f"unknown kinds of dtype {unknown}; known: {', '.join(KINDS)}")
+        names = ALL if kinds is None else [name for k in kinds for name in KINDS[k]]
+        return {name: np.dtype(name) for name in ALL if name in names}
+
+    def _check(self, device: Any) -> None:
+        if device is not None and device not in self.devices():
+            raise ValueError(f"unknown device {device!r}; known: {self.devices()}")
+
+
+def __array_namespace_info__() -> Info:
+    """The inspection API of this namespace."""
+    return Info()

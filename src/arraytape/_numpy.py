@@ -1,0 +1,104 @@
+"""The raw namespace of NumPy data: the standard's names in NumPy's cheapest correct spelling.
+
+Ufuncs and the names of ``DIRECT`` are NumPy's own; what NumPy spells slowly or differently
+is written out here; everything else comes from array-api-compat, imported on first use.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+DIRECT = frozenset(
+    "arange broadcast_to broadcast_arrays broadcast_shapes concat empty expand_dims eye flip full "
+    "linspace matrix_transpose moveaxis ones permute_dims repeat roll squeeze stack take "
+    "take_along_axis tensordot tile tril triu where zeros".split()
+)
+
+getitem = operator.getitem
+
+
+def stop_gradient(x: Any, /) -> Any:
+    return x.copy()
+
+
+# What an operator does where it differs from the function of the same meaning: ndarray's power
+# knows cheap and exact spellings of scalar exponents (x ** 2 is x * x).
+power_operator = operator.pow
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return np.add.reduce(x, axis, dtype, None, keepdims)
+
+
+def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return np.multiply.reduce(x, axis, dtype, None, keepdims)
+
+
+def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.maximum.reduce(x, axis, None, None, keepdims)
+
+
+def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.minimum.reduce(x, axis, None, None, keepdims)
+
+
+def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.logical_or.reduce(x, axis, None, None, keepdims)
+
+
+def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.logical_and.reduce(x, axis, None, None, keepdims)
+
+
+def real(x: Any, /) -> Any:
+    return x.real.copy()
+
+
+def imag(x: Any, /) -> Any:
+    return x.imag.copy()
+
+
+def round(x: Any, /) -> Any:
+    return np.round(x)
+
+
+def scatter_add(x: Any, /, shape: Any, key: Any) -> Any:
+    full = np.zeros(shape, dtype=x.dtype)
+    np.add.at(full, key, x)
+    return full
+
+
+def cast(x: Any, /, dtype: Any) -> Any:
+    return x.astype(dtype)
+
+
+discretized = cast
+
+
+def reshaped(x: Any, /, shape: Any) -> Any:
+    return x.reshape(shape, copy=True)
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.mean(x, axis=axis, keepdims=keepdims)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return x.astype(dtype, copy=copy)
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    return x.reshape(shape, copy=copy)
+
+
+def __getattr__(name: str) -> Any:
+    found = getattr(np, name, None)
+    if not (name in DIRECT or isinstance(found, np.ufunc)):
+        import array_api_compat.numpy as compat
+
+        found = getattr(compat, name)
+    globals()[name] = found
+    return found

@@ -1,0 +1,115 @@
+"""Paths: the steps from a root's data to a view of it, forward and backward.
+
+A path is a tuple of steps ``(kind, argument)``.  The functions below work on raw data and,
+when an outer recorder is active, on Arrays alike; ``xp`` is the namespace of either.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ._op import Structural
+
+Path = tuple[tuple[str, Any], ...]
+
+GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
+
+
+class Cotangents(Protocol):
+    """What the backward pass offers to the records of aliasing."""
+
+    xp: Any
+
+    def take(self, tid: int) -> Any: ...
+    def take_owned(self, tid: int) -> Any: ...
+    def add(self, tid: int, contribution: Any) -> None: ...
+    def give(self, tid: int, buffer: Any) -> None: ...
+    def follows(self, tid: int) -> bool: ...
+    def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any: ...
+    def shares(self, part: Any, whole: Any) -> bool: ...
+
+
+def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
+    """One step along a path."""
+    if kind is GETITEM:
+        return data[argument]
+    if kind is PERMUTE:
+        return xp.permute_dims(data, argument)
+    if kind is RESHAPE:
+        return xp.reshape(data, argument)
+    return xp.broadcast_to(data, argument)
+
+
+def walk(data: Any, path: Path, xp: Any) -> Any:
+    """The part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
+    for kind, argument in path:
+        data = step(data, kind, argument, xp)
+    return data
+
+
+def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> None:
+    """``walk(buffer, path) += g``, also where a step of the path has to copy."""
+    if not path:
+        buffer += g
+        return
+    kind, argument = path[0]
+    part = step(buffer, kind, argument, at.xp)
+    if kind is GETITEM or kind is PERMUTE or (kind is RESHAPE and at.shares(part, buffer)):
+        add_through(part, path[1:], g, at)
+        return
+    delta = at.xp.zeros_like(part)
+    add_through(delta, path[1:], g, at)
+    if kind is RESHAPE:
+        buffer += at.xp.reshape(delta, buffer.shape)
+    else:
+        buffer += at.fit(delta, buffer.shape, buffer.dtype)
+
+
+def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Any) -> None:
+    """``walk(buffer, path)[key] = value``, also where a reshape in the path has to copy."""
+    if not path:
+        buffer[key] = value
+        return
+    kind, argument = path[0]
+    part = step(buffer, kind, argument, at.xp)
+    write_through(part, path[1:], key, value, at)
+    if kind is RESHAPE and not at.shares(part, buffer):
+        buffer[...] = at.xp.reshape(part, buffer.shape)
+
+
+def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
+    """VIEW: the cotangent of a view adds to its region of the root's."""
+    vtid, root, shape, path = record
+    g = at.take(vtid)
+    if g is None or not at.follows(root):
+        return
+    buffer = at.take_owned(root)
+    if buffer is None:
+        buffer = at.xp.zeros(shape, dtype=g.dtype)
+    add_through(buffer, path, g, at)
+    at.give(root, buffer)
+
+
+def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
+    """PUT: the written region's cotangent goes to the value, what is left to the old root.
+
+    ``winners`` is None or, for a key that names elements twice, the mask of the writes that lasted.
+    """
+    new, old, vtid, path, key, shape, dtype, winners = record
+    buffer = at.take_owned(new)
+    if buffer is None:
+        return
+    if at.follows(vtid):
+        xp = at.xp
+        region = walk(buffer, path, xp)[key]
+        region = xp.asarray(region, copy=True)
+        if winners is not None:
+            region = xp.where(xp.asarray(winners), region, xp.zeros_like(region))
+        at.add(vtid, at.fit(region, shape, dtype))
+    if at.follows(old):
+        write_through(buffer, path, key, 0, at)
+        at.give(old, buffer)
+
+
+VIEW = Structural("view", pull_view)
+PUT = Structural("setitem", pull_put)

@@ -1,0 +1,380 @@
+"""GradientTape: TensorFlow's tape over arrays of the array API."""
+
+from __future__ import annotations
+
+import enum
+import threading
+import warnings
+from collections.abc import Collection, Iterator
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from . import _nest
+from ._array import KEPT, VIEW, Array, wrap
+from ._engine import COMPLEX, Raw, Record, Recorded, backward
+from ._errors import TapeWarning, describe, stacklevel, user_line
+from ._exits import LEFT, blame
+from ._op import Plan, Structural
+from ._paths import PUT
+from ._paths import VIEW as VIEW_RECORD
+from ._record import new_tid, push, recorders, remove
+from ._storage import Storage, storage_of
+from ._view import current, hold
+
+NOBODY: frozenset[int] = frozenset()
+ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
+USED_UP = (
+    "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
+    "make it GradientTape(persistent=True) or record again"
+)
+
+
+class UnconnectedGradients(enum.Enum):
+    """What ``gradient`` gives for a source that the target does not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class GradientTape:
+    """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
+
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        dy_dx = tape.gradient(y, x)
+
+    persistent : keep the records, so that ``gradient`` can be called more than once.
+    watch_accessed_variables : watch every trainable Variable that is read.
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = persistent
+        self._watch_variables = watch_accessed_variables
+        self.followed: Collection[int] = NOBODY  # the tids while recording, else nobody's
+        self._active = False
+        self._entered = False
+        self._warned = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: set[int] = set()
+        self._watched: dict[int, tuple[Array, int]] = {}  # id of handle -> handle, tid when watched
+        self._plans: list[Plan | Structural] = []
+        self._records: list[Record] = []
+        self._used_up = False
+        self._complex = self._unruly = self._left = False
+
+    # --- recording ------------------------------------------------------------------------------
+    def __enter__(self) -> GradientTape:
+        with ENTERING:
+            if self._active:
+                raise ValueError("Tape is already recording; it can be entered again once it is left")
+            self._active = True
+        if self._used_up:
+            self._forget()
+        self._entered = True
+        self.followed = self._known
+        push(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        self.followed = NOBODY
+        remove(self)
+        self._active = False
+
+    def record(self, plan: Plan | Structural, values: Record) -> None:
+        """One op ran on a followed value (see ``Recorder``): keep what its derivative asks for."""
+        for at, place in plan.hold:
+            handle = values[at]
+            if handle._state < 4:
+                handle._state |= KEPT
+            else:
+                values = (*values[:place], hold(handle), *values[place + 1 :])
+        self._plans.append(plan)
+        self._records.append(plan.pick(values))
+        out = values[0]
+        if type(out) is int:
+            self._known.add(out)
+        else:
+            self._known.update(out)
+        if plan.wide or plan.missing:
+            self._notice(plan, values)
+
+    def _notice(self, plan: Plan | Structural, values: Record) -> None:
+        # What the backward pass must look out for, so that it need not look otherwise.
+        if plan is LEFT:
+            self._left = True
+        elif plan.missing:
+            self._unruly = True
+        elif isinstance(plan, Plan) and plan.wide:
+            self._complex = self._complex or is_complex(values[plan.result])
+
+    def watch(self, x: Any) -> None:
+        """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
+
+        None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
+        RuntimeError when the tape is not recording; TypeError for what is not an Array.
+        """
+        if not self._active:
+            raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
+        found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
+        for leaf in found:
+            if not isinstance(leaf, Array):
+                raise TypeError(f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray")
+        for leaf in found:
+            self._watch(leaf)
+
+    def _watch(self, x: Array) -> None:
+        if not differentiable(x):
+            warnings.warn(
+                f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
+                "floating-point arrays do",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+            return
+        if id(x) in self._watched and self._watched[id(x)][1] == current(x)[0]:
+            return
+        if x._state & VIEW:
+            tid = self._watch_view(x)
+        else:
+            if not x._tid:
+                x._tid = new_tid()
+            tid = x._tid
+        self._known.add(tid)
+        self._watched[id(x)] = (x, tid)
+        self._complex = self._complex or is_complex(x)
+
+    def _watch_view(self, x: Array) -> int:
+        # A leaf of its own, put into the root: so what is read through other aliases counts too.
+        old, _ = current(x)
+        view = x._view
+        leaf, renamed = new_tid(), new_tid()
+        put = (renamed, view.root._tid, leaf, view.path, ..., x.shape, x.dtype, None)
+        for recorder in recorders():
+            if recorder is self or old in recorder.followed:
+                recorder.record(PUT, put)
+        view.root._tid = renamed
+        return leaf
+
+    # --- gradients ------------------------------------------------------------------------------
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The gradient of the sum of ``target`` (any nesting) with respect to each of ``sources``.
+
+        Returns the nesting of ``sources``; each gradient has its source's shape, dtype and device.
+        A source that the target does not depend on gets None, or zeros with
+        ``unconnected_gradients="zero"``.  ``output_gradients`` weighs the targets: same nesting,
+        shapes and kinds of dtype.  ``gradient(y, x)`` means the value that x held when it was
+        watched; for an intermediate result, the value that it holds now.
+
+        Raises RuntimeError on a tape that was used up or never entered, LookupError when an op on
+        the path has no rule, TypeError and ValueError for arguments that do not fit.
+        """
+        self._check_usable()
+        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        targets = self._arrays(target, "target")
+        asked = self._arrays(sources, "source")
+        seeds = self._seeds(targets, output_gradients)
+        if self._active:
+            self._close_or_warn()
+        tids = [self._tid_of(x) for x in asked]
+        nobody = {id(x): new_tid() for x, tid in zip(asked, tids, strict=True) if not tid}
+        tids = [tid or nobody[id(x)] for x, tid in zip(asked, tids, strict=True)]
+        starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
+        self._check_rules(starts)
+        exits = blame(self._plans, self._records, tids) if self._left else {}
+
+        storage = storage_of((targets or asked)[0]._data) if targets or asked else None
+        gradients: list[Any] = [None] * len(asked)
+        if storage is not None:
+            gradients = self._run(storage, starts, seeds, tids)
+        if not self._persistent:
+            self._release()
+        answer = [
+            self._finish(x, g, zero, exits.get(tid))
+            for x, g, tid in zip(asked, gradients, tids, strict=True)
+        ]
+        return _nest.pack(sources, answer)
+
+    def _run(self, storage: Storage, starts: list[int], seeds: list[Any], tids: list[int]) -> list[Any]:
+        pass_: Raw = (Recorded if recorders() else Raw)(storage, self._known)
+        pass_.wanted = frozenset(tids)
+        for start, seed in zip(starts, seeds, strict=True):
+            if start in self._known or start in pass_.wanted:
+                pass_.lend(start, seed if isinstance(pass_, Recorded) else current(seed)[1])
+        complex_ = self._complex or any(is_complex(seed) for seed in seeds)
+        with np.errstate(all="ignore"):
+            backward(pass_, self._walk(), complex_)
+        found = []
+        for tid in tids:
+            g = pass_.cotangents.get(tid)
+            found.append(g if isinstance(g, Array) or g is None else wrap(self._private(pass_, tid, g)))
+        return found
+
+    @staticmethod
+    def _private(pass_: Raw, tid: int, g: Any) -> Any:
+        # A gradient is the caller's alone: never the seed, a view, or the same buffer twice.
+        if tid in pass_.borrowed or not pass_.owns(g):
+            return pass_.xp.asarray(g, copy=True)
+        pass_.borrowed.add(tid)
+        return g
+
+    def _walk(self) -> Iterator[tuple[Plan | Structural, Record]]:
+        if self._persistent:
+            return zip(reversed(self._plans), reversed(self._records), strict=True)
+        return self._unwind()
+
+    def _unwind(self) -> Iterator[tuple[Plan | Structural, Record]]:
+        # A one-shot tape frees what each record kept as the loop passes it.
+        plans, records = self._plans, self._records
+        while plans:
+            yield plans.pop(), records.pop()
+
+    def _finish(self, x: Array, g: Any, zero: bool, exit_: str | None) -> Any:
+        if g is not None:
+            return g
+        if exit_ is not None:
+            warnings.warn(
+                f"gradient is None: the value left the tape at {exit_}. Keep the computation in "
+                "arraytape's own functions, or stop_gradient the value to say that this is meant",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+        if not zero:
+            return None
+        return wrap(storage_of(x._data).xp.zeros(x.shape, dtype=x.dtype))
+
+    # --- arguments and state ----------------------------------------------------------------------
+    def _check_usable(self) -> None:
+        if self._used_up:
+            raise RuntimeError(USED_UP)
+        if not self._entered:
+            raise RuntimeError("this tape never recorded: enter it with `with tape:` first")
+
+    def _arrays(self, structure: Any, what: str) -> list[Array]:
+        found = _nest.leaves(structure)
+        for leaf in found:
+            if not isinstance(leaf, Array):
+                hint = (
+                    "pass the Array that the tape recorded"
+                    if leaf is not None
+                    else f"a {what} may not be None: was it computed?"
+                )
+                raise TypeError(f"gradient(): every {what} must be an Array, got {describe(leaf)}; {hint}")
+            if not differentiable(leaf):
+                warnings.warn(
+                    f"gradient(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient",
+                    TapeWarning,
+                    stacklevel=stacklevel(),
+                )
+        return found
+
+    def _seeds(self, targets: list[Array], output_gradients: Any) -> list[Array]:
+        if output_gradients is None:
+            return [wrap(storage_of(y._data).xp.ones(y.shape, dtype=y.dtype)) for y in targets]
+        given = _nest.leaves(output_gradients)
+        if len(given) != len(targets):
+            raise ValueError(
+                f"output_gradients: {len(given)} given for {len(targets)} targets; give one for each"
+            )
+        return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
+
+    def _tid_of(self, x: Array, current_value: bool = False) -> int:
+        if not current_value and id(x) in self._watched:
+            return self._watched[id(x)][1]
+        tid, _ = current(x)
+        if x._state & VIEW and tid and tid not in self._known and x._view.seen in self._known:
+            # A view that nobody read while the tape recorded: it is read now.
+            self._plans.append(VIEW_RECORD)
+            self._records.append((tid, x._view.seen, x._view.root.shape, x._view.path))
+            self._known.add(tid)
+        return tid
+
+    def _close_or_warn(self) -> None:
+        if not self._persistent:
+            self._close()
+        elif not self._warned:
+            self._warned = True
+            warnings.warn(
+                "Calling gradient on a persistent tape inside its context records the gradient's own "
+                "ops: call it outside unless you want higher-order derivatives",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+
+    def _check_rules(self, starts: list[int]) -> None:
+        # Before anything is consumed: does an op without a rule lie on the path?
+        if not self._unruly:
+            return
+        reached = set(starts)
+        for plan, record in zip(reversed(self._plans), reversed(self._records), strict=True):
+            outs = record[0] if type(record[0]) is tuple else (record[0],)
+            if reached.isdisjoint(outs):
+                continue
+            if isinstance(plan, Plan):
+                if plan.missing:
+                    name = plan.op.name
+                    raise LookupError(
+                        f"gradient registry has no entry for: {name}. Declare one with "
+                        f"register_gradient({name!r}) or no_gradient({name!r}), or compute it inside "
+                        f"tape.stop_recording() [at {user_line()}]"
+                    )
+                tids = record[1 : 1 + len(plan.op.inputs)]
+                reached.update(*(t if type(t) is tuple else (t,) for t in tids))
+            elif plan is not LEFT:
+                reached.update(record[1:3] if plan is PUT else record[1:2])
+
+    def _release(self) -> None:
+        self._plans, self._records, self._known = [], [], set()
+        self._watched = {}
+        self._used_up = True
+
+
+def differentiable(x: Array) -> bool:
+    """Whether arrays of this dtype have gradients: real and complex floating point."""
+    return x.dtype.kind in "fc" if hasattr(x.dtype, "kind") else is_inexact(x)
+
+
+def is_inexact(x: Array) -> bool:
+    xp = storage_of(x._data).xp
+    return bool(xp.isdtype(x.dtype, ("real floating", "complex floating")))
+
+
+def is_complex(x: Any) -> bool:
+    data = x._data if isinstance(x, Array) else x
+    kind = getattr(data.dtype, "kind", None)
+    return kind == "c" if kind else bool(storage_of(data).xp.isdtype(data.dtype, COMPLEX))
+
+
+def as_seed(g: Any, y: Array, index: int) -> Array:
+    """An output gradient that fits its target; an error says which does not."""
+    if not isinstance(g, Array):
+        if not isinstance(g, int | float | complex) and not hasattr(g, "shape"):
+            raise TypeError(f"output_gradients[{index}] must be an Array, got {describe(g)}")
+        data = storage_of(y._data).asarray(g, None, None, True)
+        g = wrap(data)
+    if g.shape != y.shape:
+        raise ValueError(
+            f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape}"
+        )
+    if is_complex(g) and not is_complex(y):
+        raise ValueError(
+            f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
+        )
+    if g.dtype == y.dtype:
+        return g
+    return wrap(storage_of(y._data).xp.astype(current(g)[1], y.dtype))

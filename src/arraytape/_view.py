@@ -1,0 +1,102 @@
+"""Views alias as in NumPy: a view's value is always ``path(current value of its root)``.
+
+A view has no name of its own until somebody reads it: ``sync`` cuts its data again when the root
+has moved to other memory, and names its value when the root's value is followed.  Every write
+renames the root, so ``seen == root._tid`` proves that the name still holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View
+from ._paths import RESHAPE, Path, walk
+from ._paths import VIEW as VIEW_RECORD
+from ._record import new_tid, recorders
+from ._storage import storage_of
+
+SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
+BASIC = (int, slice, type(None), type(Ellipsis))
+
+
+def alias(x: Array, kind: str, argument: Any) -> Array | None:
+    """The view of ``x`` one step along, or None when that step has to copy the data."""
+    if x._tid < 0:
+        sync(x)
+    data = x._data
+    storage = storage_of(data)
+    part = walk(data, ((kind, argument),), storage.xp)
+    if kind is RESHAPE and not storage.shares(part, data):
+        return None
+    return make_view(x, part, ((kind, argument),))
+
+
+def make_view(x: Array, part: Any, path: Path) -> Array:
+    """A view Array around ``part``, which lies at ``path`` in the data of ``x``."""
+    view = Array()
+    view._data = part
+    view._state = VIEW
+    view._tid = -1
+    if x._tid < 0:
+        above = x._view
+        view._view = View(above.root, above.path + path, above.src)
+    else:
+        view._view = View(x, path, x._data)
+    return view
+
+
+def sync(x: Array) -> int:
+    """Bring a view up to date; the tid of its value, 0 when nobody follows it."""
+    view = x._view
+    root = view.root
+    if view.src is not root._data:
+        view.src = root._data
+        x._data = walk(root._data, view.path, storage_of(root._data).xp)
+    seen = root._tid
+    if not seen:
+        return 0
+    if view.seen != seen:
+        view.seen = seen
+        view.vtid = new_tid()
+    vtid = view.vtid
+    for recorder in recorders():
+        if seen in recorder.followed and vtid not in recorder.followed:
+            recorder.record(VIEW_RECORD, (vtid, seen, root._data.shape, view.path))
+    return vtid
+
+
+def current(x: Array) -> tuple[int, Any]:
+    """The tid (0: nobody follows) and the up-to-date raw data of any Array."""
+    tid = x._tid
+    if tid < 0:
+        tid = sync(x)
+    return tid, x._data
+
+
+def hold(x: Array) -> Any:
+    """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
+    data = x._data
+    if x._state & VIEW:
+        root = x._view.root
+        part = data.size < root._data.size
+        if root._state & PINNED or (part and (root._state & HOT or data.size <= SMALL)):
+            return storage_of(data).copy(data)
+        root._state |= KEPT
+        return data
+    if x._state & PINNED:
+        return storage_of(data).copy(data)
+    x._state |= KEPT
+    return data
+
+
+def own(x: Array) -> None:
+    """Before a write: give the root of ``x`` memory that no record shares, and sync ``x``."""
+    root = x._view.root if x._state & VIEW else x
+    if root._state & KEPT:
+        root._data = storage_of(root._data).copy(root._data)
+        root._state &= ~KEPT
+    if x is not root:
+        sync(x)
+
+
+__all__ = ["BASIC", "SCALAR", "alias", "current", "hold", "make_view", "own", "sync"]

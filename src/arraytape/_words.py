@@ -1,0 +1,155 @@
+"""The five words in which an op is stated; ``_op`` says what a rule may ask for.
+
+    word              JVP                          VJP                          keeps
+    elementwise       the line                     the same line, conjugated    the names in the line
+    linear            the op itself on t           a declared transpose         shape, parameters
+    primitive         a rule per input             the same                     what its VJP asks for
+    composite         by its parts                 by its parts                 by its parts
+    nondifferentiable none                         none: the gradient is None   nothing
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ._array import Array
+from ._compile import compile_function
+from ._op import REGISTRY, Op, P, R, Rule, Sample, register, sample
+
+UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
+BINARY = inspect.Signature([inspect.Parameter(x, inspect.Parameter.POSITIONAL_ONLY) for x in ("x1", "x2")])
+SHAPES1 = (sample((3, 4)), sample(()), sample((0, 3)))
+SHAPES2 = (sample((3, 4), (3, 4)), sample((3, 1), (4,)), sample((), (3,)), sample((2, 0), (0,)))
+
+
+def elementwise(
+    name: str,
+    *rules: Rule,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    samples: Sequence[Sample] | None = None,
+    saves: dict[str, Rule] | None = None,
+    convert: bool = True,
+) -> Callable[..., Array]:
+    """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
+
+    The line serves both modes: the VJP is ``conj(rule(conj(g)))``, summed over broadcast axes and
+    cast to the input's dtype by the engine.  ``domain`` is where the generated tests sample.
+    ``saves`` names what is computed from the inputs while recording, in place of keeping them.
+    """
+    inputs, signature = (("x",), UNARY) if len(rules) == 1 else (("x1", "x2"), BINARY)
+    default = SHAPES1 if len(rules) == 1 else SHAPES2
+    op = Op(name, "elementwise", inputs, rules=rules, domain=domain,
+            samples=default if samples is None else samples, saves=saves)  # fmt: skip
+    lines = " and ".join(source_line(rule) for rule in rules)
+    return publish(op, signature, f"{name} of each element.\n\nDerivative: {lines}.", convert=convert)
+
+
+def nondifferentiable(
+    name: str, inputs: int = 1
+) -> Callable[..., Array]:
+    """An elementwise op that has no derivative: its gradient is None."""
+    names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
+    op = Op(name, "nondifferentiable", names)
+    return publish(op, signature, f"{name} of each element.\n\nDerivative: none; the gradient is None.")
+
+
+def linear(
+    *, transpose: Rule, **options: Any
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """An op that is linear in its one array input (or sequence of arrays): declare its transpose."""
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        return from_signature("linear", function, transpose=transpose, **options)
+
+    return declare
+
+
+def primitive(
+    *vjps: Rule | None, joint: Rule | None = None, **options: Any
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """An op with a VJP per array input (None: no gradient to that input), or one ``joint`` VJP
+    that returns a tuple of contributions, for inputs that share work."""
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        return from_signature("primitive", function, vjps=vjps, joint=joint, **options)
+
+    return declare
+
+
+def composite(function: Callable[P, R]) -> Callable[P, R]:
+    """A function of other ops: both modes follow from its parts."""
+    op = Op(public_name(function), "composite", array_inputs(function)[0])
+    op.public = register(op) and function
+    return function
+
+
+def without_derivative(function: Callable[P, R]) -> Callable[P, R]:
+    """``nondifferentiable`` for a function with parameters: its array results have no gradient."""
+    return from_signature("nondifferentiable", function)
+
+
+def from_signature(
+    kind: str,
+    function: Callable[P, R],
+    *,
+    transpose: Rule | None = None,
+    vjps: Sequence[Rule | None] = (),
+    joint: Rule | None = None,
+    outputs: Sequence[str] = ("y",),
+    samples: Sequence[Sample] = (),
+    domain: tuple[float, float] = (-2.0, 2.0),
+    saves: dict[str, Rule] | None = None,
+) -> Callable[P, R]:
+    """The public function of an op whose inputs are the parameters annotated with ``Array``."""
+    inputs, variadic = array_inputs(function)
+    signature = inspect.signature(function)
+    rules: Sequence[Rule | None] | None = [transpose] if transpose else (vjps or None)
+    if variadic and rules:
+        rules, joint = None, rules[0]
+    op = Op(
+        public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
+        joint=joint, samples=samples, domain=domain, saves=saves,
+        parameters=[name for name in signature.parameters if name not in inputs],
+    )  # fmt: skip
+    public = publish(op, signature, inspect.getdoc(function) or "")
+    public.__wrapped__ = function  # type: ignore[attr-defined]
+    return public
+
+
+def publish(op: Op, signature: inspect.Signature, doc: str, **options: Any) -> Any:
+    """Compile, document and register."""
+    public = compile_function(op, signature, **options)
+    public.__doc__ = doc
+    register(op).public = public
+    return public
+
+
+def public_name(function: Callable[..., Any]) -> str:
+    """The registry's name of a decorated function: ``linalg.svd`` when it stands in ops/linalg."""
+    chapter = function.__module__.rpartition(".")[2]
+    return f"{chapter}.{function.__name__}" if chapter in ("linalg", "fft") else function.__name__
+
+
+def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
+    """The parameters that take arrays, by annotation, and whether the one is a sequence of them."""
+    notes = {name: str(note) for name, note in function.__annotations__.items() if name != "return"}
+    inputs = [name for name, note in notes.items() if "Array" in note]
+    variadic = len(inputs) == 1 and "Sequence[Array]" in notes[inputs[0]]
+    return inputs, variadic
+
+
+def source_line(rule: Rule) -> str:
+    """The rule as its author wrote it, for the docstring."""
+    try:
+        text = " ".join(inspect.getsource(rule).split())
+    except (OSError, TypeError):
+        return repr(rule)
+    return text[text.find("lambda") :].rstrip(",) ") if "lambda" in text else rule.__name__
+
+
+__all__ = [
+    "REGISTRY", "composite", "elementwise", "linear", "nondifferentiable", "primitive", "sample",
+    "without_derivative",
+]  # fmt: skip

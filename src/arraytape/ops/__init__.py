@@ -1,0 +1,1 @@
+"""The ops, one file per chapter of the standard."""

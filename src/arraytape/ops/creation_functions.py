@@ -1,0 +1,157 @@
+"""Creation functions.  Arrays that are passed in stay connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array import PINNED, Array, wrap
+from .._errors import explain, user_line
+from .._storage import NUMPY, STORAGES, storage_of
+from .._view import current
+from .._words import composite
+from .data_type_functions import astype
+from .elementwise_functions import positive
+from .manipulation_functions import stack
+
+
+@composite
+def asarray(
+    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+) -> Array:
+    """An Array of ``obj``: an Array (recorded), a raw array, scalars or nested sequences of these.
+
+    An Array that already fits comes back itself unless copy=True.  Foreign data is copied unless
+    copy=False, so that a later write to the source cannot falsify a recorded value; with
+    copy=False the memory is shared, or ValueError where it cannot be.
+    """
+    if isinstance(obj, Array):
+        return recast(obj, dtype, device, copy)
+    if isinstance(obj, list | tuple) and holds_arrays(obj):
+        if copy is False:
+            raise ValueError("asarray: a sequence of Arrays cannot be made into one without a copy")
+        return recast(stack([asarray(part) for part in obj]), dtype, device, None)
+    storage = STORAGES.get(type(obj), NUMPY)
+    try:
+        data = storage.asarray(obj, dtype, device, copy is not False)
+    except Exception as error:
+        raise explain("asarray", error, obj=obj, dtype=dtype, copy=copy) from error
+    if data.dtype.kind not in "biufc":
+        raise TypeError(
+            f"asarray: dtype {data.dtype} is not one of the standard's [at {user_line()}]; got "
+            f"{type(obj).__name__}"
+        )
+    return wrap(data, 0, PINNED if copy is False else 0)
+
+
+def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
+    """asarray of an Array: itself, a recorded copy, or a recorded cast."""
+    _, data = current(x)
+    storage_of(data).check_device(device)
+    if dtype is not None and np.dtype(dtype) != data.dtype:
+        if copy is False:
+            raise ValueError(f"asarray: casting {data.dtype} to {dtype} needs a copy, but copy=False")
+        return astype(x, dtype)
+    if not copy:
+        return x
+    return positive(x) if data.dtype.kind != "b" else wrap(storage_of(data).copy(data))
+
+
+def holds_arrays(nested: Any) -> bool:
+    """Whether an Array is anywhere in a nested sequence."""
+    return any(
+        isinstance(part, Array) or (isinstance(part, list | tuple) and holds_arrays(part))
+        for part in nested
+    )
+
+
+def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Array:
+    """A new Array from the raw creation function of this name."""
+    NUMPY.check_device(device)
+    function: Callable[..., Any] = getattr(np, name)
+    try:
+        return wrap(function(*arguments, **keywords))
+    except Exception as error:
+        raise explain(name, error, arguments=arguments, **keywords) from error
+
+
+@composite
+def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+    """Zeros."""
+    return made("zeros", shape, dtype=dtype, device=device)
+
+
+@composite
+def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+    """Ones."""
+    return made("ones", shape, dtype=dtype, device=device)
+
+
+@composite
+def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+    """Memory as it is found: write before you read."""
+    return made("empty", shape, dtype=dtype, device=device)
+
+
+@composite
+def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    """Zeros in the shape, dtype and on the device of x."""
+    return made("zeros", x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+@composite
+def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    """Ones in the shape, dtype and on the device of x."""
+    return made("ones", x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+@composite
+def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    """Unwritten memory in the shape, dtype and on the device of x."""
+    return made("empty", x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+@composite
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+) -> Array:
+    """Evenly spaced values in the half-open interval [start, stop)."""
+    first, last = (0, start) if stop is None else (start, stop)
+    return made("arange", first, last, step, dtype=dtype, device=device)
+
+
+@composite
+def linspace(
+    start: float,
+    stop: float,
+    /,
+    num: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Array:
+    """``num`` evenly spaced values from start to stop."""
+    return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
+
+
+@composite
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: Any = None,
+    device: Any = None,
+) -> Array:
+    """Ones on the k-th diagonal."""
+    return made("eye", n_rows, n_cols, k=k, dtype=dtype or np.dtype("float64"), device=device)

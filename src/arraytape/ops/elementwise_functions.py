@@ -1,0 +1,231 @@
+"""Elementwise functions: one line each.
+
+A line is the linear map "tangent in, tangent out" (t: tangent, y: result, x, x1, x2: the
+standard's own names); the engine conjugates, sums over broadcast axes and casts.
+"""
+
+from __future__ import annotations
+
+from .._array import Array
+from .._words import elementwise, nondifferentiable, primitive, sample
+
+POSITIVE = (0.1, 4.0)
+UNIT = (-0.9, 0.9)
+
+# --- smooth ---------------------------------------------------------------------------------
+acos = elementwise("acos", lambda t, x, xp: -t / xp.sqrt(1 - x * x), domain=UNIT)
+acosh = elementwise("acosh", lambda t, x, xp: t / (xp.sqrt(x - 1) * xp.sqrt(x + 1)), domain=(1.2, 4))
+asin = elementwise("asin", lambda t, x, xp: t / xp.sqrt(1 - x * x), domain=UNIT)
+asinh = elementwise("asinh", lambda t, x, xp: t / xp.sqrt(1 + x * x))
+atan = elementwise("atan", lambda t, x: t / (1 + x * x))
+atanh = elementwise("atanh", lambda t, x: t / (1 - x * x), domain=UNIT)
+cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x))
+cosh = elementwise("cosh", lambda t, x, xp: t * xp.sinh(x))
+exp = elementwise("exp", lambda t, y: t * y)
+expm1 = elementwise("expm1", lambda t, y: t * (y + 1))
+log = elementwise("log", lambda t, x: t / x, domain=POSITIVE)
+log1p = elementwise("log1p", lambda t, x: t / (1 + x), domain=(-0.8, 4))
+log2 = elementwise("log2", lambda t, x: t / (x * 0.6931471805599453), domain=POSITIVE)
+log10 = elementwise("log10", lambda t, x: t / (x * 2.302585092994046), domain=POSITIVE)
+negative = elementwise("negative", lambda t: -t)
+positive = elementwise("positive", lambda t: t)
+reciprocal = elementwise("reciprocal", lambda t, y: -t * (y * y), domain=POSITIVE)
+sin = elementwise("sin", lambda t, x, xp: t * xp.cos(x))
+sinh = elementwise("sinh", lambda t, x, xp: t * xp.cosh(x))
+sqrt = elementwise("sqrt", lambda t, y: t / (2 * y), domain=POSITIVE)
+square = elementwise("square", lambda t, x: t * (2 * x))
+tan = elementwise("tan", lambda t, y: t * (1 + y * y), domain=(-1.2, 1.2))
+tanh = elementwise("tanh", lambda t, y: t * (1 - y * y))
+
+# --- arithmetic: with respect to x1, with respect to x2 ----------------------------------------
+add = elementwise("add", lambda t: t, lambda t: t)
+subtract = elementwise("subtract", lambda t: t, lambda t: -t)
+multiply = elementwise("multiply", lambda t, x2: t * x2, lambda t, x1: x1 * t)
+divide = elementwise(
+    "divide", lambda t, x2: t / x2, lambda t, x2, y: -t * (y / x2), domain=(0.3, 3)
+)
+
+
+def _base(t, x1, x2, xp):  # type: ignore[no-untyped-def]
+    # The slope of x ** 0 is 0, also at x = 0.
+    if isinstance(x2, int | float | complex):
+        return t * (2 * x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
+    zero = x2 == 0
+    return xp.where(zero, 0.0, t * (x2 * x1 ** xp.where(zero, 1.0, x2 - 1)))
+
+
+def _exponent(t, x1, y, xp):  # type: ignore[no-untyped-def]
+    # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
+    zero = x1 == 0
+    return xp.where(zero, 0.0, t * (y * xp.log(xp.where(zero, 1.0, x1))))
+
+
+pow = elementwise("pow", _base, _exponent, domain=(0.3, 3), convert=False)
+atan2 = elementwise(
+    "atan2",
+    lambda t, x1, x2, xp: t * _over(x2, x1, x2, xp),
+    lambda t, x1, x2, xp: -t * _over(x1, x1, x2, xp),
+    domain=(0.3, 3),
+)
+hypot = elementwise(
+    "hypot",
+    lambda t, x1, y, xp: t * (x1 / xp.where(y == 0, 1.0, y)),
+    lambda t, x2, y, xp: t * (x2 / xp.where(y == 0, 1.0, y)),
+    domain=(0.3, 3),
+)
+logaddexp = elementwise(
+    "logaddexp",
+    lambda t, x1, y, xp: t * xp.exp(x1 - y),
+    lambda t, x2, y, xp: t * xp.exp(x2 - y),
+)
+
+
+def _over(part, x1, x2, xp):  # type: ignore[no-untyped-def]
+    # part / (x1 ** 2 + x2 ** 2), and 0 where both are 0; hypot keeps the squares from overflowing.
+    r = xp.hypot(x1, x2)
+    r = xp.where(r == 0, 1.0, r)
+    return part / r / r
+
+
+# --- piecewise ------------------------------------------------------------------------------
+# Ties share the gradient evenly, so maximum(x, x) has gradient 1; an operand that is NaN is the
+# result.  Selects, never multiplies: what was not taken gets exactly 0, however infinite t is.
+_taken = {
+    "first": lambda x1, y: (x1 == y) | (x1 != x1),
+    "second": lambda x2, y: (x2 == y) | (x2 != x2),
+}
+
+
+def _to_first(t, first, second, xp):  # type: ignore[no-untyped-def]
+    return xp.where(first, xp.where(second, t / 2, t), 0.0)
+
+
+def _to_second(t, first, second, xp):  # type: ignore[no-untyped-def]
+    return xp.where(second, xp.where(first, t / 2, t), 0.0)
+
+
+maximum = elementwise("maximum", _to_first, _to_second, saves=_taken)
+minimum = elementwise("minimum", _to_first, _to_second, saves=_taken)
+copysign = elementwise(
+    "copysign",
+    lambda t, x1, y, xp: t * (xp.sign(x1) * xp.sign(y)),
+    lambda t, xp: xp.zeros_like(t),
+)
+remainder = elementwise(
+    "remainder",
+    lambda t: t,
+    lambda t, x1, x2, xp: -t * xp.floor_divide(x1, x2),
+    domain=(0.6, 4),
+    samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
+)
+floor_divide = elementwise(
+    "floor_divide", lambda t, xp: xp.zeros_like(t), lambda t, xp: xp.zeros_like(t), domain=(0.6, 4)
+)
+# The next float moves with x1, as in tf.math.nextafter; towards x2 is a step, not a slope.
+nextafter = elementwise("nextafter", lambda t: t, lambda t, xp: xp.zeros_like(t))
+
+
+# --- not holomorphic: real and complex parts by hand ----------------------------------------------
+@primitive(lambda g, x, xp: g * xp.sign(x), samples=(sample((3, 4)), sample(()), sample((0, 3))))
+def abs(x: Array, /) -> Array:
+    """Absolute value.  The slope at 0 is 0."""
+
+
+@primitive(lambda g, xp: xp.conj(g), samples=(sample((3, 4)), sample(())))
+def conj(x: Array, /) -> Array:
+    """Complex conjugate."""
+
+
+@primitive(lambda g: g, samples=(sample((3, 4)), sample(())))
+def real(x: Array, /) -> Array:
+    """Real part."""
+
+
+@primitive(lambda g: g * 1j, samples=(sample((3, 4)), sample(())))
+def imag(x: Array, /) -> Array:
+    """Imaginary part."""
+
+
+def _sign(g, x, y, xp):  # type: ignore[no-untyped-def]
+    # Real: 0 everywhere.  Complex: z / |z| turns, so what points along it is taken out.
+    if not xp.isdtype(x.dtype, "complex floating"):
+        return xp.zeros_like(g)
+    r = xp.abs(x)
+    turned = g - y * xp.real(xp.conj(y) * g)
+    return xp.where(r == 0, 0.0, turned / xp.where(r == 0, 1.0, r))
+
+
+@primitive(_sign, samples=(sample((3, 4)), sample(())))
+def sign(x: Array, /) -> Array:
+    """Sign; of a complex number x / abs(x).  The gradient of a real sign is zero."""
+
+
+def _within(g, x, min, max, xp):  # type: ignore[no-untyped-def]
+    inside = xp.ones_like(x, dtype=xp.bool)
+    inside = inside if min is None else inside & (x >= min)
+    inside = inside if max is None else inside & (x <= max)
+    return xp.where(inside, g, 0.0)
+
+
+def _below(g, x, min, max, shape, xp):  # type: ignore[no-untyped-def]
+    taken = (x < min) if max is None else (x < min) & (min <= max)
+    return _sum_to(xp.where(taken, g, 0.0), shape, xp)
+
+
+def _above(g, x, min, max, shape, xp):  # type: ignore[no-untyped-def]
+    taken = (x > max) if min is None else (x > max) | (min > max)
+    return _sum_to(xp.where(taken, g, 0.0), shape, xp)
+
+
+@primitive(
+    _within,
+    _below,
+    _above,
+    samples=(
+        sample((3, 4), -0.5, 0.7),
+        sample((3, 4), None, 0.7),
+        sample((3, 4), (4,), None, domain=(-1.0, 1.0)),
+        sample((3, 4), (4,), (3, 1), domain=(-1.0, 1.0)),
+    ),
+)
+def clip(
+    x: Array,
+    /,
+    min: Array | float | None = None,
+    max: Array | float | None = None,
+) -> Array:
+    """Limit to [min, max].  The slope at a bound is 1 towards x; array bounds get gradients too."""
+
+
+def _sum_to(g, shape, xp):  # type: ignore[no-untyped-def]
+    extra = len(g.shape) - len(shape)
+    ones = tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
+    axes = (*range(extra), *ones)
+    return xp.reshape(xp.sum(g, axis=axes, keepdims=True), shape) if axes else g
+
+
+# --- no derivative ----------------------------------------------------------------------------
+ceil = nondifferentiable("ceil")
+floor = nondifferentiable("floor")
+round = nondifferentiable("round")
+trunc = nondifferentiable("trunc")
+bitwise_and = nondifferentiable("bitwise_and", 2)
+bitwise_invert = nondifferentiable("bitwise_invert")
+bitwise_left_shift = nondifferentiable("bitwise_left_shift", 2)
+bitwise_or = nondifferentiable("bitwise_or", 2)
+bitwise_right_shift = nondifferentiable("bitwise_right_shift", 2)
+bitwise_xor = nondifferentiable("bitwise_xor", 2)
+equal = nondifferentiable("equal", 2)
+greater = nondifferentiable("greater", 2)
+greater_equal = nondifferentiable("greater_equal", 2)
+isfinite = nondifferentiable("isfinite")
+isinf = nondifferentiable("isinf")
+isnan = nondifferentiable("isnan")
+less = nondifferentiable("less", 2)
+less_equal = nondifferentiable("less_equal", 2)
+logical_and = nondifferentiable("logical_and", 2)
+logical_not = nondifferentiable("logical_not")
+logical_or = nondifferentiable("logical_or", 2)
+logical_xor = nondifferentiable("logical_xor", 2)
+not_equal = nondifferentiable("not_equal", 2)
+signbit = nondifferentiable("signbit")

@@ -1,0 +1,131 @@
+"""Indexing: ``x[key]``, take, take_along_axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._array import Array
+from .._errors import explain
+from .._paths import GETITEM
+from .._view import BASIC, current, make_view
+from .._words import linear, primitive, sample
+
+
+def index(x: Array, key: Any, /) -> Array:
+    """``x[key]``: a view for integers, slices, Ellipsis and None, as in NumPy, else a copy.
+
+    Raises IndexError for a key that does not fit the shape.
+    """
+    tid, data = current(x)
+    raw, basic = raw_key(key)
+    if basic:
+        try:
+            part = data[raw]
+        except Exception as error:
+            raise explain("__getitem__", error, x=data, key=key) from error
+        if type(part) is type(data):
+            return make_view(x, part, ((GETITEM, raw),))
+    return getitem(x, frozen(raw) if tid else raw)
+
+
+@linear(
+    transpose=lambda g, key, shape, xp: xp.scatter_add(g, shape, key),
+    samples=(
+        sample((4, 3), key=2),
+        sample((4, 3), key=(1, 2)),
+        sample((4, 3), key=(np.asarray([0, 2, 0, -1]),)),
+        sample((4, 3), key=(slice(None), np.asarray([2, 2]))),
+        sample((3,), key=np.asarray([True, False, True])),
+        sample((4, 3), key=np.zeros(4, bool)),
+    ),
+)
+def getitem(x: Array, /, key: Any) -> Array:
+    """A copy of the elements that ``key`` names."""
+
+
+@linear(
+    transpose=lambda g, key, xp: g[key],
+    samples=(
+        sample((4, 2), shape=(4, 3), key=(slice(None), np.asarray([2, 2]))),
+        sample((2,), shape=(3,), key=np.asarray([True, False, True])),
+    ),
+)
+def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
+    """Zeros of ``shape`` with x added at ``key``; elements named twice add up."""
+
+
+def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
+    grid = np.ogrid[tuple(slice(n) for n in g.shape)]
+    key = list(grid)
+    key[axis] = indices
+    return xp.scatter_add(g, shape, tuple(key))
+
+
+@primitive(
+    lambda g, indices, axis, shape, xp: xp.scatter_add(
+        g, shape, (*(slice(None),) * ((axis or 0) % len(shape)), indices)
+    ),
+    None,
+    samples=(
+        sample((4, 3), np.asarray([0, 2, 0]), axis=0),
+        sample((4, 3), np.asarray([-1, 1]), axis=1),
+        sample((3,), np.asarray([2, 2])),
+    ),
+)
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """Elements along an axis, by integer indices (1-d); repeats and negative indices count."""
+
+
+@primitive(
+    _along_axis,
+    None,
+    samples=(
+        sample((4, 3), np.asarray([[0, 2, 0], [1, 1, -1]]), axis=0),
+        sample((2, 3), np.asarray([[0], [2]])),
+    ),
+)
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """Elements along an axis, by an array of indices of the same rank."""
+
+
+def is_basic(part: Any) -> bool:
+    """Whether a part of a key makes a view in NumPy: integers, slices, Ellipsis, None."""
+    return type(part) in BASIC or (isinstance(part, int | np.integer) and type(part) is not bool)
+
+
+def raw_key(key: Any) -> tuple[Any, bool]:
+    """The key on raw data, and whether it is basic.  0-d integer Arrays index like integers."""
+    if type(key) in BASIC:
+        return key, True
+    if type(key) is tuple:
+        parts = [raw_key(part) for part in key]
+        return tuple([part for part, _ in parts]), all([basic for _, basic in parts])
+    if isinstance(key, Array):
+        _, data = current(key)
+        if data.shape == () and data.dtype.kind in "iu":
+            return int(data), True
+        return data, False
+    if isinstance(key, list):
+        return np.asarray([raw_key(part)[0] for part in key]), False
+    return key, is_basic(key)
+
+
+def frozen(key: Any) -> Any:
+    """The key with its arrays copied: a record must not change when they are written to."""
+    if type(key) is tuple:
+        return tuple([frozen(part) for part in key])
+    return key.copy() if isinstance(key, np.ndarray) else key
+
+
+def rows(x: Array) -> Iterator[Array]:
+    """Iteration: the rows of x, as views."""
+    if not x.shape:
+        raise TypeError("iteration over a 0-d Array")
+    return (index(x, i) for i in range(x.shape[0]))
+
+
+Array.__getitem__ = index  # type: ignore[attr-defined]
+Array.__iter__ = rows  # type: ignore[attr-defined]

@@ -1,0 +1,178 @@
+"""Manipulation: what only rearranges is a view, as in NumPy; the rest is linear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._array import Array
+from .._errors import explain
+from .._paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
+from .._view import alias
+from .._words import composite, linear, sample
+
+
+def view(op: str, x: Array, kind: str, argument: Any) -> Array:
+    """The view one step along; the documented exception when the step does not fit the shape."""
+    try:
+        seen = alias(x, kind, argument)
+    except Exception as error:
+        raise explain(op, error, x=x, argument=argument) from error
+    assert seen is not None, f"{op} is a view on every storage"
+    return seen
+
+
+def normal_axis(op: str, x: Array, axis: int, extra: int = 0) -> int:
+    """A non-negative axis; IndexError when x has no such axis."""
+    ndim = x.ndim + extra
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"{op}: axis {axis} is out of range for shape {x.shape}")
+    return axis % ndim
+
+
+@composite
+def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
+    """Permute the axes: a view."""
+    return view("permute_dims", x, PERMUTE, tuple(axes))
+
+
+@composite
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
+    """The same elements in another shape: a view where the layout allows one, unless copy=True."""
+    shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if copy is not True:
+        try:
+            seen = alias(x, RESHAPE, shape)
+        except Exception as error:
+            raise explain("reshape", error, x=x, shape=shape) from error
+        if seen is not None:
+            return seen
+        if copy is False and x.size:
+            raise ValueError(f"reshape: shape {shape} of {x.shape} needs a copy, but copy=False")
+    return reshaped(x, shape)
+
+
+@linear(
+    transpose=lambda g, old, xp: xp.reshape(g, old),
+    saves={"old": lambda x: x.shape},
+    samples=(sample((3, 4), shape=(2, 6)), sample((1,), shape=()), sample((0, 3), shape=(3, 0))),
+)
+def reshaped(x: Array, /, shape: tuple[int, ...]) -> Array:
+    """A copy of x in another shape."""
+
+
+@composite
+def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
+    """Repeat along axes without copying: a read-only view."""
+    return view("broadcast_to", x, BROADCAST, tuple(shape))
+
+
+@composite
+def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
+    """A view with new axes of length 1."""
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    at = {normal_axis("expand_dims", x, a, extra=len(axes)) for a in axes}
+    if len(at) < len(axes):
+        raise ValueError(f"expand_dims: repeated axis in {axes}")
+    key = tuple(None if i in at else slice(None) for i in range(x.ndim + len(axes)))
+    return view("expand_dims", x, GETITEM, key if key else ...)
+
+
+@composite
+def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
+    """A view without the given axes of length 1."""
+    axes = {normal_axis("squeeze", x, a) for a in ((axis,) if isinstance(axis, int) else axis)}
+    if any(x.shape[a] != 1 for a in axes):
+        raise ValueError(f"squeeze: axes {sorted(axes)} of shape {x.shape} are not all of length 1")
+    key = tuple(0 if i in axes else slice(None) for i in range(x.ndim))
+    return view("squeeze", x, GETITEM, (*key, ...))
+
+
+@composite
+def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
+    """A view in reverse order along the given axes (all by default)."""
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    at = {normal_axis("flip", x, a) for a in axes}
+    key = tuple(slice(None, None, -1) if i in at else slice(None) for i in range(x.ndim))
+    return view("flip", x, GETITEM, (*key, ...))
+
+
+@composite
+def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
+    """A view with some axes in other places."""
+    sources = (source,) if isinstance(source, int) else source
+    targets = (destination,) if isinstance(destination, int) else destination
+    moved = [normal_axis("moveaxis", x, a) for a in sources]
+    places = [normal_axis("moveaxis", x, a) for a in targets]
+    if len(moved) != len(places) or len(set(moved)) < len(moved) or len(set(places)) < len(places):
+        raise ValueError(f"moveaxis: source {source} and destination {destination} do not pair up")
+    order = [a for a in range(x.ndim) if a not in moved]
+    for place, axis in sorted(zip(places, moved, strict=True)):
+        order.insert(place, axis)
+    return permute_dims(x, tuple(order))
+
+
+@composite
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """The slices along an axis, as views."""
+    at = normal_axis("unstack", x, axis)
+    before = (slice(None),) * at
+    return tuple(view("unstack", x, GETITEM, (*before, i, ...)) for i in range(x.shape[at]))
+
+
+def _split(g: Any, shape: Any, axis: int | None, xp: Any) -> Any:
+    # Each array gets back its stretch of the axis.
+    if axis is None:
+        g, parts, start = xp.reshape(g, (-1,)), [], 0
+        for old in shape:
+            size = 1
+            for n in old:
+                size *= n
+            parts.append(xp.reshape(g[start : start + size], old))
+            start += size
+        return parts
+    at, parts, start = axis % len(g.shape), [], 0
+    for old in shape:
+        parts.append(g[(*(slice(None),) * at, slice(start, start + old[at]))])
+        start += old[at]
+    return parts
+
+
+@linear(
+    transpose=_split,
+    samples=(
+        sample([(2, 3), (1, 3)]),
+        sample([(2, 3), (2, 1)], axis=-1),
+        sample([(2, 2), (3,)], axis=None),
+    ),
+)
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+    """Join arrays along an existing axis; flattened ones when axis is None."""
+
+
+@linear(
+    transpose=lambda g, axis: [
+        g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])
+    ],
+    samples=(sample([(2, 3), (2, 3)]), sample([(3,), (3,), (3,)], axis=-1), sample([(), ()])),
+)
+def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+    """Join arrays along a new axis."""
+
+
+@composite
+def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Array:
+    """Shift elements around the end; flattened when axis is None."""
+    if axis is None:
+        return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
+    shifts = (shift,) if isinstance(shift, int) else shift
+    axes = (axis,) if isinstance(axis, int) else axis
+    if len(shifts) != len(axes):
+        raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    for n, a in zip(shifts, axes, strict=True):
+        at = normal_axis("roll", x, a)
+        cut = -n % x.shape[at] if x.shape[at] else 0
+        before = (slice(None),) * at
+        x = concat([x[(*before, slice(cut, None))], x[(*before, slice(None, cut))]], axis=at)
+    return x
+

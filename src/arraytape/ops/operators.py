@@ -1,0 +1,74 @@
+"""The operators of Array: the same ops as the functions, answering NotImplemented to strangers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .._array import Array
+from .._compile import compile_function
+from .._op import REGISTRY
+from .linear_algebra_functions import matrix_transpose
+from .writing import in_place
+
+BINARY = {
+    "add": "add",
+    "and": "bitwise_and",
+    "floordiv": "floor_divide",
+    "lshift": "bitwise_left_shift",
+    "matmul": "matmul",
+    "mod": "remainder",
+    "mul": "multiply",
+    "or": "bitwise_or",
+    "pow": "pow",
+    "rshift": "bitwise_right_shift",
+    "sub": "subtract",
+    "truediv": "divide",
+    "xor": "bitwise_xor",
+}
+COMPARISONS = {
+    "eq": "equal",
+    "ge": "greater_equal",
+    "gt": "greater",
+    "le": "less_equal",
+    "lt": "less",
+    "ne": "not_equal",
+}
+UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "positive"}
+# ndarray's own power operator knows cheap, exact spellings of scalar exponents.
+RAW = {"pow": "power_operator"}
+
+
+def method(op: str, name: str, *parameters: str) -> Callable[..., Any]:
+    """A dunder method that is the op itself, compiled with the operator's order of operands."""
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    compiled = compile_function(
+        REGISTRY[op],
+        inspect.Signature([inspect.Parameter(p, kind) for p in parameters]),
+        operator=True,
+        raw=RAW.get(op),
+        convert=op != "pow",
+        name=name,
+    )
+    compiled.__doc__ = f"See ``{op}``."
+    return compiled
+
+
+def transpose(x: Array) -> Array:
+    """Transpose of a matrix."""
+    if x.ndim != 2:
+        raise ValueError(f"T needs 2 dimensions, got shape {x.shape}; use mT or permute_dims")
+    return matrix_transpose(x)
+
+
+for short, op in BINARY.items():
+    setattr(Array, f"__{short}__", method(op, f"__{short}__", "x1", "x2"))
+    setattr(Array, f"__r{short}__", method(op, f"__r{short}__", "x2", "x1"))
+    setattr(Array, f"__i{short}__", in_place(REGISTRY[op], short))
+for short, op in COMPARISONS.items():
+    setattr(Array, f"__{short}__", method(op, f"__{short}__", "x1", "x2"))
+for short, op in UNARY.items():
+    setattr(Array, f"__{short}__", method(op, f"__{short}__", "x"))
+Array.T = property(transpose)  # type: ignore[attr-defined]
+Array.mT = property(matrix_transpose)  # type: ignore[attr-defined]

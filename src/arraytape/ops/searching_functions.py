@@ -1,0 +1,39 @@
+"""Searching: where, nonzero and the positions of extremes."""
+
+from __future__ import annotations
+
+from .._array import Array
+from .._engine import sum_to
+from .._words import primitive, sample, without_derivative
+
+
+@primitive(
+    None,
+    lambda g, condition, shape, xp: sum_to(xp.where(condition, g, 0.0), shape, xp),
+    lambda g, condition, shape, xp: sum_to(xp.where(condition, 0.0, g), shape, xp),
+    samples=(
+        sample("bool(3, 4)", (3, 4), (3, 4)),
+        sample("bool(3, 1)", (4,), ()),
+        sample("bool(3)", (3,), 0.5),
+        sample("bool(3)", 0.5, (2, 3)),
+    ),
+)
+def where(condition: Array, x1: Array | float, x2: Array | float, /) -> Array:
+    """x1 where condition holds, else x2.  What is not selected contributes exactly 0."""
+
+
+@without_derivative
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Index of the (first) maximum."""
+
+
+@without_derivative
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Index of the (first) minimum."""
+
+
+@without_derivative
+def count_nonzero(
+    x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+) -> Array:
+    """How many elements are not 0."""

@@ -1,0 +1,186 @@
+"""Statistical functions: reductions over axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._array import Array
+from .._words import linear, primitive, sample
+
+Axis = int | tuple[int, ...] | None
+
+
+def normal(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The reduced axes as non-negative integers."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
+
+
+def opened(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
+    """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
+    if keepdims:
+        return g
+    gone = normal(axis, len(shape))
+    return xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
+
+
+def count(shape: tuple[int, ...], axis: Axis) -> int:
+    """How many elements go into one result."""
+    n = 1
+    for i in normal(axis, len(shape)):
+        n *= shape[i]
+    return n
+
+
+def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+    return xp.broadcast_to(opened(g, shape, axis, keepdims, xp), shape)
+
+
+SAMPLES = (
+    sample((3, 4)),
+    sample((3, 4), axis=0),
+    sample((3, 4), axis=(-1, 0), keepdims=True),
+    sample((2, 3, 2), axis=1, keepdims=True),
+    sample(()),
+)
+
+
+@linear(transpose=_spread, samples=(*SAMPLES, sample((0, 3), axis=0)))
+def sum(
+    x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
+) -> Array:
+    """Sum over axes (all by default)."""
+
+
+@linear(
+    transpose=lambda g, shape, axis, keepdims, xp: _spread(
+        g / count(shape, axis), shape, axis, keepdims, xp
+    ),
+    samples=SAMPLES,
+)
+def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Arithmetic mean over axes (all by default)."""
+
+
+def _extreme(g: Any, x: Any, y: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+    # Ties share the gradient evenly; a NaN that is the result takes it.
+    y = opened(y, x.shape, axis, keepdims, xp)
+    taken = (x == y) | ((x != x) & (y != y))
+    ties = xp.sum(xp.astype(taken, x.dtype), axis=axis, keepdims=True)
+    if axis is None:
+        ties = xp.reshape(ties, y.shape)
+    return xp.where(taken, opened(g, x.shape, axis, keepdims, xp) / ties, 0.0)
+
+
+@primitive(_extreme, samples=SAMPLES)
+def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Maximum over axes (all by default)."""
+
+
+@primitive(_extreme, samples=SAMPLES)
+def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Minimum over axes (all by default)."""
+
+
+def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+    # Products of the others, from the left and from the right: no division, so zeros are exact.
+    gone = normal(axis, len(x.shape))
+    kept = tuple(i for i in range(len(x.shape)) if i not in gone)
+    order = (*kept, *gone)
+    moved = xp.permute_dims(x, order)
+    flat = xp.reshape(moved, (*(x.shape[i] for i in kept), count(x.shape, axis)))
+    one = xp.ones_like(flat[..., :1])
+    left = xp.cumulative_prod(xp.concat([one, flat[..., :-1]], axis=-1), axis=-1)
+    right = xp.cumulative_prod(xp.concat([one, xp.flip(flat[..., 1:], axis=-1)], axis=-1), axis=-1)
+    others = xp.reshape(left * xp.flip(right, axis=-1), moved.shape)
+    back = tuple(order.index(i) for i in range(len(order)))
+    return opened(g, x.shape, axis, keepdims, xp) * xp.permute_dims(others, back)
+
+
+@primitive(_prod, samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))))
+def prod(
+    x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
+) -> Array:
+    """Product over axes (all by default); the derivative is exact also where factors are 0."""
+
+
+def _variance(
+    g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Any
+) -> Any:
+    centred = x - xp.mean(x, axis=axis, keepdims=True)
+    n = count(x.shape, axis) - correction
+    return opened(g, x.shape, axis, keepdims, xp) * centred * (2 / n if n > 0 else float("nan"))
+
+
+@primitive(_variance, samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)))
+def var(
+    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+) -> Array:
+    """Variance over axes; divides by the count less ``correction``."""
+
+
+def _deviation(
+    g: Any, x: Any, y: Any, axis: Axis, correction: float, keepdims: bool, xp: Any
+) -> Any:
+    # The slope where all elements are equal is 0.
+    y = xp.where(y == 0, 1.0, y)
+    return _variance(g / (2 * y), x, axis, correction, keepdims, xp)
+
+
+@primitive(_deviation, samples=(*SAMPLES[:4], sample((4, 3), axis=0, correction=1.0)))
+def std(
+    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+) -> Array:
+    """Standard deviation over axes; its slope at 0 is 0."""
+
+
+@linear(
+    transpose=lambda g, shape, axis, include_initial, xp: _reversed_sums(
+        g, shape, axis, include_initial, xp
+    ),
+    samples=(
+        sample((3,)),
+        sample((3, 4), axis=1),
+        sample((3, 4), axis=0, include_initial=True),
+    ),
+)
+def cumulative_sum(
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Array:
+    """Running sums along an axis; ``include_initial`` puts a 0 first."""
+
+
+def _reversed_sums(g: Any, shape: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
+    at = (axis or 0) % len(shape)
+    if include_initial:
+        g = g[(*(slice(None),) * at, slice(1, None))]
+    return xp.flip(xp.cumulative_sum(xp.flip(g, axis=at), axis=at), axis=at)
+
+
+def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
+    # d y_j / d x_i = product of the first j without i.  As a matrix over (i, j), so zeros are exact.
+    at = (axis or 0) % len(x.shape)
+    if include_initial:
+        g = g[(*(slice(None),) * at, slice(1, None))]
+    rows = xp.moveaxis(x, at, -1)
+    n = rows.shape[-1]
+    eye = xp.eye(n, dtype=xp.bool)
+    factors = xp.where(eye, 1.0, rows[..., None, :])
+    products = xp.tril(xp.matrix_transpose(xp.cumulative_prod(factors, axis=-1)))
+    back = xp.matrix_transpose(products) @ xp.moveaxis(g, at, -1)[..., None]
+    return xp.moveaxis(back[..., 0], -1, at)
+
+
+@primitive(
+    _running,
+    samples=(
+        sample((3,)),
+        sample((3, 4), axis=1),
+        sample((3, 4), axis=0, include_initial=True),
+    ),
+)
+def cumulative_prod(
+    x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Array:
+    """Running products along an axis; ``include_initial`` puts a 1 first."""

@@ -1,0 +1,169 @@
+"""Writing: item assignment and in-place operators, with NumPy's semantics.
+
+``x[k] = v`` is recorded as the linear op PUT, which keeps no data; the handle moves on to a new
+value.  ``x += y`` is the op itself, and the handle moves on to its result.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array import HOT, KEPT, SCALAR, VIEW, Array
+from .._compile import accepted, foreign
+from .._errors import describe, explain, user_line
+from .._op import Op
+from .._paths import GETITEM, PUT
+from .._record import new_tid, recorders
+from .._storage import storage_of
+from .._view import current, own
+from .data_type_functions import astype
+from .indexing_functions import frozen, is_basic, raw_key
+
+
+def setitem(x: Array, key: Any, value: Any, /) -> None:
+    """``x[key] = value``, seen through every alias of x.
+
+    key : integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
+    Raises ValueError when x is read-only or the shapes do not fit, IndexError for a bad key.
+    """
+    handle, vtid, v = foreign("__setitem__", "value", value)
+    _, data = current(x)
+    check_writeable(x, data)
+    raw, _ = raw_key(key)
+    root, path = location(x)
+    if is_same(handle, root, (*path, (GETITEM, raw))):
+        return
+    if type(v) is type(data) and storage_of(data).shares(v, data):
+        v = v.copy()
+    own(x)
+    try:
+        x._data[raw] = v
+    except Exception as error:
+        raise explain("__setitem__", error, x=data, key=raw, value=v) from error
+    written(x, raw, vtid, v)
+
+
+def location(x: Array) -> tuple[Array, Any]:
+    """The root that x aliases and the path from it to x."""
+    return (x._view.root, x._view.path) if x._state & VIEW else (x, ())
+
+
+def check_writeable(x: Array, data: Any) -> None:
+    if not storage_of(data).writeable(data):
+        raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
+
+
+def is_same(value: Array, root: Array, path: Any) -> bool:
+    """Whether ``value`` is the very part that is to be written: ``x[k] = x[k]`` changes nothing."""
+    if not value._state & VIEW or value._view.root is not root:
+        return False
+    try:
+        return bool(value._view.path == path)
+    except ValueError:  # keys that hold arrays do not compare
+        return False
+
+
+def written(x: Array, key: Any, vtid: int, value: Any) -> None:
+    """Name the root's new value and tell whoever follows the old one or what was written."""
+    root, path = location(x)
+    root._state |= HOT
+    old = root._tid
+    if not (old or vtid):
+        return
+    followers = [r for r in recorders() if old in r.followed or vtid in r.followed]
+    root._tid = new_tid() if followers else 0
+    for recorder in followers:
+        shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
+        put = (root._tid, old, vtid, path, frozen(key), shape, dtype, winners(x._data, key))
+        recorder.record(PUT, put)
+
+
+def winners(data: Any, key: Any) -> Any:
+    """For a key of integer arrays that may name an element twice: which writes lasted.
+
+    The last one wins, so only that one gets a gradient.  None when every write lasts.
+    """
+    parts = key if type(key) is tuple else (key,)
+    if all(is_basic(part) or part.dtype.kind == "b" for part in parts):
+        return None
+    turns = np.full(data.shape, -1)
+    order = np.arange(turns[key].size).reshape(turns[key].shape)
+    turns[key] = order
+    lasted = turns[key] == order
+    return None if lasted.all() else lasted
+
+
+def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
+    """The in-place operator of an op: its result takes x's place, in x's memory where it may."""
+    functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
+    raw = getattr(operator, f"i{short}")
+
+    def method(x: Array, other: Any, /) -> Any:
+        if type(other) is not Array and not accepted(other):
+            return NotImplemented
+        if x._state & SCALAR:  # immutable in NumPy: the name is bound to a new array
+            return functional(x, other)
+        tid, data = current(x)
+        _, vtid, v = foreign(op.name, "x2", other)
+        check_fits(op, data, v)
+        check_writeable(x, data)
+        if tid or vtid:
+            return replace(x, functional(x, other))
+        if type(v) is type(data) and v is not data and storage_of(data).shares(v, data):
+            v = v.copy()
+        own(x)
+        try:
+            raw(x._data, v)
+        except Exception as error:
+            raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
+        written(x, ..., 0, v)
+        return x
+
+    method.__name__ = method.__qualname__ = f"__i{short}__"
+    method.__doc__ = f"See ``{op.name}``; shape and dtype of x stay."
+    return method
+
+
+def check_fits(op: Op, data: Any, other: Any) -> None:
+    """Before anything changes: the result must have x's shape, and x's dtype must hold it."""
+    shape, dtype = getattr(other, "shape", ()), getattr(other, "dtype", None)
+    if shape != data.shape and shape != () and op.name != "matmul":
+        try:
+            fits = np.broadcast_shapes(data.shape, shape) == data.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(
+                f"in-place {op.name}: shape {shape} does not fit into {describe(data)}, which has "
+                f"to keep its shape [at {user_line()}]"
+            )
+    if dtype is not data.dtype and isinstance(data, np.ndarray):
+        result = np.result_type(data, other)
+        if not np.can_cast(result, data.dtype, "same_kind"):
+            raise TypeError(
+                f"in-place {op.name}: a result of dtype {result} does not fit into "
+                f"{describe(data)} [at {user_line()}]; write x = x {op.name} y, or use astype"
+            )
+
+
+def replace(x: Array, result: Array) -> Array:
+    """Put a recorded result into x's place: views of x see it, and x's old value stays kept."""
+    if result.dtype != x.dtype:
+        result = astype(result, x.dtype)
+    tid, new = current(result)
+    if new.shape != x.shape:
+        raise ValueError(f"in-place: a result of shape {new.shape} cannot replace {describe(x)}")
+    if x._state & ~(KEPT | HOT):  # a view, or memory that foreign code shares
+        own(x)
+        x._data[...] = new
+        written(x, ..., tid, new)
+    else:
+        x._data, x._tid, x._state = new, tid, result._state & KEPT
+    return x
+
+
+Array.__setitem__ = setitem  # type: ignore[attr-defined]
