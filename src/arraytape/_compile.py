@@ -1,7 +1,6 @@
 """From an op's declaration to its public function: plain Python source, compiled once.
 
-The function costs one Python frame above the raw call when no input is followed and one more
-(the recorder's) when one is.  ``print(arraytape.exp.__source__)`` shows what was compiled.
+The function costs one Python frame above the raw call, also when a tape records it.  ``print(arraytape.exp.__source__)`` shows what was compiled.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ import numpy as np
 
 from ._array import KEPT, PINNED, SCALAR, Array, as_data, wrap
 from ._errors import explain, user_line
-from ._op import Op
+from ._op import LAYOUT, Op
 from ._record import active, new_tid
 from ._storage import STORAGES, RawFunctions, storage_of
-from ._view import sync
+from ._view import hold, sync
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
 SCALARS = (bool, int, float, complex, type(None))
@@ -126,7 +125,8 @@ def compile_function(
         "Array": Array, "CONSTANT": CONSTANT, "FLOAT64": np.dtype("float64"), "SCALAR": SCALAR,
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain,
-        "foreign": foreign, "get_ident": get_ident, "ndarray": np.ndarray, "new_tid": new_tid,
+        "foreign": foreign, "get_ident": get_ident, "hold": hold, "name_all": name_all,
+        "ndarray": np.ndarray, "new_tid": new_tid,
         "shape_of": shape_of, "storage_of": storage_of, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
@@ -184,65 +184,135 @@ def source_of(op: Op, signature: inspect.Signature, operator: bool, convert: boo
         lines.append("        result = as_data(result, kind)\n        answer._state = SCALAR")
         lines.append("    answer._data = result\n    answer._tid = 0")
         results, handles = ["result"], ["answer"]
-    if op.differentiable:
-        lines.extend(recording(op, results, handles))
+    if op.recorded:
+        lines.append(recording(op, results, handles))
     lines.append("    return answer")
     return "\n".join(lines) + "\n"
 
 
-def recording(op: Op, results: list[str], handles: list[str]) -> list[str]:
-    """The part that runs when somebody may follow an input."""
-    inputs = op.inputs
-    followed = f"any(t_{inputs[0]})" if op.variadic else " or ".join(f"t_{x}" for x in inputs)
-    lines = [f"    if {followed}:", "        thread, recorders = active()"]
-    lines.append("        if recorders and thread == get_ident():")
-    pad = " " * 12
-    values = ["out", *(f"t_{x}" for x in inputs), *(f"d_{x}" for x in inputs), *results]
-    values += [*op.parameters, *(f"s_{saved}" for saved in op.saves), *inputs, *handles]
-    layout = [f"shape_of(d_{x})" for x in inputs] + [f"dtype_of(d_{x})" for x in inputs]
+WATCHED = """
+    if {followed}:
+        thread, recorders = active()
+        if recorders and thread == get_ident():
+            out = 0
+"""
+# Any op, any subset: the plan picks its record from all the values.
+GENERAL = """
+for recorder in recorders:
+    followed = recorder.followed
+    subset = {subset}
+    if subset:
+        if not out:
+            {name}
+        plan = (WIDES if wide else PLANS)[subset]
+        values = ({values})
+        for at, place in plan.hold:
+            if values[at]._state < 4: values[at]._state |= 1
+            else: values = (*values[:place], hold(values[at]), *values[place + 1:])
+        recorder.record(plan.pick(values))
+        {add}
+        if plan.notable:
+            recorder.notice(plan, values)
+"""
+# One or two inputs of the result's shape and dtype: the record of each subset written out.
+FAST = """
+if not wide:
+    for recorder in recorders:
+        followed = recorder.followed
+        {branches}
+        else: continue
+        followed.add(out)
+else:
+    {general}
+"""
 
-    if op.variadic:
-        wide = "True"
-    elif op.kind == "elementwise" and len(inputs) == 1:
-        wide = f"result.dtype is not d_{inputs[0]}.dtype"
-    elif op.kind == "elementwise":
-        a, b = inputs
-        wide = (
-            f"(d_{a}.dtype is not result.dtype if {b} is CONSTANT else "
-            f"d_{b}.dtype is not result.dtype if {a} is CONSTANT else "
-            f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape or d_{a}.dtype is not result.dtype)"
-        )
-    else:
-        wide = " or ".join(f"(t_{x} and d_{x}.dtype is not {r}.dtype)" for x in inputs for r in results)
-    lines.append(f"{pad}wide = {wide}")
+
+def recording(op: Op, results: list[str], handles: list[str]) -> str:
+    """The part that runs when somebody may follow an input."""
+    inputs, several = op.inputs, len(handles) > 1
+    places = {x: f"d_{x}" for x in inputs} | dict(zip(op.outputs, results, strict=True))
+    lines = [f"wide = {wide_of(op, results)}"]
     for saved, function in op.saves.items():
-        lines.append(f"{pad}s_{saved} = SAVE_{saved}({', '.join(f'd_{p}' if p in inputs else p for p in inspect.signature(function).parameters)})")
+        arguments = (places.get(p, p) for p in inspect.signature(function).parameters)
+        lines.append(f"s_{saved} = SAVE_{saved}({', '.join(arguments)})")
+        places[saved] = f"s_{saved}"
+    places |= {p: p for p in op.parameters}
+    layout = {f"{what} {x}": f"{what}_of(d_{x})" for what in LAYOUT for x in inputs}
+
+    tids = [f"t_{x}" for x in inputs]
+    values = ["plan.number", "out", *tids, *places.values(), *inputs, *handles]
+    text = ", ".join(values)
     if op.variadic or op.asks_layout:
-        values += layout
-        grow = ""
+        text += ", " + ", ".join(layout.values())
     else:
-        grow = f"{pad}if wide:\n{pad}    values += ({', '.join(layout)},)"
-    lines.append(f"{pad}out = 0")
-    lines.append(f"{pad}for recorder in recorders:")
-    lines.append(f"{pad}    followed = recorder.followed")
+        text = f"{text}) if not wide else ({text}, {', '.join(layout.values())}"
+    bits = [f"({t} in followed) << {i}" for i, t in enumerate(tids)]
+    body = GENERAL.strip("\n").format(
+        subset=f"any([t in followed for t in {tids[0]}])" if op.variadic else " | ".join(bits),
+        name="out = name_all(ys)" if several else "out = answer._tid = new_tid()",
+        values=text,
+        add="followed.update(out)" if several else "followed.add(out)",
+    )
+    if len(inputs) <= 2 and not (op.variadic or several) and (op.rules or op.joint):
+        branches = fast_branches(op, places | layout)
+        fast = FAST.strip("\n").format(branches=indent(branches, 8), general=indent(body, 4))
+        body = fast
+    followed = f"any({tids[0]})" if op.variadic else " or ".join(tids)
+    lines.append(body)
+    return WATCHED.strip("\n").format(followed=followed) + "\n" + " " * 12 + indent("\n".join(lines), 12)
+
+
+def fast_branches(op: Op, places: dict[str, str]) -> str:
+    """For each subset of one or two followed inputs: hold what is kept, name the result, record."""
+
+    def branch(subset: int) -> str:
+        plan = op.plans[subset]
+        lines = ["if not out: out = answer._tid = new_tid()"]
+        for x in op.inputs:
+            if x in plan.positions:
+                lines += [f"if {x}._state < 4: {x}._state |= 1", f"else: d_{x} = hold({x})"]
+        if "y" in plan.positions:
+            lines.append("answer._state |= 1")
+        kept = [*(f"t_{x}" for x in op.inputs), *(places[name] for name in plan.positions)]
+        return "\n".join([*lines, f"recorder.record(({plan.number}, out, {', '.join(kept)}))"])
+
+    def when(tid: str, then: str) -> str:
+        return f"if {tid} in followed:\n    {indent(then, 4)}"
+
+    first, *second = (f"t_{x}" for x in op.inputs)
+    if not second:
+        return when(first, branch(1))
+    both = when(second[0], branch(3)) + "\nelse:\n    " + indent(branch(1), 4)
+    return when(first, both) + "\nel" + when(second[0], branch(2))
+
+
+def indent(text: str, by: int) -> str:
+    """Indent all lines but the first, for a place that is already indented."""
+    return text.replace("\n", "\n" + " " * by)
+
+
+def wide_of(op: Op, results: list[str]) -> str:
+    """Whether shapes or dtypes of inputs and result differ."""
     if op.variadic:
-        lines.append(f"{pad}    subset = any(t in followed for t in t_{inputs[0]})")
-    elif len(inputs) == 1:
-        lines.append(f"{pad}    subset = t_{inputs[0]} in followed")
-    else:
-        terms = [f"((t_{x} in followed) << {i})" if i else f"(t_{x} in followed)" for i, x in enumerate(inputs)]
-        lines.append(f"{pad}    subset = {' | '.join(terms)}")
-    lines.append(f"{pad}    if subset:\n{pad}        if not out:")
-    if len(handles) > 1:
-        lines.append(f"{pad}            out = tuple(new_tid() for _ in ys)")
-        lines.append(f"{pad}            for y, t in zip(ys, out): y._tid = t")
-    else:
-        lines.append(f"{pad}            out = answer._tid = new_tid()")
-    lines.append(f"{pad}            values = ({', '.join(values)})")
-    if grow:
-        lines.append(grow.replace(pad, pad + " " * 12))
-    lines.append(f"{pad}        recorder.record((WIDES if wide else PLANS)[subset], values)")
-    return lines
+        return "True"
+    if op.kind != "elementwise":
+        pairs = [(x, result) for x in op.inputs for result in results]
+        return " or ".join(f"(t_{x} and d_{x}.dtype is not {result}.dtype)" for x, result in pairs)
+    if len(op.inputs) == 1:
+        return f"d_{op.inputs[0]}.dtype is not result.dtype"
+    a, b = op.inputs
+    return (
+        f"d_{a}.dtype is not result.dtype if {b} is CONSTANT else "
+        f"d_{b}.dtype is not result.dtype if {a} is CONSTANT else "
+        f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape"
+    )
+
+
+def name_all(arrays: list[Array]) -> tuple[int, ...]:
+    """Name the values of an op's several results."""
+    for array in arrays:
+        array._tid = new_tid()
+    return tuple([array._tid for array in arrays])
 
 
 def wrap_all(results: Any) -> tuple[Any, list[Array]]:

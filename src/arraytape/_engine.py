@@ -8,13 +8,15 @@ is all there is to higher order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import operator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
-from ._op import Plan, Structural
+from ._op import PLANS, Plan, Structural, same
 from ._storage import Storage, storage_of
 
 Record = tuple[Any, ...]
@@ -51,6 +53,14 @@ class Raw:
         self.borrowed: set[int] = set()
         self.wanted: Collection[int] = ()
 
+    def start(self, tid: int, seed: Any) -> None:
+        """Seed the pass at a target."""
+        self.lend(tid, seed)
+
+    def structural(self, plan: Structural, record: Record) -> None:
+        """A record of aliasing or of an exit."""
+        plan.special(self, record)
+
     def follows(self, tid: int) -> bool:
         return tid in self.followed
 
@@ -63,14 +73,17 @@ class Raw:
 
     def add(self, tid: int, contribution: Any) -> None:
         """Add a contribution that nobody else refers to."""
-        held = self.cotangents.get(tid)
+        cotangents = self.cotangents
+        held = cotangents.get(tid)
         if held is None:
-            self.cotangents[tid] = contribution
-        elif tid not in self.borrowed and self.owns(held):
-            self.cotangents[tid] = self.into(held, contribution)
-        else:
-            self.cotangents[tid] = held + contribution
+            cotangents[tid] = contribution
+        elif tid in self.borrowed:
+            cotangents[tid] = held + contribution
             self.borrowed.discard(tid)
+        elif self.owns(held):
+            cotangents[tid] = self.into(held, contribution)
+        else:
+            cotangents[tid] = held + contribution
 
     def lend(self, tid: int, contribution: Any) -> None:
         """Add a contribution that something else refers to."""
@@ -95,10 +108,9 @@ class Raw:
         self.cotangents[tid] = buffer if held is None else self.into(buffer, held)
 
     def owns(self, held: Any) -> bool:
-        return type(held) is np.ndarray and held.base is None and held.flags.writeable
+        return type(held) is np.ndarray and held.base is None
 
-    def into(self, held: Any, contribution: Any) -> Any:
-        return np.add(held, contribution, held)
+    into = staticmethod(lambda held, contribution: np.add(held, contribution, held))
 
     def shares(self, part: Any, whole: Any) -> bool:
         return self.storage.shares(part, whole)
@@ -115,7 +127,53 @@ class Raw:
         return contribution
 
     def lift(self, plan: Plan, record: Record) -> Record:
+        """The record as the rules are to see it."""
         return record
+
+    def pull(self, plan: Plan, record: Record) -> None:
+        """One op's record: from the cotangents of its results to contributions to its inputs."""
+        g = self.take_results(record)
+        if g is None:
+            return
+        record = self.lift(plan, record)
+        for pull in plan.pulls:
+            part = self.apply(plan, pull, g, record)
+            if plan.op.joint:
+                for tid, piece in zip(self.inputs(plan, record), part, strict=True):
+                    if piece is not None and tid in self.followed:
+                        self.lend(tid, piece)
+            elif part is not None:
+                (self.lend if part is g else self.add)(record[pull[0]], part)
+
+    def take_results(self, record: Record) -> Any:
+        """The cotangent of a record's result; of several, a tuple; None when there is none."""
+        out = record[1]
+        if type(out) is not tuple:
+            return self.take(out)
+        g = tuple([self.take(tid) for tid in out])
+        return None if all([part is None for part in g]) else g
+
+    def inputs(self, plan: Plan, record: Record) -> tuple[int, ...]:
+        return record[2] if plan.op.variadic else record[2 : 2 + len(plan.op.inputs)]
+
+    def apply(self, plan: Plan, pull: tuple[Any, ...], g: Any, record: Record) -> Any:
+        """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
+        _, rule, _, asks, fit = pull
+        xp = self.xp
+        arguments = [record[i] if i else xp for i in asks]
+        if plan.diagonal and xp.isdtype(g.dtype, COMPLEX):
+            part = xp.conj(rule(xp.conj(g), *arguments))
+        else:
+            part = rule(g, *arguments)
+        if plan.op.joint:
+            if not plan.fits:
+                return list(part)
+            shapes, dtypes = ([record[i] for i in places] for places in plan.fits)
+            layout = zip(*(shapes + dtypes if plan.op.variadic else (shapes, dtypes)), strict=True)
+            return [None if p is None else self.fit(p, *f) for p, f in zip(part, layout, strict=True)]
+        if part is None or fit is None:
+            return part
+        return self.fit(part, record[fit[0]], record[fit[1]])
 
 
 class Recorded(Raw):
@@ -128,9 +186,7 @@ class Recorded(Raw):
     def owns(self, held: Any) -> bool:
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
-    def into(self, held: Any, contribution: Any) -> Any:
-        held += contribution
-        return held
+    into = staticmethod(operator.iadd)
 
     def shares(self, part: Any, whole: Any) -> bool:
         return self.storage.shares(part._data, whole._data)
@@ -148,63 +204,46 @@ class Recorded(Raw):
         return tuple(items)
 
 
-def backward(pass_: Raw, records: Iterator[tuple[Plan | Structural, Record]], complex_: bool) -> None:
-    """Walk the records from the end; ``pass_`` starts with the seeds and ends with the gradients."""
-    cotangents, wanted, xp = pass_.cotangents, pass_.wanted, pass_.xp
-    recorded = type(pass_) is not Raw
-    for plan, record in records:
-        out = record[0]
-        g = cotangents.get(out)
-        if g is None:
-            if plan.special is not None:
-                plan.special(pass_, record)
-                continue
-            if type(out) is not tuple:
-                continue
-            g = tuple(pass_.take(tid) for tid in out)
-            if all(part is None for part in g):
-                continue
-        elif plan.special is not None:
-            plan.special(pass_, record)
-            continue
-        elif out in wanted:
-            pass_.borrowed.add(out)
-        else:
-            del cotangents[out]
-        if recorded:
-            record = pass_.lift(plan, record)
-        for at, rule, asks, fit in plan.pulls:
-            if complex_ and plan.diagonal and xp.isdtype(g.dtype, COMPLEX):
-                part = xp.conj(rule(xp.conj(g), *[record[i] if i >= 0 else xp for i in asks]))
-            elif len(asks) == 1 and asks[0] > 0:
-                part = rule(g, record[asks[0]])
-            elif not asks:
-                part = rule(g)
+def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
+    """Walk the records from the end; ``pass_`` starts with the seeds and ends with the gradients.
+
+    The loop below is for plain records on raw data; ``pull`` says the same in general.
+    """
+    cotangents, borrowed, wanted = pass_.cotangents, pass_.borrowed, pass_.wanted
+    take = cotangents.pop
+    general = complex_ or type(pass_) is not Raw
+    for record in reversed(records):
+        plan = PLANS[record[0]]
+        if general or not plan.plain:
+            if type(plan) is Structural:
+                pass_.structural(plan, record)
             else:
-                part = rule(g, *[record[i] if i >= 0 else xp for i in asks])
-            if plan.joint:
-                spread(pass_, plan, record, part, fit)
-                continue
+                pass_.pull(plan, record)
+            continue
+        out = record[1]
+        g = take(out, None)
+        if g is None:
+            continue
+        if wanted and out in wanted:
+            cotangents[out] = g
+            borrowed.add(out)
+        for at, rule, only, asks, _ in plan.pulls:
+            if only:
+                part = rule(g, record[only])
+            elif rule is same:
+                part = g
+            else:
+                part = rule(g, *[record[i] if i else pass_.xp for i in asks])
             if part is None:
                 continue
-            if fit is not None:
-                part = pass_.fit(part, record[fit[0]], record[fit[1]])
             tid = record[at]
-            if part is g:
-                pass_.lend(tid, part)
-            elif tid in cotangents:
-                pass_.add(tid, part)
-            else:
+            if tid not in cotangents:
                 cotangents[tid] = part
-
-
-def spread(pass_: Raw, plan: Plan, record: Record, parts: Any, fits: Any) -> None:
-    """The contributions of a joint rule, one for each input (or for each array of a sequence)."""
-    if plan.op.variadic:
-        tids, layout = record[1], zip(record[fits[0][0]], record[fits[0][1]], strict=True)
-    else:
-        tids = record[1 : 1 + len(plan.op.inputs)]
-        layout = ((record[i], record[j]) for i, j in fits) if fits else iter([None] * len(tids))
-    for tid, part, fit in zip(tids, parts, layout, strict=True):
-        if part is not None and pass_.follows(tid):
-            pass_.add(tid, pass_.fit(part, *fit) if fit else part)
+                if part is g:
+                    borrowed.add(tid)
+                continue
+            held = cotangents[tid]
+            if type(held) is ndarray and held.base is None and tid not in borrowed:
+                held += part
+            else:
+                pass_.add(tid, part)

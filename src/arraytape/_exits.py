@@ -11,12 +11,12 @@ from typing import Any
 
 from ._array import Array
 from ._errors import user_line
-from ._op import Plan, Structural
-from ._record import new_tid, recorders
+from ._op import Structural
+from ._paths import inputs_of, results_of
+from ._record import new_tid, recorders, tell
 from ._view import current
 
 LEFT = Structural("left", lambda at, record: None)
-LEFT.missing = True  # so that a tape notices
 
 
 def leave(x: Array, how: str) -> Any:
@@ -25,26 +25,23 @@ def leave(x: Array, how: str) -> Any:
     if tid:
         for recorder in recorders():
             if tid in recorder.followed:
-                recorder.record(LEFT, (new_tid(), tid, f"{user_line()} ({how})"))
+                left = (LEFT.number, new_tid(), tid, f"{user_line()} ({how})")
+                tell(recorder, left)
+                recorder.notice(LEFT, left)
     return data
 
 
-def blame(
-    plans: Sequence[Plan | Structural], records: Sequence[tuple[Any, ...]], sources: Sequence[int]
-) -> dict[int, str]:
+def blame(records: Sequence[tuple[Any, ...]], sources: Sequence[int]) -> dict[int, str]:
     """For each source tid the last exit, as ``file:line (how)``, of a value that depends on it."""
     found: dict[int, str] = {}
     reach: dict[int, set[int]] = {tid: {tid} for tid in sources}
-    for plan, record in zip(plans, records, strict=True):
-        inputs: list[Any] = []
-        for tid in record[1 : 1 + len(plan.op.inputs)] if isinstance(plan, Plan) else record[1:3]:
-            inputs.extend(tid if type(tid) is tuple else [tid])
-        origins = set().union(*(reach[t] for t in inputs if type(t) is int and t in reach))
+    for record in records:
+        origins = set().union(*(reach[tid] for tid in inputs_of(record) if tid in reach))
         if not origins:
             continue
-        if plan is LEFT:
-            found |= dict.fromkeys(origins, record[2])
+        if record[0] == LEFT.number:
+            found |= dict.fromkeys(origins, record[3])
             continue
-        for out in record[0] if type(record[0]) is tuple else (record[0],):
+        for out in results_of(record):
             reach[out] = reach.get(out, set()) | origins
     return found

@@ -30,7 +30,13 @@ Rule = Callable[..., Any]
 Function = Callable[..., Any]
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
+LAYOUT = ("shape", "dtype")  # of the input in question
 REGISTRY: dict[str, Op] = {}
+
+
+def same(t: Any) -> Any:
+    """The rule of an input that goes into the result as it is: the engine need not call it."""
+    return t
 
 
 class Sample(NamedTuple):
@@ -64,8 +70,11 @@ class Op:
         saves: dict[str, Function] | None = None,
         samples: Sequence[Sample] = (),
         domain: tuple[float, float] | None = None,
+        selects: bool | None = None,
     ) -> None:
         self.name, self.kind = name, kind
+        # Whether the VJPs only select, move and add up elements: see _guard.
+        self.selects = kind == "linear" if selects is None else selects
         self.inputs, self.parameters, self.outputs = tuple(inputs), tuple(parameters), tuple(outputs)
         self.variadic = variadic
         self.saves = saves or {}
@@ -77,8 +86,8 @@ class Op:
         self.give_rules(rules, joint)
 
     @property
-    def differentiable(self) -> bool:
-        return self.kind != "nondifferentiable"
+    def recorded(self) -> bool:
+        return self.kind in ("elementwise", "linear", "primitive")
 
     def give_rules(self, rules: Sequence[Rule | None] | None, joint: Rule | None) -> None:
         """Set the VJP rules, check the names they ask for and compute what each subset keeps."""
@@ -89,7 +98,7 @@ class Op:
         asked = {name for names in self.asks.values() for name in names}
         # Without rules yet, the compiled function must serve whatever a later rule asks for.
         self.asks_layout = bool(asked & {"shape", "dtype"}) or not (rules or joint)
-        subsets = range(1 << len(self.inputs)) if self.differentiable else ()
+        subsets = range(1 << len(self.inputs)) if self.recorded else ()
         # In place: the compiled function refers to these lists.
         self.plans[:] = [Plan(self, subset, wide=False) for subset in subsets]
         self.wides[:] = [Plan(self, subset, wide=True) for subset in subsets]
@@ -106,66 +115,75 @@ class Op:
         return names[1:]
 
     def layout(self) -> dict[str, int]:
-        """Where the compiled function puts each value in the tuple that it hands to recorders."""
+        """Where the compiled function puts each value in the tuple from which records are picked.
+
+        First come the plan's number and the result's tid.
+        """
         names = [*(f"tid {x}" for x in self.inputs), *self.inputs, *self.outputs]
         names += [*self.parameters, *self.saves]
         names += [f"handle {x}" for x in (*self.inputs, *self.outputs)]
         names += [f"shape {x}" for x in self.inputs] + [f"dtype {x}" for x in self.inputs]
-        return {name: position for position, name in enumerate(names, start=1)}
+        return {name: position for position, name in enumerate(names, start=2)}
 
 
 class Plan:
     """What to keep, and how to go back, when a given subset of an op's inputs is followed.
 
     ``wide``: shapes or dtypes of inputs and result differ, so contributions must be summed or
-    cast to fit.  ``pick(values)`` is the record: result tid, input tids, then what is kept.
+    cast to fit.  ``pick(values)`` is the record: the plan's number in ``PLANS``, result tid, input
+    tids, then what is kept.  Numbers, not references: a record of ints and arrays is a tuple that
+    the cyclic garbage collector does not track.
     """
 
     __slots__ = (
-        "diagonal", "hold", "joint", "lifts", "many", "missing", "op", "pick", "positions",
-        "pulls", "result", "special", "wide",
+        "diagonal", "fits", "hold", "lifts", "missing", "notable", "number", "op", "pick", "plain",
+        "positions", "pulls", "result", "wide",
     )  # fmt: skip
 
     def __init__(self, op: Op, subset: int, *, wide: bool) -> None:
         layout = op.layout()
         followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
-        self.op, self.wide, self.many = op, wide, len(op.outputs) > 1
+        self.op, self.wide = op, wide
+        self.number = enter(self)
         self.diagonal = op.kind == "elementwise"
         self.result = layout[op.outputs[0]]
-        self.special: Function | None = None
-        self.joint = op.joint is not None
-        rules = [op.joint] if op.joint else [op.rules[op.inputs.index(x)] for x in followed] if op.rules else []
-        # None in rules: declared to have no gradient, such as the condition of where.
+        # A None among the rules is a declaration: no gradient, as for the condition of where.
         self.missing = op.rules is None and op.joint is None
+        self.notable = wide or self.missing
+        if op.joint:
+            rules: list[tuple[str, Rule | None]] = [(op.inputs[0], op.joint)]
+        else:
+            by_input = dict(zip(op.inputs, op.rules or (), strict=False))
+            rules = [(x, by_input.get(x)) for x in followed]
 
         kept: dict[str, int] = {}  # value name -> its place in the record
-        first = 1 + len(op.inputs)
+        first = 2 + len(op.inputs)
 
         def place(name: str, source: str) -> int:
-            if name in ("shape", "dtype"):
-                name = f"{name} {source}"
             if name == "xp":
-                return -1
-            return kept.setdefault(name, first + len(kept))
+                return 0
+            return kept.setdefault(f"{name} {source}" if name in LAYOUT else name, first + len(kept))
 
         self.pulls: list[tuple[Any, ...]] = []
-        if self.missing:
-            rules, followed = [], []
-        for rule, x in zip(rules, op.inputs[:1] if op.joint else followed, strict=True):
+        for x, rule in rules:
             if rule is None:
                 continue
             asks = tuple(place(name, x) for name in op.asks[rule])
-            if op.joint:
-                fit = tuple((place("shape", z), place("dtype", z)) for z in op.inputs) if wide else None
-            else:
-                fit = (place("shape", x), place("dtype", x)) if wide else None
-            self.pulls.append((1 + op.inputs.index(x), rule, asks, fit))
+            only = asks[0] if len(asks) == 1 else 0
+            fit = (place("shape", x), place("dtype", x)) if wide and not op.joint else None
+            self.pulls.append((2 + op.inputs.index(x), rule, only, asks, fit))
+        self.fits = (
+            tuple(tuple(place(what, x) for x in op.inputs) for what in LAYOUT)
+            if wide and op.joint else None
+        )  # fmt: skip
+        # Plain: nothing for the engine to do but to call the rules and to add up.
+        self.plain = not (wide or op.joint or len(op.outputs) > 1)
         self.positions = kept
         self.pick = itemgetter(*range(first), *(layout[name] for name in kept))
         data = (*op.inputs, *op.outputs)
         self.hold = tuple((layout[f"handle {x}"], layout[x]) for x in data if x in kept)
         self.lifts = tuple(
-            (kept[x], 1 + op.inputs.index(x) if x in op.inputs else 0, data.index(x) - len(op.inputs))
+            (kept[x], 2 + op.inputs.index(x) if x in op.inputs else 1, data.index(x) - len(op.inputs))
             for x in data if x in kept
         )  # fmt: skip
 
@@ -179,12 +197,20 @@ def register(op: Op) -> Op:
 
 
 class Structural:
-    """A plan that is not an op's: its records go back by ``special(cotangents, record)``."""
+    """A plan that is not an op's: its records go back by ``special(pass, record)``."""
 
-    __slots__ = ("hold", "missing", "name", "special", "wide")
-    pick = staticmethod(tuple)  # the record is the values as they are
+    __slots__ = ("name", "number", "special")
+    plain = missing = wide = False
 
     def __init__(self, name: str, special: Function) -> None:
         self.name, self.special = name, special
-        self.hold: tuple[Any, ...] = ()
-        self.missing = self.wide = False
+        self.number = enter(self)
+
+
+PLANS: list[Plan | Structural] = []  # by number
+
+
+def enter(plan: Plan | Structural) -> int:
+    """Number a plan."""
+    PLANS.append(plan)
+    return len(PLANS) - 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ._op import Structural
+from ._op import PLANS, Plan, Structural
 
 Path = tuple[tuple[str, Any], ...]
 
@@ -79,7 +79,7 @@ def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Any) -> Non
 
 def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
     """VIEW: the cotangent of a view adds to its region of the root's."""
-    vtid, root, shape, path = record
+    _, vtid, root, shape, path = record
     g = at.take(vtid)
     if g is None or not at.follows(root):
         return
@@ -95,7 +95,7 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
 
     ``winners`` is None or, for a key that names elements twice, the mask of the writes that lasted.
     """
-    new, old, vtid, path, key, shape, dtype, winners = record
+    _, new, old, vtid, path, key, shape, dtype, winners = record
     buffer = at.take_owned(new)
     if buffer is None:
         return
@@ -113,3 +113,16 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
 
 VIEW = Structural("view", pull_view)
 PUT = Structural("setitem", pull_put)
+
+
+def results_of(record: tuple[Any, ...]) -> tuple[int, ...]:
+    """The tids of the values that a record made."""
+    return record[1] if type(record[1]) is tuple else record[1:2]
+
+
+def inputs_of(record: tuple[Any, ...]) -> tuple[int, ...]:
+    """The tids of the values that went into a record; 0 for what nobody follows."""
+    plan = PLANS[record[0]]
+    if isinstance(plan, Plan):
+        return record[2] if plan.op.variadic else record[2 : 2 + len(plan.op.inputs)]
+    return record[2:4] if plan is PUT else record[2:3]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Collection
+from collections.abc import Callable
 from contextvars import ContextVar
 from threading import get_ident
 from typing import Any, Protocol
@@ -23,12 +23,27 @@ new_tid = itertools.count(1).__next__  # a fresh name for a value; 0 is nobody's
 
 
 class Recorder(Protocol):
-    """Whoever wants to see the ops that touch the values it follows: tapes, accumulators, diagnostics."""
+    """Whoever wants to see the ops on the values it follows: tapes, accumulators, diagnostics.
 
-    followed: Collection[int]  # tids; empty while paused or closed, so stale recorders see nothing
+    ``followed`` holds the tids, and whoever records an op adds its result's.  It is empty while
+    the recorder is paused or closed, so that a stale one on the stack sees nothing.
+    """
 
-    def record(self, plan: Any, values: tuple[Any, ...]) -> None:
-        """One op ran.  ``plan`` says what ``values`` holds and which of it a derivative needs."""
+    followed: set[int]
+
+    @property
+    def record(self) -> Callable[[tuple[Any, ...]], Any]:
+        """Take one record: plan number, result tid, input tids, what is kept.  A tape's is its
+        list's ``append``, so that recording needs no Python frame of its own."""
+
+    def notice(self, plan: Any, values: tuple[Any, ...]) -> None:
+        """Called after ``record`` for a plan that is notable: see ``_op.Plan``."""
+
+
+def tell(recorder: Recorder, record: tuple[Any, ...]) -> None:
+    """Hand a structural record to a recorder."""
+    recorder.record(record)
+    recorder.followed.add(record[1])
 
 
 def recorders() -> tuple[Recorder, ...]:

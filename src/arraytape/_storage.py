@@ -57,6 +57,11 @@ class Storage:
         """Whether a write to one may be seen through the other."""
         return np.may_share_memory(part, whole)
 
+    def has_nan(self, data: Any) -> bool:
+        """Whether any element is NaN: one look at floating-point data."""
+        square = np.vdot(data, data)  # squares are not negative, so only a NaN makes one
+        return bool(square != square)
+
     def writeable(self, data: Any) -> bool:
         return data.flags.writeable  # type: ignore[no-any-return]
 

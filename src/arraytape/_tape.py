@@ -5,25 +5,25 @@ from __future__ import annotations
 import enum
 import threading
 import warnings
-from collections.abc import Collection, Iterator
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from . import _nest
-from ._array import KEPT, VIEW, Array, wrap
+from ._array import VIEW, Array, wrap
 from ._engine import COMPLEX, Raw, Record, Recorded, backward
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT, blame
-from ._op import Plan, Structural
-from ._paths import PUT
+from ._guard import GuardedRaw, GuardedRecorded
+from ._op import PLANS, Plan, Structural
+from ._paths import PUT, inputs_of, results_of
 from ._paths import VIEW as VIEW_RECORD
-from ._record import new_tid, push, recorders, remove
+from ._record import new_tid, push, recorders, remove, tell
 from ._storage import Storage, storage_of
-from ._view import current, hold
+from ._view import current
 
-NOBODY: frozenset[int] = frozenset()
+NOBODY: Any = frozenset()
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
@@ -53,7 +53,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._watch_variables = watch_accessed_variables
-        self.followed: Collection[int] = NOBODY  # the tids while recording, else nobody's
+        self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
         self._active = False
         self._entered = False
         self._warned = False
@@ -62,8 +62,9 @@ class GradientTape:
     def _forget(self) -> None:
         self._known: set[int] = set()
         self._watched: dict[int, tuple[Array, int]] = {}  # id of handle -> handle, tid when watched
-        self._plans: list[Plan | Structural] = []
         self._records: list[Record] = []
+        self.record = self._records.append
+        self._leaves: set[int] = set()  # tids that no record of this tape makes
         self._used_up = False
         self._complex = self._unruly = self._left = False
 
@@ -90,31 +91,13 @@ class GradientTape:
         remove(self)
         self._active = False
 
-    def record(self, plan: Plan | Structural, values: Record) -> None:
-        """One op ran on a followed value (see ``Recorder``): keep what its derivative asks for."""
-        for at, place in plan.hold:
-            handle = values[at]
-            if handle._state < 4:
-                handle._state |= KEPT
-            else:
-                values = (*values[:place], hold(handle), *values[place + 1 :])
-        self._plans.append(plan)
-        self._records.append(plan.pick(values))
-        out = values[0]
-        if type(out) is int:
-            self._known.add(out)
-        else:
-            self._known.update(out)
-        if plan.wide or plan.missing:
-            self._notice(plan, values)
-
-    def _notice(self, plan: Plan | Structural, values: Record) -> None:
-        # What the backward pass must look out for, so that it need not look otherwise.
+    def notice(self, plan: Plan | Structural, values: Record) -> None:
+        """What the backward pass must look out for, so that it need not look otherwise."""
         if plan is LEFT:
             self._left = True
         elif plan.missing:
             self._unruly = True
-        elif isinstance(plan, Plan) and plan.wide:
+        elif isinstance(plan, Plan):
             self._complex = self._complex or is_complex(values[plan.result])
 
     def watch(self, x: Any) -> None:
@@ -149,6 +132,8 @@ class GradientTape:
             if not x._tid:
                 x._tid = new_tid()
             tid = x._tid
+        if tid not in self._known:
+            self._leaves.add(tid)
         self._known.add(tid)
         self._watched[id(x)] = (x, tid)
         self._complex = self._complex or is_complex(x)
@@ -158,10 +143,11 @@ class GradientTape:
         old, _ = current(x)
         view = x._view
         leaf, renamed = new_tid(), new_tid()
-        put = (renamed, view.root._tid, leaf, view.path, ..., x.shape, x.dtype, None)
+        old_root = view.root._tid
+        put = (PUT.number, renamed, old_root, leaf, view.path, ..., x.shape, x.dtype, None)
         for recorder in recorders():
             if recorder is self or old in recorder.followed:
-                recorder.record(PUT, put)
+                tell(recorder, put)
         view.root._tid = renamed
         return leaf
 
@@ -196,7 +182,7 @@ class GradientTape:
         tids = [tid or nobody[id(x)] for x, tid in zip(asked, tids, strict=True)]
         starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
         self._check_rules(starts)
-        exits = blame(self._plans, self._records, tids) if self._left else {}
+        exits = blame(self._records, tids) if self._left else {}
 
         storage = storage_of((targets or asked)[0]._data) if targets or asked else None
         gradients: list[Any] = [None] * len(asked)
@@ -211,19 +197,27 @@ class GradientTape:
         return _nest.pack(sources, answer)
 
     def _run(self, storage: Storage, starts: list[int], seeds: list[Any], tids: list[int]) -> list[Any]:
-        pass_: Raw = (Recorded if recorders() else Raw)(storage, self._known)
-        pass_.wanted = frozenset(tids)
-        for start, seed in zip(starts, seeds, strict=True):
-            if start in self._known or start in pass_.wanted:
-                pass_.lend(start, seed if isinstance(pass_, Recorded) else current(seed)[1])
-        complex_ = self._complex or any(is_complex(seed) for seed in seeds)
+        plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
         with np.errstate(all="ignore"):
-            backward(pass_, self._walk(), complex_)
-        found = []
-        for tid in tids:
-            g = pass_.cotangents.get(tid)
-            found.append(g if isinstance(g, Array) or g is None else wrap(self._private(pass_, tid, g)))
+            found = self._pass(plain(storage, self._known), starts, seeds, tids)
+            if any(g is not None and storage.has_nan(current(g)[1]) for g in found):
+                found = self._pass(guarded(storage, self._known), starts, seeds, tids)
         return found
+
+    def _pass(self, pass_: Raw, starts: list[int], seeds: list[Any], tids: list[int]) -> list[Any]:
+        recorded = isinstance(pass_, Recorded)
+        pass_.wanted = frozenset(tids) - self._leaves
+        for start, seed in zip(starts, seeds, strict=True):
+            if start in self._known or start in tids:
+                pass_.start(start, seed if recorded else current(seed)[1])
+        backward(pass_, self._records, self._complex or any(is_complex(seed) for seed in seeds))
+        found = [pass_.cotangents.get(tid) for tid in tids]
+        if recorded:
+            return found
+        return [
+            None if g is None else wrap(self._private(pass_, tid, g))
+            for tid, g in zip(tids, found, strict=True)
+        ]
 
     @staticmethod
     def _private(pass_: Raw, tid: int, g: Any) -> Any:
@@ -232,17 +226,6 @@ class GradientTape:
             return pass_.xp.asarray(g, copy=True)
         pass_.borrowed.add(tid)
         return g
-
-    def _walk(self) -> Iterator[tuple[Plan | Structural, Record]]:
-        if self._persistent:
-            return zip(reversed(self._plans), reversed(self._records), strict=True)
-        return self._unwind()
-
-    def _unwind(self) -> Iterator[tuple[Plan | Structural, Record]]:
-        # A one-shot tape frees what each record kept as the loop passes it.
-        plans, records = self._plans, self._records
-        while plans:
-            yield plans.pop(), records.pop()
 
     def _finish(self, x: Array, g: Any, zero: bool, exit_: str | None) -> Any:
         if g is not None:
@@ -299,8 +282,8 @@ class GradientTape:
         tid, _ = current(x)
         if x._state & VIEW and tid and tid not in self._known and x._view.seen in self._known:
             # A view that nobody read while the tape recorded: it is read now.
-            self._plans.append(VIEW_RECORD)
-            self._records.append((tid, x._view.seen, x._view.root.shape, x._view.path))
+            root, path = x._view.root, x._view.path
+            self._records.append((VIEW_RECORD.number, tid, x._view.seen, root.shape, path))
             self._known.add(tid)
         return tid
 
@@ -321,26 +304,22 @@ class GradientTape:
         if not self._unruly:
             return
         reached = set(starts)
-        for plan, record in zip(reversed(self._plans), reversed(self._records), strict=True):
-            outs = record[0] if type(record[0]) is tuple else (record[0],)
-            if reached.isdisjoint(outs):
+        for record in reversed(self._records):
+            if reached.isdisjoint(results_of(record)):
                 continue
-            if isinstance(plan, Plan):
-                if plan.missing:
-                    name = plan.op.name
-                    raise LookupError(
-                        f"gradient registry has no entry for: {name}. Declare one with "
-                        f"register_gradient({name!r}) or no_gradient({name!r}), or compute it inside "
-                        f"tape.stop_recording() [at {user_line()}]"
-                    )
-                tids = record[1 : 1 + len(plan.op.inputs)]
-                reached.update(*(t if type(t) is tuple else (t,) for t in tids))
-            elif plan is not LEFT:
-                reached.update(record[1:3] if plan is PUT else record[1:2])
+            plan = PLANS[record[0]]
+            if isinstance(plan, Plan) and plan.missing:
+                name = plan.op.name
+                raise LookupError(
+                    f"gradient registry has no entry for: {name}. Declare one with "
+                    f"register_gradient({name!r}) or no_gradient({name!r}), or stop_gradient its "
+                    f"result [at {user_line()}]"
+                )
+            reached.update(inputs_of(record))
 
     def _release(self) -> None:
-        self._plans, self._records, self._known = [], [], set()
-        self._watched = {}
+        self._records, self._known, self._watched = [], set(), {}
+        self.record = self._records.append
         self._used_up = True
 
 

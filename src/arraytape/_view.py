@@ -12,7 +12,7 @@ from typing import Any
 from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View
 from ._paths import RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
-from ._record import new_tid, recorders
+from ._record import new_tid, recorders, tell
 from ._storage import storage_of
 
 SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
@@ -61,7 +61,7 @@ def sync(x: Array) -> int:
     vtid = view.vtid
     for recorder in recorders():
         if seen in recorder.followed and vtid not in recorder.followed:
-            recorder.record(VIEW_RECORD, (vtid, seen, root._data.shape, view.path))
+            tell(recorder, (VIEW_RECORD.number, vtid, seen, root._data.shape, view.path))
     return vtid
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ._array import Array
 from ._compile import compile_function
-from ._op import REGISTRY, Op, P, R, Rule, Sample, register, sample
+from ._op import REGISTRY, Op, P, R, Rule, Sample, register, same, sample
 
 UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
 BINARY = inspect.Signature([inspect.Parameter(x, inspect.Parameter.POSITIONAL_ONLY) for x in ("x1", "x2")])
@@ -30,18 +30,20 @@ def elementwise(
     domain: tuple[float, float] = (-2.0, 2.0),
     samples: Sequence[Sample] | None = None,
     saves: dict[str, Rule] | None = None,
+    selects: bool = False,
     convert: bool = True,
 ) -> Callable[..., Array]:
     """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
     The line serves both modes: the VJP is ``conj(rule(conj(g)))``, summed over broadcast axes and
     cast to the input's dtype by the engine.  ``domain`` is where the generated tests sample.
-    ``saves`` names what is computed from the inputs while recording, in place of keeping them.
+    ``saves`` names what is computed from the inputs while recording, in place of keeping them;
+    ``selects`` says that the lines only select elements, so that what they leave out is exactly 0.
     """
     inputs, signature = (("x",), UNARY) if len(rules) == 1 else (("x1", "x2"), BINARY)
     default = SHAPES1 if len(rules) == 1 else SHAPES2
     op = Op(name, "elementwise", inputs, rules=rules, domain=domain,
-            samples=default if samples is None else samples, saves=saves)  # fmt: skip
+            samples=default if samples is None else samples, saves=saves, selects=selects)  # fmt: skip
     lines = " and ".join(source_line(rule) for rule in rules)
     return publish(op, signature, f"{name} of each element.\n\nDerivative: {lines}.", convert=convert)
 
@@ -101,6 +103,7 @@ def from_signature(
     samples: Sequence[Sample] = (),
     domain: tuple[float, float] = (-2.0, 2.0),
     saves: dict[str, Rule] | None = None,
+    selects: bool | None = None,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     inputs, variadic = array_inputs(function)
@@ -110,7 +113,7 @@ def from_signature(
         rules, joint = None, rules[0]
     op = Op(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
-        joint=joint, samples=samples, domain=domain, saves=saves,
+        joint=joint, samples=samples, domain=domain, saves=saves, selects=selects,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
     public = publish(op, signature, inspect.getdoc(function) or "")
@@ -150,6 +153,6 @@ def source_line(rule: Rule) -> str:
 
 
 __all__ = [
-    "REGISTRY", "composite", "elementwise", "linear", "nondifferentiable", "primitive", "sample",
+    "REGISTRY", "composite", "elementwise", "linear", "nondifferentiable", "primitive", "same", "sample",
     "without_derivative",
 ]  # fmt: skip

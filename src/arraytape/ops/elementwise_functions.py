@@ -7,39 +7,39 @@ standard's own names); the engine conjugates, sums over broadcast axes and casts
 from __future__ import annotations
 
 from .._array import Array
-from .._words import elementwise, nondifferentiable, primitive, sample
+from .._words import elementwise, nondifferentiable, primitive, same, sample
 
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
 
 # --- smooth ---------------------------------------------------------------------------------
-acos = elementwise("acos", lambda t, x, xp: -t / xp.sqrt(1 - x * x), domain=UNIT)
-acosh = elementwise("acosh", lambda t, x, xp: t / (xp.sqrt(x - 1) * xp.sqrt(x + 1)), domain=(1.2, 4))
-asin = elementwise("asin", lambda t, x, xp: t / xp.sqrt(1 - x * x), domain=UNIT)
-asinh = elementwise("asinh", lambda t, x, xp: t / xp.sqrt(1 + x * x))
-atan = elementwise("atan", lambda t, x: t / (1 + x * x))
-atanh = elementwise("atanh", lambda t, x: t / (1 - x * x), domain=UNIT)
+acos = elementwise("acos", lambda t, x, xp: -t / xp.sqrt(1.0 - x * x), domain=UNIT)
+acosh = elementwise("acosh", lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x + 1.0)), domain=(1.2, 4))
+asin = elementwise("asin", lambda t, x, xp: t / xp.sqrt(1.0 - x * x), domain=UNIT)
+asinh = elementwise("asinh", lambda t, x, xp: t / xp.sqrt(1.0 + x * x))
+atan = elementwise("atan", lambda t, x: t / (1.0 + x * x))
+atanh = elementwise("atanh", lambda t, x: t / (1.0 - x * x), domain=UNIT)
 cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x))
 cosh = elementwise("cosh", lambda t, x, xp: t * xp.sinh(x))
 exp = elementwise("exp", lambda t, y: t * y)
-expm1 = elementwise("expm1", lambda t, y: t * (y + 1))
+expm1 = elementwise("expm1", lambda t, y: t * (y + 1.0))
 log = elementwise("log", lambda t, x: t / x, domain=POSITIVE)
-log1p = elementwise("log1p", lambda t, x: t / (1 + x), domain=(-0.8, 4))
+log1p = elementwise("log1p", lambda t, x: t / (1.0 + x), domain=(-0.8, 4))
 log2 = elementwise("log2", lambda t, x: t / (x * 0.6931471805599453), domain=POSITIVE)
 log10 = elementwise("log10", lambda t, x: t / (x * 2.302585092994046), domain=POSITIVE)
 negative = elementwise("negative", lambda t: -t)
-positive = elementwise("positive", lambda t: t)
+positive = elementwise("positive", same)
 reciprocal = elementwise("reciprocal", lambda t, y: -t * (y * y), domain=POSITIVE)
 sin = elementwise("sin", lambda t, x, xp: t * xp.cos(x))
 sinh = elementwise("sinh", lambda t, x, xp: t * xp.cosh(x))
-sqrt = elementwise("sqrt", lambda t, y: t / (2 * y), domain=POSITIVE)
-square = elementwise("square", lambda t, x: t * (2 * x))
-tan = elementwise("tan", lambda t, y: t * (1 + y * y), domain=(-1.2, 1.2))
-tanh = elementwise("tanh", lambda t, y: t * (1 - y * y))
+sqrt = elementwise("sqrt", lambda t, y: t / (2.0 * y), domain=POSITIVE)
+square = elementwise("square", lambda t, x: t * (2.0 * x))
+tan = elementwise("tan", lambda t, y: t * (1.0 + y * y), domain=(-1.2, 1.2))
+tanh = elementwise("tanh", lambda t, y: t * (1.0 - y * y))
 
 # --- arithmetic: with respect to x1, with respect to x2 ----------------------------------------
-add = elementwise("add", lambda t: t, lambda t: t)
-subtract = elementwise("subtract", lambda t: t, lambda t: -t)
+add = elementwise("add", same, same)
+subtract = elementwise("subtract", same, lambda t: -t)
 multiply = elementwise("multiply", lambda t, x2: t * x2, lambda t, x1: x1 * t)
 divide = elementwise(
     "divide", lambda t, x2: t / x2, lambda t, x2, y: -t * (y / x2), domain=(0.3, 3)
@@ -97,15 +97,15 @@ _taken = {
 
 
 def _to_first(t, first, second, xp):  # type: ignore[no-untyped-def]
-    return xp.where(first, xp.where(second, t / 2, t), 0.0)
+    return xp.where(first, xp.where(second, t / 2.0, t), 0.0)
 
 
 def _to_second(t, first, second, xp):  # type: ignore[no-untyped-def]
-    return xp.where(second, xp.where(first, t / 2, t), 0.0)
+    return xp.where(second, xp.where(first, t / 2.0, t), 0.0)
 
 
-maximum = elementwise("maximum", _to_first, _to_second, saves=_taken)
-minimum = elementwise("minimum", _to_first, _to_second, saves=_taken)
+maximum = elementwise("maximum", _to_first, _to_second, saves=_taken, selects=True)
+minimum = elementwise("minimum", _to_first, _to_second, saves=_taken, selects=True)
 copysign = elementwise(
     "copysign",
     lambda t, x1, y, xp: t * (xp.sign(x1) * xp.sign(y)),
@@ -113,7 +113,7 @@ copysign = elementwise(
 )
 remainder = elementwise(
     "remainder",
-    lambda t: t,
+    same,
     lambda t, x1, x2, xp: -t * xp.floor_divide(x1, x2),
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
@@ -122,7 +122,7 @@ floor_divide = elementwise(
     "floor_divide", lambda t, xp: xp.zeros_like(t), lambda t, xp: xp.zeros_like(t), domain=(0.6, 4)
 )
 # The next float moves with x1, as in tf.math.nextafter; towards x2 is a step, not a slope.
-nextafter = elementwise("nextafter", lambda t: t, lambda t, xp: xp.zeros_like(t))
+nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t))
 
 
 # --- not holomorphic: real and complex parts by hand ----------------------------------------------
@@ -181,6 +181,7 @@ def _above(g, x, min, max, shape, xp):  # type: ignore[no-untyped-def]
     _within,
     _below,
     _above,
+    selects=True,
     samples=(
         sample((3, 4), -0.5, 0.7),
         sample((3, 4), None, 0.7),

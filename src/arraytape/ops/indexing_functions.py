@@ -69,6 +69,7 @@ def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
         g, shape, (*(slice(None),) * ((axis or 0) % len(shape)), indices)
     ),
     None,
+    selects=True,
     samples=(
         sample((4, 3), np.asarray([0, 2, 0]), axis=0),
         sample((4, 3), np.asarray([-1, 1]), axis=1),
@@ -82,6 +83,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 @primitive(
     _along_axis,
     None,
+    selects=True,
     samples=(
         sample((4, 3), np.asarray([[0, 2, 0], [1, 1, -1]]), axis=0),
         sample((2, 3), np.asarray([[0], [2]])),

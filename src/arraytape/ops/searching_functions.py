@@ -11,6 +11,7 @@ from .._words import primitive, sample, without_derivative
     None,
     lambda g, condition, shape, xp: sum_to(xp.where(condition, g, 0.0), shape, xp),
     lambda g, condition, shape, xp: sum_to(xp.where(condition, 0.0, g), shape, xp),
+    selects=True,
     samples=(
         sample("bool(3, 4)", (3, 4), (3, 4)),
         sample("bool(3, 1)", (4,), ()),

@@ -73,12 +73,12 @@ def _extreme(g: Any, x: Any, y: Any, axis: Axis, keepdims: bool, xp: Any) -> Any
     return xp.where(taken, opened(g, x.shape, axis, keepdims, xp) / ties, 0.0)
 
 
-@primitive(_extreme, samples=SAMPLES)
+@primitive(_extreme, selects=True, samples=SAMPLES)
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Maximum over axes (all by default)."""
 
 
-@primitive(_extreme, samples=SAMPLES)
+@primitive(_extreme, selects=True, samples=SAMPLES)
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Minimum over axes (all by default)."""
 

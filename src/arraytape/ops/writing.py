@@ -17,7 +17,7 @@ from .._compile import accepted, foreign
 from .._errors import describe, explain, user_line
 from .._op import Op
 from .._paths import GETITEM, PUT
-from .._record import new_tid, recorders
+from .._record import new_tid, recorders, tell
 from .._storage import storage_of
 from .._view import current, own
 from .data_type_functions import astype
@@ -78,8 +78,8 @@ def written(x: Array, key: Any, vtid: int, value: Any) -> None:
     root._tid = new_tid() if followers else 0
     for recorder in followers:
         shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
-        put = (root._tid, old, vtid, path, frozen(key), shape, dtype, winners(x._data, key))
-        recorder.record(PUT, put)
+        kept = (path, frozen(key), shape, dtype, winners(x._data, key))
+        tell(recorder, (PUT.number, root._tid, old, vtid, *kept))
 
 
 def winners(data: Any, key: Any) -> Any:
