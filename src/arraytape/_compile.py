@@ -1,6 +1,7 @@
 """From an op's declaration to its public function: plain Python source, compiled once.
 
-The function costs one Python frame above the raw call, also when a tape records it.  ``print(arraytape.exp.__source__)`` shows what was compiled.
+The function costs one Python frame above the raw call, also when a tape records it.
+``print(arraytape.exp.__source__)`` shows what was compiled.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
 
 def accepted(value: Any) -> bool:
     """Whether an operator takes ``value``; otherwise it answers NotImplemented."""
-    return type(value) in STORAGES or isinstance(value, bool | int | float | complex | np.generic | Array)
+    return type(value) in STORAGES or isinstance(
+        value, bool | int | float | complex | np.generic | Array
+    )
 
 
 def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int, ...], list[Any]]:
@@ -55,7 +58,9 @@ def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int,
             f"{type(values).__name__} [at {user_line()}]"
         )
     if not values:
-        raise ValueError(f"{name}: {argument} is empty: needs at least one array [at {user_line()}]")
+        raise ValueError(
+            f"{name}: {argument} is empty: needs at least one array [at {user_line()}]"
+        )
     parts = [
         (value, sync(value) if value._tid < 0 else value._tid, value._data)
         if type(value) is Array else foreign(name, f"{argument}[{i}]", value)
@@ -97,17 +102,17 @@ READ = """
         d_{x} = {x}._data
 """
 READ_SCALAR = """
-    elif (type({x}) is float or type({x}) is int) and d_{other}.__class__ is ndarray and d_{other}.dtype is FLOAT64:
+    elif (type({x}) is float or type({x}) is int) and type(d_{other}) is ndarray \\
+            and d_{other}.dtype is FLOAT64:
         t_{x} = 0
         d_{x} = asarray({x}, FLOAT64)
         {x} = CONSTANT
 """
 READ_OTHER = """
-    else:
-        {refuse}
+    else:{refuse}
         {x}, t_{x}, d_{x} = foreign(NAME, "{x}", {x})
 """
-REFUSE = "if not accepted({x}): return NotImplemented"
+REFUSE = "\n        if not accepted({x}): return NotImplemented"
 
 
 def compile_function(
@@ -144,7 +149,9 @@ def source_of(op: Op, signature: inspect.Signature, operator: bool, convert: boo
     """The source text; read it from the top as the life of one call."""
     bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     inputs, several = op.inputs, len(op.outputs) > 1
-    lines = [f"def function{signature.replace(parameters=bare, return_annotation=signature.empty)}:"]
+    lines = [
+        f"def function{signature.replace(parameters=bare, return_annotation=signature.empty)}:"
+    ]
 
     if op.variadic:
         (x,) = inputs
@@ -156,7 +163,7 @@ def source_of(op: Op, signature: inspect.Signature, operator: bool, convert: boo
             lines.append(READ.strip("\n").format(x=x))
             if scalars and i:
                 lines.append(READ_SCALAR.strip("\n").format(x=x, other=inputs[0]))
-            refuse = REFUSE.format(x=x) if operator else "pass"
+            refuse = REFUSE.format(x=x) if operator else ""
             lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse))
         data = ", ".join(f"d_{x}" for x in inputs)
         lines.append(f"    kind = type(d_{inputs[0]})")
@@ -177,7 +184,10 @@ def source_of(op: Op, signature: inspect.Signature, operator: bool, convert: boo
 
     if several:
         lines.append("    answer, ys = wrap_all(result)")
-        results, handles = [f"ys[{i}]._data" for i in range(len(op.outputs))], [f"ys[{i}]" for i in range(len(op.outputs))]
+        results, handles = (
+            [f"ys[{i}]._data" for i in range(len(op.outputs))],
+            [f"ys[{i}]" for i in range(len(op.outputs))],
+        )
     else:
         lines.append("    answer = Array()\n    answer._state = 0")
         lines.append("    if type(result) is not kind:")
@@ -259,7 +269,12 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
         body = fast
     followed = f"any({tids[0]})" if op.variadic else " or ".join(tids)
     lines.append(body)
-    return WATCHED.strip("\n").format(followed=followed) + "\n" + " " * 12 + indent("\n".join(lines), 12)
+    return (
+        WATCHED.strip("\n").format(followed=followed)
+        + "\n"
+        + " " * 12
+        + indent("\n".join(lines), 12)
+    )
 
 
 def fast_branches(op: Op, places: dict[str, str]) -> str:
@@ -317,8 +332,6 @@ def name_all(arrays: list[Array]) -> tuple[int, ...]:
 
 def wrap_all(results: Any) -> tuple[Any, list[Array]]:
     """An op's several raw results as Arrays, in the tuple type in which they came."""
-    arrays = [
-        wrap(r) if type(r) in STORAGES else wrap(np.asarray(r), 0, SCALAR) for r in results
-    ]
+    arrays = [wrap(r) if type(r) in STORAGES else wrap(np.asarray(r), 0, SCALAR) for r in results]
     answer = type(results)(*arrays) if hasattr(results, "_fields") else tuple(arrays)
     return answer, arrays

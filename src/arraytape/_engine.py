@@ -38,6 +38,17 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     return xp.reshape(g, shape)
 
 
+def is_complex(x: Any) -> bool:
+    """Whether x is complex: a fact of its dtype, not of its values."""
+    kind = getattr(x.dtype, "kind", None)
+    return kind == "c" if kind else bool(storage_of(x).xp.isdtype(x.dtype, COMPLEX))
+
+
+def conjugate(x: Any, xp: Any) -> Any:
+    """The complex conjugate; a real array as it is."""
+    return xp.conj(x) if is_complex(x) else x
+
+
 class Raw:
     """Cotangents by tid, on raw data.
 
@@ -110,7 +121,7 @@ class Raw:
     def owns(self, held: Any) -> bool:
         return type(held) is np.ndarray and held.base is None
 
-    into = staticmethod(lambda held, contribution: np.add(held, contribution, held))
+    into = staticmethod(operator.iadd)
 
     def shares(self, part: Any, whole: Any) -> bool:
         return self.storage.shares(part, whole)
@@ -151,7 +162,7 @@ class Raw:
         if type(out) is not tuple:
             return self.take(out)
         g = tuple([self.take(tid) for tid in out])
-        return None if all([part is None for part in g]) else g
+        return None if all(part is None for part in g) else g
 
     def inputs(self, plan: Plan, record: Record) -> tuple[int, ...]:
         return record[2] if plan.op.variadic else record[2 : 2 + len(plan.op.inputs)]
@@ -161,7 +172,7 @@ class Raw:
         _, rule, _, asks, fit = pull
         xp = self.xp
         arguments = [record[i] if i else xp for i in asks]
-        if plan.diagonal and xp.isdtype(g.dtype, COMPLEX):
+        if plan.diagonal and is_complex(g):
             part = xp.conj(rule(xp.conj(g), *arguments))
         else:
             part = rule(g, *arguments)
@@ -170,7 +181,9 @@ class Raw:
                 return list(part)
             shapes, dtypes = ([record[i] for i in places] for places in plan.fits)
             layout = zip(*(shapes + dtypes if plan.op.variadic else (shapes, dtypes)), strict=True)
-            return [None if p is None else self.fit(p, *f) for p, f in zip(part, layout, strict=True)]
+            return [
+                None if p is None else self.fit(p, *f) for p, f in zip(part, layout, strict=True)
+            ]
         if part is None or fit is None:
             return part
         return self.fit(part, record[fit[0]], record[fit[1]])
@@ -185,8 +198,6 @@ class Recorded(Raw):
 
     def owns(self, held: Any) -> bool:
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
-
-    into = staticmethod(operator.iadd)
 
     def shares(self, part: Any, whole: Any) -> bool:
         return self.storage.shares(part._data, whole._data)
@@ -214,11 +225,11 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
     general = complex_ or type(pass_) is not Raw
     for record in reversed(records):
         plan = PLANS[record[0]]
+        if isinstance(plan, Structural):
+            pass_.structural(plan, record)
+            continue
         if general or not plan.plain:
-            if type(plan) is Structural:
-                pass_.structural(plan, record)
-            else:
-                pass_.pull(plan, record)
+            pass_.pull(plan, record)
             continue
         out = record[1]
         g = take(out, None)

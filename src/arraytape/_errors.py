@@ -31,9 +31,7 @@ def user_line() -> str:
 def stacklevel() -> int:
     """The ``stacklevel`` with which the caller's warning points at the user's line."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(
-        (PACKAGE, "<arraytape")
-    ):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, "<arraytape")):
         level, frame = level + 1, frame.f_back
     return level
 

@@ -11,13 +11,49 @@ from typing import Any
 
 import numpy as np
 
+# NumPy's overloads of reduce do not accept a keepdims that is a variable.
+add: Any = np.add
+multiply: Any = np.multiply
+maximum: Any = np.maximum
+minimum: Any = np.minimum
+logical_or: Any = np.logical_or
+logical_and: Any = np.logical_and
+
 DIRECT = frozenset(
-    "arange broadcast_to broadcast_arrays broadcast_shapes concat empty expand_dims eye flip full "
-    "linspace matrix_transpose moveaxis ones permute_dims repeat roll squeeze stack take "
-    "take_along_axis tensordot tile tril triu where zeros".split()
+    [
+        "arange",
+        "broadcast_to",
+        "broadcast_arrays",
+        "broadcast_shapes",
+        "concat",
+        "empty",
+        "expand_dims",
+        "eye",
+        "flip",
+        "full",
+        "linspace",
+        "matrix_transpose",
+        "moveaxis",
+        "ones",
+        "permute_dims",
+        "repeat",
+        "roll",
+        "squeeze",
+        "stack",
+        "take",
+        "take_along_axis",
+        "tensordot",
+        "tile",
+        "tril",
+        "triu",
+        "where",
+        "zeros",
+    ]
 )
 
-getitem = operator.getitem
+
+def getitem(x: Any, /, key: Any) -> Any:
+    return x[key]
 
 
 def stop_gradient(x: Any, /) -> Any:
@@ -30,27 +66,27 @@ power_operator = operator.pow
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.add.reduce(x, axis, dtype, None, keepdims)
+    return add.reduce(x, axis, dtype, None, keepdims)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.multiply.reduce(x, axis, dtype, None, keepdims)
+    return multiply.reduce(x, axis, dtype, None, keepdims)
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.maximum.reduce(x, axis, None, None, keepdims)
+    return maximum.reduce(x, axis, None, None, keepdims)
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.minimum.reduce(x, axis, None, None, keepdims)
+    return minimum.reduce(x, axis, None, None, keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.logical_or.reduce(x, axis, None, None, keepdims)
+    return logical_or.reduce(x, axis, None, None, keepdims)
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.logical_and.reduce(x, axis, None, None, keepdims)
+    return logical_and.reduce(x, axis, None, None, keepdims)
 
 
 def real(x: Any, /) -> Any:

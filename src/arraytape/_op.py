@@ -75,7 +75,11 @@ class Op:
         self.name, self.kind = name, kind
         # Whether the VJPs only select, move and add up elements: see _guard.
         self.selects = kind == "linear" if selects is None else selects
-        self.inputs, self.parameters, self.outputs = tuple(inputs), tuple(parameters), tuple(outputs)
+        self.inputs, self.parameters, self.outputs = (
+            tuple(inputs),
+            tuple(parameters),
+            tuple(outputs),
+        )
         self.variadic = variadic
         self.saves = saves or {}
         self.samples, self.domain = tuple(samples), domain
@@ -93,7 +97,9 @@ class Op:
         """Set the VJP rules, check the names they ask for and compute what each subset keeps."""
         self.rules, self.joint = rules, joint
         if rules is not None and len(rules) != len(self.inputs):
-            raise TypeError(f"{self.name} has inputs {self.inputs}: give one rule for each (or None)")
+            raise TypeError(
+                f"{self.name} has inputs {self.inputs}: give one rule for each (or None)"
+            )
         self.asks = {rule: self._asked(rule) for rule in (*(rules or ()), joint) if rule}
         asked = {name for names in self.asks.values() for name in names}
         # Without rules yet, the compiled function must serve whatever a later rule asks for.
@@ -162,7 +168,9 @@ class Plan:
         def place(name: str, source: str) -> int:
             if name == "xp":
                 return 0
-            return kept.setdefault(f"{name} {source}" if name in LAYOUT else name, first + len(kept))
+            return kept.setdefault(
+                f"{name} {source}" if name in LAYOUT else name, first + len(kept)
+            )
 
         self.pulls: list[tuple[Any, ...]] = []
         for x, rule in rules:

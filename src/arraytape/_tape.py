@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _nest
+from ._arguments import arrays_of, differentiable, seeds_of
 from ._array import VIEW, Array, wrap
-from ._engine import COMPLEX, Raw, Record, Recorded, backward
+from ._engine import Raw, Record, Recorded, backward, is_complex
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT, blame
 from ._guard import GuardedRaw, GuardedRecorded
@@ -72,7 +73,9 @@ class GradientTape:
     def __enter__(self) -> GradientTape:
         with ENTERING:
             if self._active:
-                raise ValueError("Tape is already recording; it can be entered again once it is left")
+                raise ValueError(
+                    "Tape is already recording; it can be entered again once it is left"
+                )
             self._active = True
         if self._used_up:
             self._forget()
@@ -82,7 +85,10 @@ class GradientTape:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._close()
 
@@ -111,7 +117,9 @@ class GradientTape:
         found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
         for leaf in found:
             if not isinstance(leaf, Array):
-                raise TypeError(f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray")
+                raise TypeError(
+                    f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
+                )
         for leaf in found:
             self._watch(leaf)
 
@@ -172,9 +180,9 @@ class GradientTape:
         """
         self._check_usable()
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-        targets = self._arrays(target, "target")
-        asked = self._arrays(sources, "source")
-        seeds = self._seeds(targets, output_gradients)
+        targets = arrays_of(target, "target")
+        asked = arrays_of(sources, "source")
+        seeds = seeds_of(targets, output_gradients)
         if self._active:
             self._close_or_warn()
         tids = [self._tid_of(x) for x in asked]
@@ -196,7 +204,9 @@ class GradientTape:
         ]
         return _nest.pack(sources, answer)
 
-    def _run(self, storage: Storage, starts: list[int], seeds: list[Any], tids: list[int]) -> list[Any]:
+    def _run(
+        self, storage: Storage, starts: list[int], seeds: list[Any], tids: list[int]
+    ) -> list[Any]:
         plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
         with np.errstate(all="ignore"):
             found = self._pass(plain(storage, self._known), starts, seeds, tids)
@@ -248,34 +258,6 @@ class GradientTape:
         if not self._entered:
             raise RuntimeError("this tape never recorded: enter it with `with tape:` first")
 
-    def _arrays(self, structure: Any, what: str) -> list[Array]:
-        found = _nest.leaves(structure)
-        for leaf in found:
-            if not isinstance(leaf, Array):
-                hint = (
-                    "pass the Array that the tape recorded"
-                    if leaf is not None
-                    else f"a {what} may not be None: was it computed?"
-                )
-                raise TypeError(f"gradient(): every {what} must be an Array, got {describe(leaf)}; {hint}")
-            if not differentiable(leaf):
-                warnings.warn(
-                    f"gradient(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient",
-                    TapeWarning,
-                    stacklevel=stacklevel(),
-                )
-        return found
-
-    def _seeds(self, targets: list[Array], output_gradients: Any) -> list[Array]:
-        if output_gradients is None:
-            return [wrap(storage_of(y._data).xp.ones(y.shape, dtype=y.dtype)) for y in targets]
-        given = _nest.leaves(output_gradients)
-        if len(given) != len(targets):
-            raise ValueError(
-                f"output_gradients: {len(given)} given for {len(targets)} targets; give one for each"
-            )
-        return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
-
     def _tid_of(self, x: Array, current_value: bool = False) -> int:
         if not current_value and id(x) in self._watched:
             return self._watched[id(x)][1]
@@ -321,39 +303,3 @@ class GradientTape:
         self._records, self._known, self._watched = [], set(), {}
         self.record = self._records.append
         self._used_up = True
-
-
-def differentiable(x: Array) -> bool:
-    """Whether arrays of this dtype have gradients: real and complex floating point."""
-    return x.dtype.kind in "fc" if hasattr(x.dtype, "kind") else is_inexact(x)
-
-
-def is_inexact(x: Array) -> bool:
-    xp = storage_of(x._data).xp
-    return bool(xp.isdtype(x.dtype, ("real floating", "complex floating")))
-
-
-def is_complex(x: Any) -> bool:
-    data = x._data if isinstance(x, Array) else x
-    kind = getattr(data.dtype, "kind", None)
-    return kind == "c" if kind else bool(storage_of(data).xp.isdtype(data.dtype, COMPLEX))
-
-
-def as_seed(g: Any, y: Array, index: int) -> Array:
-    """An output gradient that fits its target; an error says which does not."""
-    if not isinstance(g, Array):
-        if not isinstance(g, int | float | complex) and not hasattr(g, "shape"):
-            raise TypeError(f"output_gradients[{index}] must be an Array, got {describe(g)}")
-        data = storage_of(y._data).asarray(g, None, None, True)
-        g = wrap(data)
-    if g.shape != y.shape:
-        raise ValueError(
-            f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape}"
-        )
-    if is_complex(g) and not is_complex(y):
-        raise ValueError(
-            f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
-        )
-    if g.dtype == y.dtype:
-        return g
-    return wrap(storage_of(y._data).xp.astype(current(g)[1], y.dtype))

@@ -1,11 +1,11 @@
 """The five words in which an op is stated; ``_op`` says what a rule may ask for.
 
-    word              JVP                          VJP                          keeps
-    elementwise       the line                     the same line, conjugated    the names in the line
-    linear            the op itself on t           a declared transpose         shape, parameters
-    primitive         a rule per input             the same                     what its VJP asks for
-    composite         by its parts                 by its parts                 by its parts
-    nondifferentiable none                         none: the gradient is None   nothing
+word              JVP                          VJP                          keeps
+elementwise       the line                     the same line, conjugated    the names in the line
+linear            the op itself on t           a declared transpose         shape, parameters
+primitive         a rule per input             the same                     what its VJP asks for
+composite         by its parts                 by its parts                 by its parts
+nondifferentiable none                         none: the gradient is None   nothing
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from ._compile import compile_function
 from ._op import REGISTRY, Op, P, R, Rule, Sample, register, same, sample
 
 UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
-BINARY = inspect.Signature([inspect.Parameter(x, inspect.Parameter.POSITIONAL_ONLY) for x in ("x1", "x2")])
+BINARY = inspect.Signature(
+    [inspect.Parameter(x, inspect.Parameter.POSITIONAL_ONLY) for x in ("x1", "x2")]
+)
 SHAPES1 = (sample((3, 4)), sample(()), sample((0, 3)))
 SHAPES2 = (sample((3, 4), (3, 4)), sample((3, 1), (4,)), sample((), (3,)), sample((2, 0), (0,)))
 
@@ -45,21 +47,21 @@ def elementwise(
     op = Op(name, "elementwise", inputs, rules=rules, domain=domain,
             samples=default if samples is None else samples, saves=saves, selects=selects)  # fmt: skip
     lines = " and ".join(source_line(rule) for rule in rules)
-    return publish(op, signature, f"{name} of each element.\n\nDerivative: {lines}.", convert=convert)
+    return publish(
+        op, signature, f"{name} of each element.\n\nDerivative: {lines}.", convert=convert
+    )
 
 
-def nondifferentiable(
-    name: str, inputs: int = 1
-) -> Callable[..., Array]:
+def nondifferentiable(name: str, inputs: int = 1) -> Callable[..., Array]:
     """An elementwise op that has no derivative: its gradient is None."""
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
     op = Op(name, "nondifferentiable", names)
-    return publish(op, signature, f"{name} of each element.\n\nDerivative: none; the gradient is None.")
+    return publish(
+        op, signature, f"{name} of each element.\n\nDerivative: none; the gradient is None."
+    )
 
 
-def linear(
-    *, transpose: Rule, **options: Any
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """An op that is linear in its one array input (or sequence of arrays): declare its transpose."""
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
@@ -83,7 +85,7 @@ def primitive(
 def composite(function: Callable[P, R]) -> Callable[P, R]:
     """A function of other ops: both modes follow from its parts."""
     op = Op(public_name(function), "composite", array_inputs(function)[0])
-    op.public = register(op) and function
+    register(op).public = function
     return function
 
 
@@ -108,20 +110,20 @@ def from_signature(
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     inputs, variadic = array_inputs(function)
     signature = inspect.signature(function)
-    rules: Sequence[Rule | None] | None = [transpose] if transpose else (vjps or None)
-    if variadic and rules:
-        rules, joint = None, rules[0]
+    rules: Sequence[Rule | None] | None = vjps or None
+    if transpose is not None:
+        rules, joint = (None, transpose) if variadic else ([transpose], joint)
     op = Op(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
         joint=joint, samples=samples, domain=domain, saves=saves, selects=selects,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
-    public = publish(op, signature, inspect.getdoc(function) or "")
+    public: Callable[P, R] = publish(op, signature, inspect.getdoc(function) or "")
     public.__wrapped__ = function  # type: ignore[attr-defined]
     return public
 
 
-def publish(op: Op, signature: inspect.Signature, doc: str, **options: Any) -> Any:
+def publish(op: Op, signature: inspect.Signature, doc: str, **options: Any) -> Callable[..., Any]:
     """Compile, document and register."""
     public = compile_function(op, signature, **options)
     public.__doc__ = doc
@@ -137,7 +139,8 @@ def public_name(function: Callable[..., Any]) -> str:
 
 def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
     """The parameters that take arrays, by annotation, and whether the one is a sequence of them."""
-    notes = {name: str(note) for name, note in function.__annotations__.items() if name != "return"}
+    parameters = inspect.signature(function).parameters
+    notes = {name: str(parameter.annotation) for name, parameter in parameters.items()}
     inputs = [name for name, note in notes.items() if "Array" in note]
     variadic = len(inputs) == 1 and "Sequence[Array]" in notes[inputs[0]]
     return inputs, variadic

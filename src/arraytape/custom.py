@@ -55,7 +55,11 @@ def no_gradient(name: str) -> None:
 def _free(name: str) -> Op:
     op = REGISTRY.get(name)
     if op is None:
-        raise LookupError(f"there is no op named {name!r}; known ops: {', '.join(sorted(REGISTRY))}")
+        raise LookupError(
+            f"there is no op named {name!r}; known ops: {', '.join(sorted(REGISTRY))}"
+        )
     if name in REGISTERED or op.rules or op.joint or not op.recorded:
-        raise KeyError(f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)}")
+        raise KeyError(
+            f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)}"
+        )
     return op

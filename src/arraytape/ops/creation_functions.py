@@ -15,6 +15,7 @@ from .._words import composite
 from .data_type_functions import astype
 from .elementwise_functions import positive
 from .manipulation_functions import stack
+from .searching_functions import where
 
 
 @composite
@@ -52,7 +53,9 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
     storage_of(data).check_device(device)
     if dtype is not None and np.dtype(dtype) != data.dtype:
         if copy is False:
-            raise ValueError(f"asarray: casting {data.dtype} to {dtype} needs a copy, but copy=False")
+            raise ValueError(
+                f"asarray: casting {data.dtype} to {dtype} needs a copy, but copy=False"
+            )
         return astype(x, dtype)
     if not copy:
         return x
@@ -155,3 +158,22 @@ def eye(
 ) -> Array:
     """Ones on the k-th diagonal."""
     return made("eye", n_rows, n_cols, k=k, dtype=dtype or np.dtype("float64"), device=device)
+
+
+def _triangle(x: Array, k: int, upper: bool) -> Array:
+    n, m = x.shape[-2:]
+    rows, columns = np.arange(n)[:, None], np.arange(m)
+    inside = columns - rows >= k if upper else columns - rows <= k
+    return where(asarray(inside), x, zeros_like(x))
+
+
+@composite
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """The lower triangle of a matrix (or of each of a stack), on and below the k-th diagonal."""
+    return _triangle(x, k, upper=False)
+
+
+@composite
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """The upper triangle of a matrix (or of each of a stack), on and above the k-th diagonal."""
+    return _triangle(x, k, upper=True)

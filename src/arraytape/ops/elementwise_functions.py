@@ -7,6 +7,7 @@ standard's own names); the engine conjugates, sums over broadcast axes and casts
 from __future__ import annotations
 
 from .._array import Array
+from .._engine import COMPLEX, sum_to
 from .._words import elementwise, nondifferentiable, primitive, same, sample
 
 POSITIVE = (0.1, 4.0)
@@ -14,7 +15,9 @@ UNIT = (-0.9, 0.9)
 
 # --- smooth ---------------------------------------------------------------------------------
 acos = elementwise("acos", lambda t, x, xp: -t / xp.sqrt(1.0 - x * x), domain=UNIT)
-acosh = elementwise("acosh", lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x + 1.0)), domain=(1.2, 4))
+acosh = elementwise(
+    "acosh", lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x + 1.0)), domain=(1.2, 4)
+)
 asin = elementwise("asin", lambda t, x, xp: t / xp.sqrt(1.0 - x * x), domain=UNIT)
 asinh = elementwise("asinh", lambda t, x, xp: t / xp.sqrt(1.0 + x * x))
 atan = elementwise("atan", lambda t, x: t / (1.0 + x * x))
@@ -46,15 +49,17 @@ divide = elementwise(
 )
 
 
-def _base(t, x1, x2, xp):  # type: ignore[no-untyped-def]
+def _base(t, x1, x2, xp):
     # The slope of x ** 0 is 0, also at x = 0.
     if isinstance(x2, int | float | complex):
-        return t * (2 * x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
+        return (
+            t * (2 * x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
+        )
     zero = x2 == 0
     return xp.where(zero, 0.0, t * (x2 * x1 ** xp.where(zero, 1.0, x2 - 1)))
 
 
-def _exponent(t, x1, y, xp):  # type: ignore[no-untyped-def]
+def _exponent(t, x1, y, xp):
     # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
     zero = x1 == 0
     return xp.where(zero, 0.0, t * (y * xp.log(xp.where(zero, 1.0, x1))))
@@ -80,7 +85,7 @@ logaddexp = elementwise(
 )
 
 
-def _over(part, x1, x2, xp):  # type: ignore[no-untyped-def]
+def _over(part, x1, x2, xp):
     # part / (x1 ** 2 + x2 ** 2), and 0 where both are 0; hypot keeps the squares from overflowing.
     r = xp.hypot(x1, x2)
     r = xp.where(r == 0, 1.0, r)
@@ -96,11 +101,11 @@ _taken = {
 }
 
 
-def _to_first(t, first, second, xp):  # type: ignore[no-untyped-def]
+def _to_first(t, first, second, xp):
     return xp.where(first, xp.where(second, t / 2.0, t), 0.0)
 
 
-def _to_second(t, first, second, xp):  # type: ignore[no-untyped-def]
+def _to_second(t, first, second, xp):
     return xp.where(second, xp.where(first, t / 2.0, t), 0.0)
 
 
@@ -136,19 +141,23 @@ def conj(x: Array, /) -> Array:
     """Complex conjugate."""
 
 
-@primitive(lambda g: g, samples=(sample((3, 4)), sample(())))
+def _imag(g, dtype, xp):
+    return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
+
+
+@primitive(same, samples=(sample((3, 4)), sample(())))
 def real(x: Array, /) -> Array:
     """Real part."""
 
 
-@primitive(lambda g: g * 1j, samples=(sample((3, 4)), sample(())))
+@primitive(_imag, samples=(sample((3, 4)), sample(())))
 def imag(x: Array, /) -> Array:
     """Imaginary part."""
 
 
-def _sign(g, x, y, xp):  # type: ignore[no-untyped-def]
+def _sign(g, x, y, xp):
     # Real: 0 everywhere.  Complex: z / |z| turns, so what points along it is taken out.
-    if not xp.isdtype(x.dtype, "complex floating"):
+    if not xp.isdtype(x.dtype, COMPLEX):
         return xp.zeros_like(g)
     r = xp.abs(x)
     turned = g - y * xp.real(xp.conj(y) * g)
@@ -160,21 +169,21 @@ def sign(x: Array, /) -> Array:
     """Sign; of a complex number x / abs(x).  The gradient of a real sign is zero."""
 
 
-def _within(g, x, min, max, xp):  # type: ignore[no-untyped-def]
+def _within(g, x, min, max, xp):
     inside = xp.ones_like(x, dtype=xp.bool)
     inside = inside if min is None else inside & (x >= min)
     inside = inside if max is None else inside & (x <= max)
     return xp.where(inside, g, 0.0)
 
 
-def _below(g, x, min, max, shape, xp):  # type: ignore[no-untyped-def]
+def _below(g, x, min, max, shape, xp):
     taken = (x < min) if max is None else (x < min) & (min <= max)
-    return _sum_to(xp.where(taken, g, 0.0), shape, xp)
+    return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
 
-def _above(g, x, min, max, shape, xp):  # type: ignore[no-untyped-def]
+def _above(g, x, min, max, shape, xp):
     taken = (x > max) if min is None else (x > max) | (min > max)
-    return _sum_to(xp.where(taken, g, 0.0), shape, xp)
+    return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
 
 @primitive(
@@ -196,13 +205,6 @@ def clip(
     max: Array | float | None = None,
 ) -> Array:
     """Limit to [min, max].  The slope at a bound is 1 towards x; array bounds get gradients too."""
-
-
-def _sum_to(g, shape, xp):  # type: ignore[no-untyped-def]
-    extra = len(g.shape) - len(shape)
-    ones = tuple(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)
-    axes = (*range(extra), *ones)
-    return xp.reshape(xp.sum(g, axis=axes, keepdims=True), shape) if axes else g
 
 
 # --- no derivative ----------------------------------------------------------------------------

@@ -28,29 +28,29 @@ def scalar(x: Array, kind: type, data: Any) -> Any:
 
 def to_float(x: Array) -> float:
     """The value of a real 0-d array; it leaves the tape."""
-    return scalar(x, float, leave(x, "float()"))  # type: ignore[no-any-return]
+    return scalar(x, float, leave(x, "float()"))
 
 
 def to_complex(x: Array) -> complex:
     """The value of a 0-d array; it leaves the tape."""
-    return scalar(x, complex, leave(x, "complex()"))  # type: ignore[no-any-return]
+    return scalar(x, complex, leave(x, "complex()"))
 
 
 def to_int(x: Array) -> int:
     """The value of a 0-d array as an integer."""
-    return scalar(x, int, leave(x, "int()"))  # type: ignore[no-any-return]
+    return scalar(x, int, leave(x, "int()"))
 
 
 def to_bool(x: Array) -> bool:
     """The truth of an array with one element; ValueError for more."""
-    return scalar(x, bool, current(x)[1])  # type: ignore[no-any-return]
+    return scalar(x, bool, current(x)[1])
 
 
 def to_index(x: Array) -> int:
     """The value of a 0-d integer array."""
     data = current(x)[1]
     try:
-        return data.__index__()  # type: ignore[no-any-return]
+        return data.__index__()
     except Exception as error:
         raise explain("index()", error, x=x) from error
 
@@ -96,7 +96,7 @@ def dlpack(
 
 def dlpack_device(x: Array, /) -> tuple[Any, int]:
     """Device type and id in dlpack's terms."""
-    return x._data.__dlpack_device__()  # type: ignore[no-any-return]
+    return x._data.__dlpack_device__()
 
 
 def representation(x: Array) -> str:
@@ -132,7 +132,7 @@ def copied(x: Array, memo: Any = None) -> Array:
     return wrap(storage_of(data).copy(data))
 
 
-copyreg.pickle(Array, reduce)  # type: ignore[arg-type]
+copyreg.pickle(Array, reduce)
 METHODS = {
     "__array__": to_numpy,
     "__bool__": to_bool,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._array import Array
-from .._engine import sum_to
+from .._engine import conjugate, sum_to
 from .._errors import explain
 from .._paths import PERMUTE
 from .._view import alias
@@ -13,9 +13,9 @@ from .._words import composite, primitive, sample
 
 
 def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
+    x2 = conjugate(x2, xp)
     if len(x2.shape) == 1:
-        return g[..., None] * xp.conj(x2) if complex_(x2, xp) else g[..., None] * x2
-    x2 = xp.conj(x2) if complex_(x2, xp) else x2
+        return g[..., None] * x2
     if len(shape) == 1:
         g = g[..., None, :]
         return sum_to((g @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
@@ -23,7 +23,7 @@ def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
 
 
 def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
-    x1 = xp.conj(x1) if complex_(x1, xp) else x1
+    x1 = conjugate(x1, xp)
     if len(x1.shape) == 1:
         if len(shape) == 1:
             return g[..., None] * x1
@@ -34,12 +34,6 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
             return g @ x1
         return xp.sum(g[..., None] * x1, axis=axes)
     return sum_to(xp.matrix_transpose(x1) @ g, shape, xp)
-
-
-def complex_(x: Any, xp: Any) -> bool:
-    """Whether x is complex: a fact of its dtype, not of its values."""
-    kind = getattr(x.dtype, "kind", None)
-    return kind == "c" if kind else bool(xp.isdtype(x.dtype, "complex floating"))
 
 
 @primitive(

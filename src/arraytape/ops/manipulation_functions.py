@@ -98,7 +98,9 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
 
 
 @composite
-def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
+def moveaxis(
+    x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
+) -> Array:
     """A view with some axes in other places."""
     sources = (source,) if isinstance(source, int) else source
     targets = (destination,) if isinstance(destination, int) else destination
@@ -175,4 +177,3 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
         before = (slice(None),) * at
         x = concat([x[(*before, slice(cut, None))], x[(*before, slice(None, cut))]], axis=at)
     return x
-

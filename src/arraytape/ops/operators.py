@@ -70,5 +70,5 @@ for short, op in COMPARISONS.items():
     setattr(Array, f"__{short}__", method(op, f"__{short}__", "x1", "x2"))
 for short, op in UNARY.items():
     setattr(Array, f"__{short}__", method(op, f"__{short}__", "x"))
-Array.T = property(transpose)  # type: ignore[attr-defined]
-Array.mT = property(matrix_transpose)  # type: ignore[attr-defined]
+setattr(Array, "T", property(transpose))  # noqa: B010
+setattr(Array, "mT", property(matrix_transpose))  # noqa: B010

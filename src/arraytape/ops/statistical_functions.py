@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._array import Array
+from .._engine import conjugate
 from .._words import linear, primitive, sample
 
 Axis = int | tuple[int, ...] | None
@@ -47,9 +48,7 @@ SAMPLES = (
 
 
 @linear(transpose=_spread, samples=(*SAMPLES, sample((0, 3), axis=0)))
-def sum(
-    x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
-) -> Array:
+def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Sum over axes (all by default)."""
 
 
@@ -95,19 +94,16 @@ def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     right = xp.cumulative_prod(xp.concat([one, xp.flip(flat[..., 1:], axis=-1)], axis=-1), axis=-1)
     others = xp.reshape(left * xp.flip(right, axis=-1), moved.shape)
     back = tuple(order.index(i) for i in range(len(order)))
-    return opened(g, x.shape, axis, keepdims, xp) * xp.permute_dims(others, back)
+    others = conjugate(xp.permute_dims(others, back), xp)
+    return opened(g, x.shape, axis, keepdims, xp) * others
 
 
 @primitive(_prod, samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))))
-def prod(
-    x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
-) -> Array:
+def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Product over axes (all by default); the derivative is exact also where factors are 0."""
 
 
-def _variance(
-    g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Any
-) -> Any:
+def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Any) -> Any:
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     n = count(x.shape, axis) - correction
     return opened(g, x.shape, axis, keepdims, xp) * centred * (2 / n if n > 0 else float("nan"))
@@ -167,8 +163,8 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
     n = rows.shape[-1]
     eye = xp.eye(n, dtype=xp.bool)
     factors = xp.where(eye, 1.0, rows[..., None, :])
-    products = xp.tril(xp.matrix_transpose(xp.cumulative_prod(factors, axis=-1)))
-    back = xp.matrix_transpose(products) @ xp.moveaxis(g, at, -1)[..., None]
+    products = xp.triu(xp.cumulative_prod(factors, axis=-1))
+    back = conjugate(products, xp) @ xp.moveaxis(g, at, -1)[..., None]
     return xp.moveaxis(back[..., 0], -1, at)
 
 

@@ -166,4 +166,4 @@ def replace(x: Array, result: Array) -> Array:
     return x
 
 
-Array.__setitem__ = setitem  # type: ignore[attr-defined]
+setattr(Array, "__setitem__", setitem)  # noqa: B010

@@ -1,0 +1,77 @@
+"""What ``gradient`` is given: targets, sources and output gradients, checked before anything runs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from . import _nest
+from ._array import Array, wrap
+from ._engine import is_complex
+from ._errors import TapeWarning, describe, stacklevel
+from ._storage import storage_of
+from ._view import current
+
+
+def arrays_of(structure: Any, what: str) -> list[Array]:
+    """The leaves of targets or sources: Arrays, or a TypeError that says what was given."""
+    found = _nest.leaves(structure)
+    for leaf in found:
+        if not isinstance(leaf, Array):
+            hint = (
+                "pass the Array that the tape recorded"
+                if leaf is not None
+                else f"a {what} may not be None: was it computed?"
+            )
+            raise TypeError(
+                f"gradient(): every {what} must be an Array, got {describe(leaf)}; {hint}"
+            )
+        if not differentiable(leaf):
+            warnings.warn(
+                f"gradient(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+    return found
+
+
+def seeds_of(targets: list[Array], output_gradients: Any) -> list[Array]:
+    """One cotangent for each target: the given ones, checked, or ones."""
+    if output_gradients is None:
+        return [wrap(storage_of(y._data).xp.ones(y.shape, dtype=y.dtype)) for y in targets]
+    given = _nest.leaves(output_gradients)
+    if len(given) != len(targets):
+        raise ValueError(
+            f"output_gradients: {len(given)} given for {len(targets)} targets; give one for each"
+        )
+    return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
+
+
+def differentiable(x: Array) -> bool:
+    """Whether arrays of this dtype have gradients: real and complex floating point."""
+    return x.dtype.kind in "fc" if hasattr(x.dtype, "kind") else is_inexact(x)
+
+
+def is_inexact(x: Array) -> bool:
+    xp = storage_of(x._data).xp
+    return bool(xp.isdtype(x.dtype, ("real floating", "complex floating")))
+
+
+def as_seed(g: Any, y: Array, index: int) -> Array:
+    """An output gradient that fits its target; an error says which does not."""
+    if not isinstance(g, Array):
+        if not isinstance(g, int | float | complex) and not hasattr(g, "shape"):
+            raise TypeError(f"output_gradients[{index}] must be an Array, got {describe(g)}")
+        g = wrap(storage_of(y._data).asarray(g, None, None, True))
+    if g.shape != y.shape:
+        raise ValueError(
+            f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape}"
+        )
+    if is_complex(g) and not is_complex(y):
+        raise ValueError(
+            f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
+        )
+    seed: Array = g
+    if seed.dtype == y.dtype:
+        return seed
+    return wrap(storage_of(y._data).xp.astype(current(seed)[1], y.dtype))

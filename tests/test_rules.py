@@ -1,0 +1,143 @@
+"""Every op of the registry against finite differences, generated from its declaration."""
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import testing
+from arraytape._op import REGISTRY
+
+CASES = [
+    pytest.param(op, sample, id=f"{op.name}-{i}")
+    for op in testing.recorded_ops()
+    for i, sample in enumerate(op.samples)
+]
+# What is not holomorphic or has no complex form is sampled with real numbers only.
+REAL_ONLY = {
+    "atan2", "cast", "clip", "copysign", "floor_divide", "hypot", "logaddexp", "max", "maximum", "min",
+    "minimum", "nextafter", "remainder",
+}  # fmt: skip
+# Results that depend on a free choice (the phase of singular vectors) have no complex derivative.
+GAUGE = {"linalg.svd"}
+
+
+def has_empty(arguments):
+    return any(isinstance(a, np.ndarray) and a.size == 0 for a in arguments)
+
+
+def test_every_recorded_op_has_samples():
+    assert [op.name for op in testing.recorded_ops() if not op.samples] == []
+
+
+def test_every_op_is_declared_in_one_of_the_five_words():
+    kinds = {"elementwise", "linear", "primitive", "composite", "nondifferentiable"}
+    assert {op.kind for op in REGISTRY.values()} <= kinds
+    assert all(op.public is not None and op.public.__doc__ for op in REGISTRY.values())
+
+
+def test_all_67_elementwise_functions_are_there():
+    from arraytape.ops import elementwise_functions
+
+    names = [n for n in vars(elementwise_functions) if n in REGISTRY and hasattr(xp, n)]
+    assert len(names) == 67
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_first_and_second_derivative(op, sample):
+    arguments = testing.materialise(op, sample)
+    function, floats = testing.as_function(op, sample, arguments)
+    smooth = op.name not in ("floor_divide", "nextafter")  # a step differs from its slope
+    if smooth and not has_empty(floats):
+        testing.check_gradients(function, floats)
+    for g, x in zip(testing.gradients(function, floats), floats, strict=True):
+        assert g.shape == x.shape
+        assert g.dtype == x.dtype
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_complex_derivative(op, sample):
+    if op.name in REAL_ONLY | GAUGE:
+        assert op.name in REGISTRY
+        return
+    arguments = testing.materialise(op, sample, np.complex128)
+    function, floats = testing.as_function(op, sample, arguments)
+    if not has_empty(floats):
+        testing.check_gradients(function, floats, order=1)
+    for g, x in zip(testing.gradients(function, floats), floats, strict=True):
+        assert g.dtype == x.dtype
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_float32_gives_float32_gradients_near_the_float64_ones(op, sample):
+    arguments = testing.materialise(op, sample)
+    function, floats = testing.as_function(op, sample, arguments)
+    single = testing.gradients(function, [x.astype(np.float32) for x in floats])
+    for g, expected in zip(single, testing.gradients(function, floats), strict=True):
+        assert g.dtype == np.float32
+        np.testing.assert_allclose(g, expected, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_strided_inputs_give_the_same_values_and_gradients(op, sample):
+    arguments = testing.materialise(op, sample)
+    function, floats = testing.as_function(op, sample, arguments)
+    strided = [np.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x for x in floats]
+    turned = [np.asfortranarray(x) for x in floats]
+    expected = testing.gradients(function, floats)
+    for variant in (strided, turned):
+        for g, e in zip(gradients_in_place(function, variant), expected, strict=True):
+            np.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-12)
+
+
+def gradients_in_place(function, inputs):
+    arrays = [xp.asarray(x, copy=False) for x in inputs]
+    with xp.GradientTape() as tape:
+        tape.watch(arrays)
+        y = function(*arrays)
+    return [np.asarray(g) for g in tape.gradient(y, arrays, unconnected_gradients="zero")]
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_following_one_input_gives_its_gradient_alone(op, sample):
+    arguments = testing.materialise(op, sample)
+    function, floats = testing.as_function(op, sample, arguments)
+    expected = testing.gradients(function, floats)
+    for i in range(len(floats)):
+        arrays = [xp.asarray(x) for x in floats]
+        with xp.GradientTape() as tape:
+            tape.watch(arrays[i])
+            y = function(*arrays)
+        found = tape.gradient(y, arrays, unconnected_gradients="none")
+        assert [g is None for g in found] == [j != i or g is None for j, g in enumerate(found)]
+        if found[i] is not None:
+            np.testing.assert_array_equal(np.asarray(found[i]), expected[i])
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_no_result_shares_memory_with_an_input(op, sample):
+    arguments = testing.materialise(op, sample)
+    arrays = [xp.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    if isinstance(arguments[0], list):
+        arrays = [[xp.asarray(a) for a in arguments[0]]]
+    results = op.public(*arrays, **sample.parameters)
+    inputs = arrays[0] if isinstance(arrays[0], list) else arrays
+    for y in results if isinstance(results, tuple) else (results,):
+        for x in inputs:
+            if isinstance(x, xp.Array):
+                assert not np.shares_memory(y._data, x._data)
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_values_are_numpys_bit_for_bit(op, sample):
+    from arraytape._storage import NUMPY
+
+    arguments = testing.materialise(op, sample)
+    arrays = [xp.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    if isinstance(arguments[0], list):
+        arrays = [[xp.asarray(a) for a in arguments[0]]]
+    expected = NUMPY.function(op.name)(*arguments, **sample.parameters)
+    found = op.public(*arrays, **sample.parameters)
+    several = isinstance(found, tuple)
+    for y, e in zip(found if several else (found,), expected if several else (expected,), strict=True):
+        assert y.dtype == np.asarray(e).dtype
+        np.testing.assert_array_equal(np.asarray(y), e)
