@@ -68,6 +68,8 @@ def unpack(parameters: Array) -> tuple[Array, Array, Array]:
     return parameters[:count], parameters[count : 2 * count], parameters[2 * count]
 
 
+# StandardScaler divides 0 by 0 on its first batch and overwrites the NaN: not worth a warning.
+@np.errstate(invalid="ignore")
 def errors(parameters: Array, data: Data, *names: str) -> list[Array]:
     """Fit on data["train"]; return the mean squared error on each of the named sets."""
     namespace = array_namespace(parameters)

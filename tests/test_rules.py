@@ -138,6 +138,8 @@ def test_values_are_numpys_bit_for_bit(op, sample):
     expected = NUMPY.function(op.name)(*arguments, **sample.parameters)
     found = op.public(*arrays, **sample.parameters)
     several = isinstance(found, tuple)
-    for y, e in zip(found if several else (found,), expected if several else (expected,), strict=True):
+    for y, e in zip(
+        found if several else (found,), expected if several else (expected,), strict=True
+    ):
         assert y.dtype == np.asarray(e).dtype
         np.testing.assert_array_equal(np.asarray(y), e)

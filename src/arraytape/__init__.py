@@ -151,7 +151,10 @@ from .ops.utility_functions import (
     any,
 )
 
-from .ops import leaving as _leaving, operators as _operators  # isort: skip  # complete the Array
+# These complete the Array.
+from .ops import leaving as _leaving  # isort: skip
+from .ops import operators as _operators  # isort: skip
+from .ops import numpy_protocols as _numpy_protocols  # isort: skip
 
 __array_api_version__ = "2025.12"
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None

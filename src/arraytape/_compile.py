@@ -14,85 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from ._array import KEPT, PINNED, SCALAR, Array, as_data, wrap
-from ._errors import explain, user_line
+from ._array import SCALAR, Array, as_data
+from ._errors import explain
 from ._op import LAYOUT, Op
+from ._operands import (
+    CONSTANT,
+    accepted,
+    common,
+    dtype_of,
+    each,
+    foreign,
+    name_all,
+    shape_of,
+    wrap_all,
+)
 from ._record import active, new_tid
-from ._storage import STORAGES, RawFunctions, storage_of
+from ._storage import RawFunctions
 from ._view import hold, sync
-
-CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
-SCALARS = (bool, int, float, complex, type(None))
-
-
-def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Handle, tid and data of an argument that is not an Array: a scalar or a raw array."""
-    if type(value) in SCALARS:
-        return CONSTANT, 0, value
-    if type(value) in STORAGES:
-        return wrap(value, 0, PINNED), 0, value
-    if isinstance(value, np.generic):
-        return CONSTANT, 0, np.asarray(value)
-    if isinstance(value, bool | int | float | complex):
-        return CONSTANT, 0, value
-    if isinstance(value, Array):
-        return value, sync(value) if value._tid < 0 else value._tid, value._data
-    raise TypeError(
-        f"{name}: {argument} must be an Array, got {type(value).__module__}."
-        f"{type(value).__qualname__} [at {user_line()}]; convert it with asarray"
-    )
-
-
-def accepted(value: Any) -> bool:
-    """Whether an operator takes ``value``; otherwise it answers NotImplemented."""
-    return type(value) in STORAGES or isinstance(
-        value, bool | int | float | complex | np.generic | Array
-    )
-
-
-def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int, ...], list[Any]]:
-    """Handles, tids and data of a sequence of arrays."""
-    if isinstance(values, Array) or not isinstance(values, list | tuple):
-        raise TypeError(
-            f"{name}: {argument} must be a list or tuple of Arrays, got "
-            f"{type(values).__name__} [at {user_line()}]"
-        )
-    if not values:
-        raise ValueError(
-            f"{name}: {argument} is empty: needs at least one array [at {user_line()}]"
-        )
-    parts = [
-        (value, sync(value) if value._tid < 0 else value._tid, value._data)
-        if type(value) is Array else foreign(name, f"{argument}[{i}]", value)
-        for i, value in enumerate(values)
-    ]  # fmt: skip
-    handles, tids, data = zip(*parts, strict=True)
-    return list(handles), tids, list(data)
-
-
-def common(name: str, *data: Any) -> type:
-    """The type of data that an op runs on; TypeError naming both when two storages meet."""
-    kinds = [type(value) for value in data if type(value) in STORAGES]
-    for kind in kinds:
-        if kind is not kinds[0]:
-            first, other = STORAGES[kinds[0]].name, STORAGES[kind].name
-            raise TypeError(
-                f"{name}: one argument holds {first} data and another {other} data "
-                f"[at {user_line()}]; move one of them with to_device or asarray"
-            )
-    if not kinds:
-        raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
-    return kinds[0]
-
-
-def shape_of(value: Any) -> Any:
-    """Shape of data, of each of a list of data; () for a scalar."""
-    return [shape_of(v) for v in value] if type(value) is list else getattr(value, "shape", ())
-
-
-def dtype_of(value: Any) -> Any:
-    return [dtype_of(v) for v in value] if type(value) is list else getattr(value, "dtype", None)
-
 
 READ = """
     if type({x}) is Array:
@@ -102,12 +40,17 @@ READ = """
         d_{x} = {x}._data
 """
 READ_SCALAR = """
-    elif (type({x}) is float or type({x}) is int) and type(d_{other}) is ndarray \\
-            and d_{other}.dtype is FLOAT64:
+    elif type({x}) is float or type({x}) is int:
         t_{x} = 0
-        d_{x} = asarray({x}, FLOAT64)
+        d_{x} = {value}
         {x} = CONSTANT
 """
+# Real floating-point data takes on a Python scalar as a 0-d array of its own dtype: converted once,
+# where NumPy would convert it in the forward and again in the backward pass.
+CONVERT = (
+    "asarray({x}, d_{other}.dtype) if type(d_{other}) is ndarray"
+    " and (d_{other}.dtype is FLOAT64 or d_{other}.dtype is FLOAT32) else {x}"
+)
 READ_OTHER = """
     else:{refuse}
         {x}, t_{x}, d_{x} = foreign(NAME, "{x}", {x})
@@ -127,12 +70,13 @@ def compile_function(
     source = source_of(op, signature, operator, convert)
     scope: dict[str, Any] = {
         "NAME": op.name, "RAW": RawFunctions(raw or op.name), "PLANS": op.plans, "WIDES": op.wides,
-        "Array": Array, "CONSTANT": CONSTANT, "FLOAT64": np.dtype("float64"), "SCALAR": SCALAR,
+        "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR,
+        "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain,
         "foreign": foreign, "get_ident": get_ident, "hold": hold, "name_all": name_all,
         "ndarray": np.ndarray, "new_tid": new_tid,
-        "shape_of": shape_of, "storage_of": storage_of, "sync": sync, "wrap_all": wrap_all,
+        "shape_of": shape_of, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     filename = f"<arraytape {name or op.name}>"
@@ -158,18 +102,21 @@ def source_of(op: Op, signature: inspect.Signature, operator: bool, convert: boo
         lines.append(f"    {x}, t_{x}, d_{x} = each(NAME, '{x}', {x})")
         lines.append(f"    kind = common(NAME, *d_{x})")
     else:
-        scalars = convert and op.kind == "elementwise" and len(inputs) == 2
-        for i, x in enumerate(inputs):
+        order = [p.name for p in bare if p.name in inputs]  # reflected operators: x2 first
+        first = order[0]
+        for x in order:
             lines.append(READ.strip("\n").format(x=x))
-            if scalars and i:
-                lines.append(READ_SCALAR.strip("\n").format(x=x, other=inputs[0]))
+            if op.kind == "elementwise" and x != first:
+                value = CONVERT.format(x=x, other=first) if convert else x
+                lines.append(READ_SCALAR.strip("\n").format(x=x, value=value))
             refuse = REFUSE.format(x=x) if operator else ""
             lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse))
         data = ", ".join(f"d_{x}" for x in inputs)
-        lines.append(f"    kind = type(d_{inputs[0]})")
-        tests = " or ".join(f"type(d_{x}) is not kind" for x in inputs[1:])
+        lines.append(f"    kind = type(d_{first})")
+        tests = [f"type(d_{x}) is not kind and {x} is not CONSTANT" for x in order[1:]]
         if tests:
-            lines.append(f"    if {tests}:\n        kind = common(NAME, {data})")
+            tests.append(f"{first} is CONSTANT")
+            lines.append(f"    if {' or '.join(tests)}:\n        kind = common(NAME, {data})")
 
     positional = [f"d_{p.name}" if p.name in inputs else p.name
                   for p in bare if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]  # fmt: skip
@@ -247,7 +194,14 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
         lines.append(f"s_{saved} = SAVE_{saved}({', '.join(arguments)})")
         places[saved] = f"s_{saved}"
     places |= {p: p for p in op.parameters}
-    layout = {f"{what} {x}": f"{what}_of(d_{x})" for what in LAYOUT for x in inputs}
+    empty = {"shape": "()", "dtype": "None"}
+    layout = {
+        f"{what} {x}": f"{what}_of(d_{x})"
+        if op.variadic
+        else f"({empty[what]} if {x} is CONSTANT else d_{x}.{what})"
+        for what in LAYOUT
+        for x in inputs
+    }
 
     tids = [f"t_{x}" for x in inputs]
     values = ["plan.number", "out", *tids, *places.values(), *inputs, *handles]
@@ -321,17 +275,3 @@ def wide_of(op: Op, results: list[str]) -> str:
         f"d_{b}.dtype is not result.dtype if {a} is CONSTANT else "
         f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape"
     )
-
-
-def name_all(arrays: list[Array]) -> tuple[int, ...]:
-    """Name the values of an op's several results."""
-    for array in arrays:
-        array._tid = new_tid()
-    return tuple([array._tid for array in arrays])
-
-
-def wrap_all(results: Any) -> tuple[Any, list[Array]]:
-    """An op's several raw results as Arrays, in the tuple type in which they came."""
-    arrays = [wrap(r) if type(r) in STORAGES else wrap(np.asarray(r), 0, SCALAR) for r in results]
-    answer = type(results)(*arrays) if hasattr(results, "_fields") else tuple(arrays)
-    return answer, arrays

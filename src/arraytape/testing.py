@@ -24,13 +24,14 @@ ZERO = UnconnectedGradients.ZERO
 def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Fixed, uneven weights, so that no two outputs can stand in for each other."""
     count = int(np.prod(shape))
-    return np.cos(1.0 + 0.7 * np.arange(count)).reshape(shape) + 0.3
+    uneven: np.ndarray[Any, Any] = np.cos(1.0 + 0.7 * np.arange(count)).reshape(shape) + 0.3
+    return uneven
 
 
 def total(outputs: Any) -> Array:
     """A real weighted sum over all floating-point outputs (an Array or a tuple of them)."""
     xp: Any = namespace[0]
-    answer = xp.asarray(0.0)
+    answer: Array = xp.asarray(0.0)
     for i, y in enumerate(outputs if isinstance(outputs, tuple | list) else (outputs,)):
         if y.dtype.kind == "c":
             answer = answer + total((xp.real(y), 2.0 * xp.imag(y))) * (i + 1.0)
@@ -122,7 +123,9 @@ def check_gradients(
             continue
         second = curvature(f, inputs, along)
         other = directions(inputs, seed + 100)
-        slope = differences(lambda *xs: inner(gradients(f, xs), along), inputs, other, h)
+        slope = differences(
+            lambda *xs, along=along: inner(gradients(f, xs), along), inputs, other, h
+        )
         near(inner(second, other), slope, 10 * rtol, f"second order, seed {seed}")
 
 

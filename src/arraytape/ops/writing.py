@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from .._array import HOT, KEPT, SCALAR, VIEW, Array
-from .._compile import accepted, foreign
 from .._errors import describe, explain, user_line
 from .._op import Op
+from .._operands import accepted, foreign
 from .._paths import GETITEM, PUT
 from .._record import new_tid, recorders, tell
 from .._storage import storage_of

@@ -1,0 +1,100 @@
+"""What compiled ops call off the hot path: operands that are not Arrays, sequences, several results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._array import KEPT, PINNED, SCALAR, Array, wrap
+from ._errors import user_line
+from ._record import new_tid
+from ._storage import STORAGES
+from ._view import sync
+
+CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
+SCALARS = (bool, int, float, complex, type(None))
+
+
+def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
+    """Handle, tid and data of an argument that is not an Array: a scalar or a raw array."""
+    if type(value) in SCALARS:
+        return CONSTANT, 0, value
+    if type(value) in STORAGES:
+        return wrap(value, 0, PINNED), 0, value
+    if isinstance(value, np.generic):
+        return CONSTANT, 0, np.asarray(value)
+    if isinstance(value, bool | int | float | complex):
+        return CONSTANT, 0, value
+    if isinstance(value, Array):
+        return value, sync(value) if value._tid < 0 else value._tid, value._data
+    raise TypeError(
+        f"{name}: {argument} must be an Array, got {type(value).__module__}."
+        f"{type(value).__qualname__} [at {user_line()}]; convert it with asarray"
+    )
+
+
+def accepted(value: Any) -> bool:
+    """Whether an operator takes ``value``; otherwise it answers NotImplemented."""
+    return type(value) in STORAGES or isinstance(
+        value, bool | int | float | complex | np.generic | Array
+    )
+
+
+def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int, ...], list[Any]]:
+    """Handles, tids and data of a sequence of arrays."""
+    if isinstance(values, Array) or not isinstance(values, list | tuple):
+        raise TypeError(
+            f"{name}: {argument} must be a list or tuple of Arrays, got "
+            f"{type(values).__name__} [at {user_line()}]"
+        )
+    if not values:
+        raise ValueError(
+            f"{name}: {argument} is empty: needs at least one array [at {user_line()}]"
+        )
+    parts = [
+        (value, sync(value) if value._tid < 0 else value._tid, value._data)
+        if type(value) is Array else foreign(name, f"{argument}[{i}]", value)
+        for i, value in enumerate(values)
+    ]  # fmt: skip
+    handles, tids, data = zip(*parts, strict=True)
+    return list(handles), tids, list(data)
+
+
+def common(name: str, *data: Any) -> type:
+    """The type of data that an op runs on; TypeError naming both when two storages meet."""
+    kinds = [type(value) for value in data if type(value) in STORAGES]
+    for kind in kinds:
+        if kind is not kinds[0]:
+            first, other = STORAGES[kinds[0]].name, STORAGES[kind].name
+            raise TypeError(
+                f"{name}: one argument holds {first} data and another {other} data "
+                f"[at {user_line()}]; move one of them with to_device or asarray"
+            )
+    if not kinds:
+        raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
+    return kinds[0]
+
+
+def shape_of(value: Any) -> Any:
+    """The shape of each of a list of data."""
+    return [v.shape for v in value]
+
+
+def dtype_of(value: Any) -> Any:
+    """The dtype of each of a list of data."""
+    return [v.dtype for v in value]
+
+
+def name_all(arrays: list[Array]) -> tuple[int, ...]:
+    """Name the values of an op's several results."""
+    for array in arrays:
+        array._tid = new_tid()
+    return tuple([array._tid for array in arrays])
+
+
+def wrap_all(results: Any) -> tuple[Any, list[Array]]:
+    """An op's several raw results as Arrays, in the tuple type in which they came."""
+    arrays = [wrap(r) if type(r) in STORAGES else wrap(np.asarray(r), 0, SCALAR) for r in results]
+    answer = type(results)(*arrays) if hasattr(results, "_fields") else tuple(arrays)
+    return answer, arrays

@@ -1,0 +1,66 @@
+"""The shape of the source tree: imports point down the layers, and files stay short."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import arraytape
+
+SOURCE = Path(arraytape.__file__).parent
+FILES = sorted(SOURCE.rglob("*.py"))
+LIMIT = 350
+
+# A module imports only from lower layers and, within its own, from those before it.
+LAYERS = [
+    ["_version", "_errors", "_nest", "_numpy", "_storage", "_info"],
+    ["_array"],
+    ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
+    ["_engine", "_guard", "_exits", "_arguments", "_tape", "custom"],
+    ["ops"],
+    ["testing"],
+    ["__init__"],
+]
+RANK = {name: (i, j) for i, layer in enumerate(LAYERS) for j, name in enumerate(layer)}
+
+
+def module_of(path):
+    """The layer entry of a file: its own name, or ``ops`` for a chapter."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imported(path):
+    """The layer entries that a file imports, from anywhere in it."""
+    inside = path.parent != SOURCE
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name.startswith("arraytape")]
+            yield from (name.partition(".")[2] or "__init__" for name in names)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            up = node.level - 1 if inside else node.level
+            if inside and node.level == 1:
+                yield "ops"
+            elif node.module:
+                yield node.module.partition(".")[0]
+            else:
+                assert up == 1
+                yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_imports_point_down(path):
+    here = module_of(path)
+    for name in imported(path):
+        assert name in RANK, f"{name} has no layer: enter it in LAYERS"
+        allowed = RANK[name] < RANK[here] or (name == here == "ops")
+        assert allowed, f"{path.name} imports {name}, which is not below it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_files_stay_short(path):
+    assert len(path.read_text().splitlines()) <= LIMIT
+
+
+def test_the_array_knows_no_op_and_no_tape():
+    assert {*imported(SOURCE / "_array.py")} == {"_storage"}
