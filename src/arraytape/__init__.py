@@ -15,14 +15,18 @@ from ._info import __array_namespace_info__
 from ._tape import GradientTape, UnconnectedGradients
 from ._version import __version__
 from .custom import no_gradient, register_gradient, stop_gradient
-from .ops import linalg
+from .ops import fft, linalg
 from .ops.creation_functions import (
     arange,
     asarray,
     empty,
     empty_like,
     eye,
+    from_dlpack,
+    full,
+    full_like,
     linspace,
+    meshgrid,
     ones,
     ones_like,
     tril,
@@ -115,25 +119,44 @@ from .ops.indexing_functions import (
 from .ops.linear_algebra_functions import (
     matmul,
     matrix_transpose,
+    tensordot,
+    vecdot,
 )
 from .ops.manipulation_functions import (
+    broadcast_arrays,
+    broadcast_shapes,
     broadcast_to,
     concat,
     expand_dims,
     flip,
     moveaxis,
     permute_dims,
+    repeat,
     reshape,
     roll,
     squeeze,
     stack,
+    tile,
     unstack,
 )
 from .ops.searching_functions import (
     argmax,
     argmin,
     count_nonzero,
+    nonzero,
+    searchsorted,
     where,
+)
+from .ops.set_functions import (
+    isin,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from .ops.sorting_functions import (
+    argsort,
+    sort,
 )
 from .ops.statistical_functions import (
     cumulative_prod,
@@ -149,6 +172,7 @@ from .ops.statistical_functions import (
 from .ops.utility_functions import (
     all,
     any,
+    diff,
 )
 
 # These complete the Array.

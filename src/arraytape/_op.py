@@ -45,11 +45,17 @@ class Sample(NamedTuple):
     inputs: tuple[Any, ...]
     parameters: dict[str, Any]
     domain: tuple[float, float] | None = None
+    prepare: Function | None = None  # applied to the first input, such as to make it symmetric
 
 
-def sample(*inputs: Any, domain: tuple[float, float] | None = None, **parameters: Any) -> Sample:
+def sample(
+    *inputs: Any,
+    domain: tuple[float, float] | None = None,
+    prepare: Function | None = None,
+    **parameters: Any,
+) -> Sample:
     """One sample: a shape, None or a list of shapes for each array input, then keyword parameters."""
-    return Sample(inputs, parameters, domain)
+    return Sample(inputs, parameters, domain, prepare)
 
 
 class Op:

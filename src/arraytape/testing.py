@@ -187,7 +187,9 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
 
     def function(*arrays: Any) -> Array:
         assert op.public is not None
-        return total(op.public(*[fill(entry, arrays) for entry in plan], **sample.parameters))
+        first, *rest = [fill(entry, arrays) for entry in plan]
+        first = sample.prepare(first) if sample.prepare else first
+        return total(op.public(first, *rest, **sample.parameters))
 
     return function, floats
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from operator import attrgetter
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from .._view import current
 from .._words import composite
 from .data_type_functions import astype
 from .elementwise_functions import positive
-from .manipulation_functions import stack
+from .manipulation_functions import broadcast_to, reshape, stack
 from .searching_functions import where
 
 
@@ -70,12 +71,15 @@ def holds_arrays(nested: Any) -> bool:
     )
 
 
-def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Array:
-    """A new Array from the raw creation function of this name."""
+def made(
+    name: str, *arguments: Any, device: Any = None, cast: Any = None, **keywords: Any
+) -> Array:
+    """A new Array from NumPy's creation function of this name, cast to a dtype if one is given."""
     NUMPY.check_device(device)
-    function: Callable[..., Any] = getattr(np, name)
+    function: Callable[..., Any] = attrgetter(name)(np)
     try:
-        return wrap(function(*arguments, **keywords))
+        data = function(*arguments, **keywords)
+        return wrap(data if cast is None else data.astype(cast))
     except Exception as error:
         raise explain(name, error, arguments=arguments, **keywords) from error
 
@@ -133,8 +137,8 @@ def arange(
 
 @composite
 def linspace(
-    start: float,
-    stop: float,
+    start: float | Array,
+    stop: float | Array,
     /,
     num: int,
     *,
@@ -142,8 +146,66 @@ def linspace(
     device: Any = None,
     endpoint: bool = True,
 ) -> Array:
-    """``num`` evenly spaced values from start to stop."""
-    return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
+    """``num`` evenly spaced values from start to stop; 0-d Arrays as ends keep their gradient."""
+    if not (isinstance(start, Array) or isinstance(stop, Array)):
+        return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
+    steps = made("arange", num, device=device, cast="float64")
+    values = steps * ((stop - start) / max(num - 1 if endpoint else num, 1)) + start
+    if endpoint and num > 1:
+        values[-1] = stop
+    return values if dtype is None else astype(values, dtype, copy=False)
+
+
+@composite
+def full(
+    shape: int | tuple[int, ...],
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+) -> Array:
+    """One value everywhere; a 0-d Array as value keeps its gradient."""
+    if not isinstance(fill_value, Array):
+        return made("full", shape, fill_value, dtype=dtype, device=device)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    filled = asarray(broadcast_to(fill_value, shape), copy=True, device=device)
+    return filled if dtype is None else astype(filled, dtype, copy=False)
+
+
+@composite
+def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    """One value everywhere, in the shape, dtype and on the device of x."""
+    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+
+
+@composite
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
+    """Coordinate grids of 1-d arrays."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    count = len(arrays)
+    places = list(range(count))
+    if indexing == "xy" and count > 1:
+        places[:2] = [1, 0]
+    shape = [1] * count
+    for x, place in zip(arrays, places, strict=True):
+        shape[place] = x.size
+    grids = []
+    for x, place in zip(arrays, places, strict=True):
+        line = tuple(x.size if i == place else 1 for i in range(count))
+        grids.append(asarray(broadcast_to(reshape(x, line), tuple(shape)), copy=True))
+    return tuple(grids)
+
+
+@composite
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An Array around another library's data, shared unless copy=True."""
+    NUMPY.check_device(device)
+    try:
+        data = np.from_dlpack(x, copy=copy)
+    except (TypeError, BufferError, ValueError, AttributeError) as error:
+        raise explain("from_dlpack", error, x=x) from error
+    return wrap(data, 0, 0 if copy is True else PINNED)
 
 
 @composite

@@ -1,82 +1,312 @@
-"""The linalg extension."""
+"""The linalg extension; the rules of the factorisations are in ``_factorisations``."""
 
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from .._array import Array
-from .._words import primitive, sample
-from .linear_algebra_functions import matmul, matrix_transpose
+from .._engine import sum_to
+from .._errors import describe
+from .._words import composite, primitive, sample, without_derivative
+from . import _factorisations as rules
+from .elementwise_functions import abs as absolute
+from .elementwise_functions import conj, multiply, subtract
+from .linear_algebra_functions import matmul, matrix_transpose, tensordot, vecdot
+from .manipulation_functions import broadcast_arrays, expand_dims, moveaxis, normal_axis, stack
+from .statistical_functions import max as maximum_of
+from .statistical_functions import min as minimum_of
+from .statistical_functions import sum as sum_of
 
+EigResult = namedtuple("EigResult", ["eigenvalues", "eigenvectors"])
+EighResult = namedtuple("EighResult", ["eigenvalues", "eigenvectors"])
+QRResult = namedtuple("QRResult", ["Q", "R"])
+SlogdetResult = namedtuple("SlogdetResult", ["sign", "logabsdet"])
 SVDResult = namedtuple("SVDResult", ["U", "S", "Vh"])
 
-
-def _adjoint(x: Any, xp: Any) -> Any:
-    return xp.matrix_transpose(xp.conj(x))
+SQUARE = (sample((3, 3)), sample((2, 3, 3)), sample((1, 1)))
 
 
-def _svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
-    # Source: Townsend 2016, "Differentiating the singular value decomposition", eqs. (19)-(23);
-    # the complex gauge term: Wan & Zhang 2019, arXiv:1909.02659, eq. (2).
-    gU, gS, gVh = g
-    m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
-    if full_matrices and m != n:
-        raise ValueError(
-            "svd: the gradient through the full U or Vh of a non-square matrix is not defined "
-            "(their extra columns are not a function of x); use full_matrices=False"
-        )
-    inner = xp.zeros_like(U[..., :k, :] if m >= k else U)
-    inner = inner if gS is None else _diagonal(gS, inner, xp)
-    s, st = S[..., None, :], S[..., :, None]
-    gap = (s - st) * (s + st)
-    same = gap == 0
-    # Equal singular values: vectors may turn freely among themselves, so an invariant function
-    # has no component along the turn; the numerator is 0 there and so is the quotient.
-    F = xp.where(same, 0.0, 1 / xp.where(same, 1.0, gap))
-    out = None
-    if gU is not None:
-        turn = _adjoint(U, xp) @ gU
-        inner = inner + (F * (turn - _adjoint(turn, xp))) * s
-        if m > k:
-            out = ((gU - U @ turn) / xp.where(s == 0, 1.0, s)) @ Vh
-    if gVh is not None:
-        gV = _adjoint(gVh, xp)
-        turn = Vh @ gV
-        inner = inner + st * (F * (turn - _adjoint(turn, xp)))
-        if n > k:
-            rest = _adjoint(gV - _adjoint(Vh, xp) @ turn, xp)
-            part = U @ (rest / xp.where(st == 0, 1.0, st))
-            out = part if out is None else out + part
-    if gU is not None and xp.isdtype(U.dtype, "complex floating"):
-        turn = _adjoint(U, xp) @ gU
-        phase = xp.where(xp.eye(k, dtype=xp.bool), (turn - _adjoint(turn, xp)) / (2 * s), 0.0)
-        inner = inner + phase
-    whole = U @ inner @ Vh
-    return (whole if out is None else whole + out,)
+def positive_definite(x: Any) -> Any:
+    """A Hermitian positive-definite matrix from any square one, for samples."""
+    return x @ matrix_transpose(conj(x)) + 2.0 * np.eye(x.shape[-1])
 
 
-def _diagonal(values: Any, like: Any, xp: Any) -> Any:
-    eye = xp.eye(values.shape[-1], dtype=xp.bool)
-    return xp.where(eye, values[..., None, :], xp.zeros_like(like))
+def hermitian(x: Any) -> Any:
+    """A Hermitian matrix from any square one, for samples."""
+    return x + matrix_transpose(conj(x))
+
+
+def regular(x: Any) -> Any:
+    """A well-conditioned matrix with separate eigenvalues from any square one, for samples."""
+    return x + np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0))
+
+
+def _solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
+    # Source: Giles 2008, "Collected matrix derivative results", sec. 2.3.1.
+    vector = len(x2.shape) == 1
+    columns = xp.linalg.solve(rules.adjoint(x1, xp), g[..., None] if vector else g)
+    y = y[..., None] if vector else y
+    second = columns[..., 0] if vector else columns
+    first = -(columns @ rules.adjoint(y, xp))
+    return sum_to(first, x1.shape, xp), sum_to(second, x2.shape, xp)
+
+
+# --- systems and inverses -----------------------------------------------------------------------
+@primitive(
+    joint=_solve,
+    samples=(
+        sample((3, 3), (3, 2), prepare=regular),
+        sample((3, 3), (3,), prepare=regular),
+        sample((2, 3, 3), (3, 2), prepare=regular),
+    ),
+)
+def solve(x1: Array, x2: Array, /) -> Array:
+    """Solve x1 @ x = x2.  x1: (..., n, n); x2: (n,) or (..., n, k).
+
+    Raises LinAlgError when x1 is singular.
+    """
 
 
 @primitive(
-    joint=_svd,
+    lambda g, y, xp: -(rules.adjoint(y, xp) @ g @ rules.adjoint(y, xp)),
+    samples=[s._replace(prepare=regular) for s in SQUARE],
+)
+def inv(x: Array, /) -> Array:
+    """Inverse of (stacks of) square matrices.  Raises LinAlgError for a singular one."""
+
+
+@primitive(
+    rules.pinv, None, samples=(sample((4, 3)), sample((2, 3)), sample((2, 3, 3), prepare=regular))
+)
+def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
+    """Moore-Penrose pseudo-inverse; singular values below rtol times the largest count as 0."""
+
+
+@primitive(rules.det, samples=SQUARE)
+def det(x: Array, /) -> Array:
+    """Determinant; its derivative, the cofactors, is exact also where x is singular."""
+
+
+@primitive(joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE)
+def slogdet(x: Array, /) -> SlogdetResult:
+    """Sign and logarithm of the absolute value of the determinant."""
+
+
+@composite
+def matrix_power(x: Array, n: int, /) -> Array:
+    """The n-th power of square matrices; negative powers are powers of the inverse."""
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    if n == 0:
+        return x * 0.0 + np.eye(x.shape[-1], dtype=x.dtype)
+    power: Array | None = None
+    square = x
+    while True:
+        if n & 1:
+            power = square if power is None else matmul(power, square)
+        n >>= 1
+        if not n:
+            assert power is not None
+            return power + 0 if power is x else power
+        square = matmul(square, square)
+
+
+# --- factorisations -------------------------------------------------------------------------------
+@primitive(rules.cholesky, samples=(
+    sample((3, 3), prepare=positive_definite),
+    sample((2, 3, 3), prepare=positive_definite, upper=True),
+))  # fmt: skip
+def cholesky(x: Array, /, *, upper: bool = False) -> Array:
+    """Cholesky factor of Hermitian positive-definite matrices; LinAlgError for others."""
+
+
+@primitive(joint=rules.qr, outputs=("Q", "R"), samples=(
+    sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)),
+))  # fmt: skip
+def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
+    """QR factorisation."""
+
+
+@primitive(
+    joint=rules.svd,
     outputs=("U", "S", "Vh"),
     samples=(
         sample((3, 3), full_matrices=False),
         sample((5, 3), full_matrices=False),
         sample((2, 4), full_matrices=False),
-        sample((2, 4, 3), full_matrices=False),
+        sample((2, 3, 3)),
     ),
 )
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
-    """Singular value decomposition x = U @ diag(S) @ Vh of (stacks of) matrices.
+    """Singular value decomposition x = U @ diag(S) @ Vh of (stacks of) matrices; S descends.
 
-    S descends.  Functions that do not depend on the choice of singular vectors have exact and
-    finite gradients also where singular values coincide.
+    Where singular values coincide, U and Vh are no function of x and their gradients are NaN.
     """
 
 
-__all__ = ["matmul", "matrix_transpose", "svd"]
+@primitive(rules.svdvals, samples=(sample((3, 3)), sample((4, 3)), sample((2, 2, 3))))
+def svdvals(x: Array, /) -> Array:
+    """Singular values, in descending order."""
+
+
+@primitive(joint=rules.eigh, outputs=("eigenvalues", "eigenvectors"), samples=(
+    sample((3, 3), prepare=hermitian), sample((2, 3, 3), prepare=hermitian),
+))  # fmt: skip
+def eigh(x: Array, /) -> EighResult:
+    """Eigenvalues (ascending) and eigenvectors of Hermitian matrices.
+
+    Where eigenvalues coincide, the vectors are no function of x and their gradients are NaN.
+    """
+
+
+@primitive(
+    rules.eigvalsh,
+    samples=(sample((3, 3), prepare=hermitian), sample((2, 3, 3), prepare=hermitian)),
+)
+def eigvalsh(x: Array, /) -> Array:
+    """Eigenvalues of Hermitian matrices, in ascending order."""
+
+
+@primitive(
+    joint=rules.eig,
+    outputs=("eigenvalues", "eigenvectors"),
+    samples=(sample((3, 3), prepare=regular),),
+)
+def eig(x: Array, /) -> EigResult:
+    """Eigenvalues and unit-length eigenvectors of square matrices, always complex."""
+
+
+@primitive(
+    rules.eigvals, samples=(sample((3, 3), prepare=regular), sample((2, 2, 2), prepare=regular))
+)
+def eigvals(x: Array, /) -> Array:
+    """Eigenvalues of square matrices, always complex."""
+
+
+@without_derivative
+def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
+    """Number of singular values above rtol times the largest."""
+
+
+# --- products ---------------------------------------------------------------------------------
+@composite
+def outer(x1: Array, x2: Array, /) -> Array:
+    """Outer product of two vectors."""
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"linalg.outer: needs two vectors, got {describe(x1)} and {describe(x2)}")
+    return multiply(x1[:, None], x2[None, :])
+
+
+@composite
+def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Cross product of vectors of length 3 along an axis."""
+    x1, x2 = broadcast_arrays(x1, x2)
+    at = normal_axis("linalg.cross", x1, axis)
+    if x1.shape[at] != 3:
+        raise ValueError(f"linalg.cross: axis {axis} must have length 3, got shape {x1.shape}")
+    first, second = moveaxis(x1, at, 0), moveaxis(x2, at, 0)
+    turns = ((1, 2), (2, 0), (0, 1))
+    parts = [
+        subtract(multiply(first[i, ...], second[j, ...]), multiply(first[j, ...], second[i, ...]))
+        for i, j in turns
+    ]
+    return stack(parts, axis=at)
+
+
+# --- diagonals and norms --------------------------------------------------------------------------
+@composite
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """The diagonals of (stacks of) matrices."""
+    if x.ndim < 2:
+        raise ValueError(f"linalg.diagonal: needs at least 2 dimensions, got {describe(x)}")
+    rows, columns = x.shape[-2:]
+    start = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
+    return x[..., start - min(offset, 0), start + max(offset, 0)]
+
+
+@composite
+def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
+    """The sum along the diagonals of (stacks of) matrices."""
+    return sum_of(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def _norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, xp: Any) -> Any:
+    # The slope at 0 is 0; ties of the infinity norms share evenly.
+    axes = tuple(range(len(x.shape))) if axis is None else axis
+    axes = tuple(a % len(x.shape) for a in ((axes,) if isinstance(axes, int) else axes))
+    if not keepdims:
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        g, y = xp.reshape(g, shape), xp.reshape(y, shape)
+    if ord == 0:
+        return xp.zeros_like(x)
+    safe = xp.where(y == 0, 1.0, y)
+    if ord == 2:
+        return xp.where(y == 0, 0.0, g * (x / safe))
+    size = xp.abs(x)
+    if abs(ord) == float("inf"):
+        taken = xp.astype(size == y, y.dtype)
+        return (g * taken / xp.sum(taken, axis=axes, keepdims=True)) * xp.sign(x)
+    if ord == 1:
+        return g * xp.sign(x)
+    return (
+        g
+        * xp.sign(x)
+        * (xp.where(size == 0, 0.0, xp.where(size == 0, 1.0, size) / safe) ** (ord - 1))
+    )
+
+
+@primitive(
+    _norm,
+    samples=(
+        sample((3, 4)),
+        sample((3, 4), axis=0),
+        sample((3, 4), axis=1, keepdims=True, ord=1),
+        sample((3, 4), axis=1, ord=float("inf")),
+        sample((3, 4), axis=0, ord=3),
+        sample((3, 4), axis=(0, 1), ord=0.5),
+    ),
+)
+def vector_norm(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: int | float = 2,
+) -> Array:
+    """Vector norm over axes (all by default); its slope at 0 is 0."""
+
+
+@composite
+def matrix_norm(
+    x: Array,
+    /,
+    *,
+    keepdims: bool = False,
+    ord: int | float | Literal["fro", "nuc"] | None = "fro",
+) -> Array:
+    """Norm of (stacks of) matrices: "fro", "nuc", 2, -2, 1, -1, inf, -inf."""
+    if x.ndim < 2:
+        raise ValueError(f"linalg.matrix_norm: needs at least 2 dimensions, got {describe(x)}")
+    if ord in ("fro", None):
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in ("nuc", 2, -2):
+        values = svdvals(x)
+        pick = sum_of if ord == "nuc" else maximum_of if ord == 2 else minimum_of
+        norm = pick(values, axis=-1)
+    elif ord in (1, -1, float("inf"), float("-inf")):
+        sums = sum_of(absolute(x), axis=-2 if ord in (1, -1) else -1)
+        norm = (maximum_of if ord in (1, float("inf")) else minimum_of)(sums, axis=-1)
+    else:
+        raise ValueError(f"linalg.matrix_norm: unknown ord {ord!r}")
+    return expand_dims(norm, axis=(-2, -1)) if keepdims else norm
+
+
+__all__ = [
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul",
+    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr",
+    "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+]  # fmt: skip

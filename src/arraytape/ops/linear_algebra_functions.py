@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from .._array import Array
@@ -10,6 +12,7 @@ from .._errors import explain
 from .._paths import PERMUTE
 from .._view import alias
 from .._words import composite, primitive, sample
+from .manipulation_functions import normal_axis, permute_dims, reshape
 
 
 def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
@@ -67,3 +70,46 @@ def matrix_transpose(x: Array, /) -> Array:
     seen = alias(x, PERMUTE, (*range(n - 2), n - 1, n - 2))
     assert seen is not None
     return seen
+
+
+def _vecdot_first(g: Any, x2: Any, axis: int, shape: Any, xp: Any) -> Any:
+    return sum_to(conjugate(xp.expand_dims(g, axis=axis), xp) * x2, shape, xp)
+
+
+def _vecdot_second(g: Any, x1: Any, axis: int, shape: Any, xp: Any) -> Any:
+    return sum_to(xp.expand_dims(g, axis=axis) * x1, shape, xp)
+
+
+@primitive(
+    _vecdot_first,
+    _vecdot_second,
+    samples=(sample((3,), (3,)), sample((2, 3), (3,)), sample((3, 2), (3, 1), axis=-2)),
+)
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Dot product of vectors along an axis; x1 is conjugated."""
+
+
+@composite
+def tensordot(
+    x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
+) -> Array:
+    """Sum of products over the last axes of x1 and the first of x2, or over given pairs of axes."""
+    if isinstance(axes, int):
+        if axes < 0:
+            raise ValueError(f"tensordot: axes must be at least 0, got {axes}")
+        first, second = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
+    else:
+        first = [normal_axis("tensordot", x1, a) for a in axes[0]]
+        second = [normal_axis("tensordot", x2, a) for a in axes[1]]
+    if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
+        raise ValueError(
+            f"tensordot: axes {first} of shape {x1.shape} and {second} of {x2.shape} differ"
+        )
+    rows = [a for a in range(x1.ndim) if a not in first]
+    columns = [a for a in range(x2.ndim) if a not in second]
+    summed = math.prod(x1.shape[a] for a in first)
+    height, width = (math.prod(x.shape[a] for a in kept) for x, kept in ((x1, rows), (x2, columns)))
+    left = reshape(permute_dims(x1, (*rows, *first)), (height, summed))
+    right = reshape(permute_dims(x2, (*second, *columns)), (summed, width))
+    shape = (*(x1.shape[a] for a in rows), *(x2.shape[a] for a in columns))
+    return reshape(matmul(left, right), shape)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._array import Array
+import numpy as np
+
+from .._array import Array, wrap
 from .._errors import explain
 from .._paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
-from .._view import alias
+from .._view import alias, current
 from .._words import composite, linear, sample
+from .indexing_functions import take
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
@@ -177,3 +180,40 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
         before = (slice(None),) * at
         x = concat([x[(*before, slice(cut, None))], x[(*before, slice(None, cut))]], axis=at)
     return x
+
+
+@composite
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
+    """The arrays in their common shape, as read-only views."""
+    shape = broadcast_shapes(*(x.shape for x in arrays))
+    return tuple(broadcast_to(x, shape) for x in arrays)
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The common shape; ValueError when the shapes do not fit together."""
+    return tuple(int(n) for n in np.broadcast_shapes(*shapes))
+
+
+@composite
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    """Each element (or slice along an axis) several times; flattened when axis is None."""
+    if axis is None:
+        return repeat(reshape(x, (-1,)), repeats, axis=0)
+    at = normal_axis("repeat", x, axis)
+    times = current(repeats)[1] if isinstance(repeats, Array) else repeats
+    try:
+        indices = np.repeat(np.arange(x.shape[at]), times)
+    except Exception as error:
+        raise explain("repeat", error, x=x, repeats=repeats) from error
+    return take(x, wrap(indices), axis=at)
+
+
+@composite
+def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
+    """x several times along each axis."""
+    times = (1,) * (x.ndim - len(repetitions)) + tuple(repetitions)
+    shape = (1,) * (len(times) - x.ndim) + x.shape
+    apart = tuple(n for pair in zip((1,) * len(shape), shape, strict=True) for n in pair)
+    spread = tuple(n for pair in zip(times, shape, strict=True) for n in pair)
+    whole = tuple(a * b for a, b in zip(times, shape, strict=True))
+    return reshape(broadcast_to(reshape(x, apart), spread), whole, copy=True)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from .._array import Array
+from typing import Literal
+
+from .._array import Array, wrap
 from .._engine import sum_to
-from .._words import primitive, sample, without_derivative
+from .._errors import explain
+from .._storage import storage_of
+from .._view import current
+from .._words import composite, primitive, sample, without_derivative
 
 
 @primitive(
@@ -38,3 +43,26 @@ def count_nonzero(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Array:
     """How many elements are not 0."""
+
+
+@composite
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """The indices of the elements that are not 0, one array per axis."""
+    _, data = current(x)
+    try:
+        found = storage_of(data).xp.nonzero(data)
+    except Exception as error:
+        raise explain("nonzero", error, x=x) from error
+    return tuple(wrap(indices) for indices in found)
+
+
+@without_derivative
+def searchsorted(
+    x1: Array,
+    x2: Array | float,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: Array | None = None,
+) -> Array:
+    """Where to insert x2 into the sorted x1."""

@@ -1,0 +1,215 @@
+"""The fft extension.
+
+The adjoint of a transform is the transform back with the other normalisation; what the forward
+pass padded is cropped again, what it cropped is padded with zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from .._array import Array
+from .._words import composite, linear, sample
+from .creation_functions import made
+from .elementwise_functions import conj
+from .manipulation_functions import roll
+
+Norm = Literal["backward", "ortho", "forward"]
+SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def check_norm(op: str, norm: str) -> None:
+    """ValueError for a normalisation that the standard does not know."""
+    if norm not in SWAPPED:
+        raise ValueError(f"fft.{op}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
+
+
+def fitted(g: Any, shape: Any, axis: int, xp: Any) -> Any:
+    """g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
+    at = axis % len(shape)
+    length, missing = g.shape[at], shape[at] - g.shape[at]
+    if missing > 0:
+        zeros = xp.zeros((*g.shape[:at], missing, *g.shape[at + 1 :]), dtype=g.dtype)
+        return xp.concat([g, zeros], axis=at)
+    return g if not missing else g[(*(slice(None),) * at, slice(0, length + missing))]
+
+
+def _fft(g: Any, shape: Any, axis: int, norm: str, xp: Any) -> Any:
+    return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
+
+
+def _ifft(g: Any, shape: Any, axis: int, norm: str, xp: Any) -> Any:
+    return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
+
+
+def _rfft(g: Any, shape: Any, n: int | None, axis: int, norm: str, xp: Any) -> Any:
+    length = shape[axis] if n is None else n
+    whole = list(g.shape)
+    whole[axis] = length
+    back = xp.fft.ifft(fitted(g, whole, axis, xp), axis=axis, norm=SWAPPED[norm])
+    return fitted(xp.real(back), shape, axis, xp)
+
+
+def _irfft(g: Any, shape: Any, dtype: Any, axis: int, norm: str, xp: Any) -> Any:
+    # Every bin but DC (and Nyquist, for even lengths) stands for itself and its conjugate.
+    back = xp.fft.rfft(g, axis=axis, norm=SWAPPED[norm])
+    bins, length = back.shape[axis], g.shape[axis]
+    twice = np.full(bins, 2.0)
+    twice[0] = 1.0
+    if length % 2 == 0:
+        twice[-1] = 1.0
+    spread = [1] * len(shape)
+    spread[axis] = bins
+    scale = xp.astype(xp.asarray(twice.reshape(spread)), xp.real(back).dtype)
+    back = fitted(back * scale, shape, axis, xp)
+    return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
+
+
+SAMPLES = (
+    sample((5,)),
+    sample((2, 6), norm="ortho"),
+    sample((4, 3), axis=0, n=6, norm="forward"),
+    sample((5,), n=3),
+)
+
+
+@linear(transpose=_fft, selects=False, samples=SAMPLES)
+def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Discrete Fourier transform along an axis, of length n (cropped or padded with zeros)."""
+
+
+@linear(transpose=_ifft, selects=False, samples=SAMPLES)
+def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Inverse discrete Fourier transform along an axis."""
+
+
+@linear(transpose=_rfft, selects=False, samples=SAMPLES)
+def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Transform of real data: the non-negative frequencies."""
+
+
+@linear(transpose=_irfft, selects=False, samples=SAMPLES)
+def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Inverse of rfft; n is the length of the result (2 (m - 1) by default)."""
+
+
+@composite
+def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Transform of data that are Hermitian about 0: a real spectrum."""
+    check_norm("hfft", norm)
+    return irfft(conj(x), n=n, axis=axis, norm=SWAPPED[norm])  # type: ignore[arg-type]
+
+
+@composite
+def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Inverse of hfft."""
+    check_norm("ihfft", norm)
+    return conj(rfft(x, n=n, axis=axis, norm=SWAPPED[norm]))  # type: ignore[arg-type]
+
+
+def sizes(
+    op: str, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None
+) -> list[tuple[int | None, int]]:
+    """Length (None: as it is) and axis of each transform."""
+    if axes is None:
+        axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
+    lengths = [None] * len(axes) if s is None else list(s)
+    if len(lengths) != len(axes):
+        raise ValueError(f"fft.{op}: s {s} and axes {axes} do not pair up")
+    return list(zip(lengths, axes, strict=True))
+
+
+@composite
+def fftn(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> Array:
+    """Transform along several axes (all by default)."""
+    for n, axis in reversed(sizes("fftn", x, s, axes)):
+        x = fft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+@composite
+def ifftn(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> Array:
+    """Inverse transform along several axes (all by default)."""
+    for n, axis in reversed(sizes("ifftn", x, s, axes)):
+        x = ifft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+@composite
+def rfftn(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> Array:
+    """Transform of real data along several axes; the last one has non-negative frequencies only."""
+    *others, (n, axis) = sizes("rfftn", x, s, axes)
+    x = rfft(x, n=n, axis=axis, norm=norm)
+    for n, axis in reversed(others):
+        x = fft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+@composite
+def irfftn(
+    x: Array,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> Array:
+    """Inverse of rfftn."""
+    *others, (last, last_axis) = sizes("irfftn", x, s, axes)
+    for n, axis in others:
+        x = ifft(x, n=n, axis=axis, norm=norm)
+    return irfft(x, n=last, axis=last_axis, norm=norm)
+
+
+def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool) -> Array:
+    at = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    half = [x.shape[a] // 2 for a in at]
+    return roll(x, tuple(half if forward else [-n for n in half]), axis=tuple(at))
+
+
+@composite
+def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+    """Put the zero frequency into the middle."""
+    return _shifted("fftshift", x, axes, True)
+
+
+@composite
+def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+    """Inverse of fftshift."""
+    return _shifted("ifftshift", x, axes, False)
+
+
+@composite
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+    """The frequencies of a transform of length n with spacing d."""
+    return made("fft.fftfreq", n, d, device=device, cast=dtype)
+
+
+@composite
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+    """The non-negative frequencies of a transform of length n with spacing d."""
+    return made("fft.rfftfreq", n, d, device=device, cast=dtype)

@@ -1,0 +1,57 @@
+"""Sets: unique values (gathered, so they keep their gradient) and membership."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from .._array import Array, wrap
+from .._storage import storage_of
+from .._view import current
+from .._words import composite, without_derivative
+from .indexing_functions import take
+from .manipulation_functions import reshape
+
+UniqueAllResult = namedtuple("UniqueAllResult", ["values", "indices", "inverse_indices", "counts"])
+UniqueCountsResult = namedtuple("UniqueCountsResult", ["values", "counts"])
+UniqueInverseResult = namedtuple("UniqueInverseResult", ["values", "inverse_indices"])
+
+
+def unique(x: Array) -> tuple[Array, Any, Any, Any]:
+    """Values (the first occurrence of each), and raw indices, inverse and counts."""
+    tid, data = current(x)
+    found = storage_of(data).xp.unique_all(data)
+    values = take(reshape(x, (-1,)), wrap(found.indices)) if tid else wrap(found.values)
+    return values, found.indices, found.inverse_indices, found.counts
+
+
+@composite
+def unique_all(x: Array, /) -> UniqueAllResult:
+    """Sorted unique values, where each first occurs, how to rebuild x, and how often each occurs."""
+    values, indices, inverse, counts = unique(x)
+    return UniqueAllResult(values, wrap(indices), wrap(inverse), wrap(counts))
+
+
+@composite
+def unique_counts(x: Array, /) -> UniqueCountsResult:
+    """Sorted unique values and how often each occurs."""
+    values, _, _, counts = unique(x)
+    return UniqueCountsResult(values, wrap(counts))
+
+
+@composite
+def unique_inverse(x: Array, /) -> UniqueInverseResult:
+    """Sorted unique values and the indices that rebuild x from them."""
+    values, _, inverse, _ = unique(x)
+    return UniqueInverseResult(values, wrap(inverse))
+
+
+@composite
+def unique_values(x: Array, /) -> Array:
+    """Sorted unique values; a repeated value's gradient goes to its first occurrence."""
+    return unique(x)[0]
+
+
+@without_derivative
+def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
+    """Whether each element of x1 occurs in x2."""

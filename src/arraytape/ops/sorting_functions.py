@@ -1,0 +1,18 @@
+"""Sorting: gradients follow the stable order."""
+
+from __future__ import annotations
+
+from .._array import Array
+from .._words import composite, without_derivative
+from .indexing_functions import take_along_axis
+
+
+@without_derivative
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """The indices that sort along an axis."""
+
+
+@composite
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """x sorted along an axis: gathered by the stable order, which ties keep."""
+    return take_along_axis(x, argsort(x, axis=axis, descending=descending, stable=True), axis=axis)

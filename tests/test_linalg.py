@@ -1,0 +1,97 @@
+"""Matrix functions: exact numbers, singular and degenerate cases, what the choice of vectors leaves alone."""
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import testing
+from arraytape.ops.linalg import hermitian, regular
+
+M = np.asarray([[2.0, 1.0], [1.0, 3.0]])
+
+
+def gradient(f, *inputs):
+    arrays = [xp.asarray(np.asarray(x, dtype=float)) for x in inputs]
+    with xp.GradientTape() as tape:
+        tape.watch(arrays)
+        y = f(*arrays)
+    found = [np.asarray(g) for g in tape.gradient(y, arrays)]
+    return found if len(found) > 1 else found[0]
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (xp.linalg.det, M, [[3, -1], [-1, 2]]),
+        (lambda x: xp.linalg.slogdet(x)[1], M, [[0.6, -0.2], [-0.2, 0.4]]),
+        (xp.linalg.inv, M, [[-0.16, -0.08], [-0.08, -0.04]]),
+        (xp.linalg.cholesky, M, [[0.255834, 0.19544], [0.19544, 0.316228]]),
+        (lambda x: xp.linalg.eigvalsh(x)[1], M, [[0.276393, 0.447214], [0.447214, 0.723607]]),
+        (xp.linalg.eigvalsh, M, np.eye(2)),
+        (xp.linalg.svdvals, [[1, 2], [3, 4]], [[-0.514496, 0.857493], [0.857493, 0.514496]]),
+        (xp.linalg.svdvals, np.eye(2), np.eye(2)),
+        (
+            lambda x: xp.linalg.qr(x)[1],
+            [[1, 2], [3, 4]],
+            [[0.822192, -1.264911], [-1.328157, -0.632456]],
+        ),
+        (
+            lambda x: xp.linalg.qr(x)[1],
+            [[1, 2, 3], [4, 5, 7]],
+            [[2.325489, -1.212678, -1.212678], [-1.612149, -0.727607, -0.727607]],
+        ),
+        (xp.linalg.vector_norm, [3, 4], [0.6, 0.8]),
+        (xp.linalg.vector_norm, [0, 0], [0, 0]),
+    ],
+)
+def test_known_gradients(f, x, expected):
+    np.testing.assert_allclose(gradient(f, x), expected, atol=5e-7)
+
+
+def test_solve_has_gradients_to_the_matrix_and_the_right_hand_side():
+    to_matrix, to_vector = gradient(xp.linalg.solve, M, [1, 2])
+    np.testing.assert_allclose(to_matrix, [[-0.08, -0.24], [-0.04, -0.12]], atol=1e-12)
+    np.testing.assert_allclose(to_vector, [0.4, 0.2], atol=1e-12)
+
+
+def test_the_determinant_of_a_singular_matrix_has_its_cofactors_as_gradient():
+    np.testing.assert_allclose(
+        gradient(xp.linalg.det, [[1, 2], [2, 4]]), [[4, -2], [-2, 1]], atol=1e-12
+    )
+    np.testing.assert_allclose(gradient(xp.linalg.det, np.zeros((3, 3))), np.zeros((3, 3)))
+
+
+def test_vectors_of_coinciding_values_have_no_quiet_gradient():
+    assert np.isnan(gradient(lambda x: xp.linalg.eigh(x)[1][0, 0], np.eye(2))).any()
+    assert np.isnan(gradient(lambda x: xp.linalg.svd(x)[0][0, 0], np.eye(2))).any()
+
+
+INVARIANT = {
+    "spectral function of eigh": lambda x: spectral(xp.linalg.eigh(hermitian(x))),
+    "u vh of svd": lambda x: polar(*xp.linalg.svd(x, full_matrices=False)),
+    "projector of eig": lambda x: projector(*xp.linalg.eig(regular(x))),
+}
+
+
+def spectral(result):
+    w, v = result
+    return testing.total((v * xp.exp(w / 4.0)[None, :]) @ xp.matrix_transpose(xp.conj(v)))
+
+
+def polar(u, s, vh):
+    return testing.total((u @ vh, s))
+
+
+def projector(w, v):
+    return testing.total(((v * xp.exp(w / 9.0)[None, :]) @ xp.linalg.inv(v), w))
+
+
+@pytest.mark.parametrize("name", INVARIANT)
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("shape", [(3, 3), (4, 3)])
+def test_what_the_choice_of_vectors_leaves_alone_has_exact_gradients(name, dtype, shape):
+    if shape != (3, 3) and "svd" not in name:
+        shape = (2, 2)
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype is np.complex128 else 0.0)
+    testing.check_gradients(INVARIANT[name], [x], order=2, rtol=1e-6)
