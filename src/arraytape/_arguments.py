@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _nest
 from ._array import Array, wrap
-from ._engine import is_complex
+from ._engine import inexact, is_complex
 from ._errors import TapeWarning, describe, stacklevel
 from ._storage import storage_of
 from ._view import current
@@ -35,30 +35,22 @@ def arrays_of(structure: Any, what: str) -> list[Array]:
     return found
 
 
-def seeds_of(targets: list[Array], output_gradients: Any) -> list[Array]:
+def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
     """One cotangent for each target: the given ones, checked, or ones."""
     if output_gradients is None:
         return [wrap(storage_of(y._data).xp.ones(y.shape, dtype=y.dtype)) for y in targets]
-    given = _nest.leaves(output_gradients)
-    if len(given) != len(targets):
-        raise ValueError(
-            f"output_gradients: {len(given)} given for {len(targets)} targets; give one for each"
-        )
+    given = _nest.leaves_like(target, output_gradients, "output_gradients")
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
 
 
 def differentiable(x: Array) -> bool:
-    """Whether arrays of this dtype have gradients: real and complex floating point."""
-    return x.dtype.kind in "fc" if hasattr(x.dtype, "kind") else is_inexact(x)
-
-
-def is_inexact(x: Array) -> bool:
-    xp = storage_of(x._data).xp
-    return bool(xp.isdtype(x.dtype, ("real floating", "complex floating")))
+    """Whether arrays of this dtype have gradients."""
+    return inexact(x._data)
 
 
 def as_seed(g: Any, y: Array, index: int) -> Array:
     """An output gradient that fits its target; an error says which does not."""
+    given = g
     if not isinstance(g, Array):
         if not isinstance(g, int | float | complex) and not hasattr(g, "shape"):
             raise TypeError(f"output_gradients[{index}] must be an Array, got {describe(g)}")
@@ -68,6 +60,10 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
             f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape}"
         )
     if is_complex(g) and not is_complex(y):
+        raise ValueError(
+            f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
+        )
+    if not isinstance(given, int | float | complex) and not differentiable(g) and differentiable(y):
         raise ValueError(
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
         )

@@ -29,7 +29,7 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
         return g
     extra = len(g.shape) - len(shape)
     if extra < 0:  # a write drops leading axes of length 1
-        return xp.reshape(g, shape)
+        return xp.reshape(sum_to(g, shape[-extra:], xp), shape)
     axes = tuple(range(extra)) + tuple(
         i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1
     )
@@ -39,9 +39,20 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
 
 
 def is_complex(x: Any) -> bool:
-    """Whether x is complex: a fact of its dtype, not of its values."""
+    """Whether x (data, an Array or a scalar) is complex: a fact of its dtype, not of its values."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return isinstance(x, complex)
+    kind = getattr(dtype, "kind", None)
+    return kind == "c" if kind else bool(storage_of(x).xp.isdtype(dtype, COMPLEX))
+
+
+def inexact(x: Any) -> bool:
+    """Whether values of x's dtype have gradients: real and complex floating point."""
     kind = getattr(x.dtype, "kind", None)
-    return kind == "c" if kind else bool(storage_of(x).xp.isdtype(x.dtype, COMPLEX))
+    if kind:
+        return kind in "fc"
+    return bool(storage_of(x).xp.isdtype(x.dtype, ("real floating", COMPLEX)))
 
 
 def conjugate(x: Any, xp: Any) -> Any:
@@ -126,11 +137,18 @@ class Raw:
     def shares(self, part: Any, whole: Any) -> bool:
         return self.storage.shares(part, whole)
 
-    def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
         """A contribution in the shape and dtype of the input that it belongs to."""
         xp = self.xp
         if contribution.shape != shape:
-            contribution = sum_to(contribution, shape, xp)
+            given = contribution.shape
+            try:
+                contribution = sum_to(contribution, shape, xp)
+            except Exception as error:
+                raise ValueError(
+                    f"the gradient rule of {op} gave a contribution of shape {given} to an input "
+                    f"of shape {shape}"
+                ) from error
         if contribution.dtype != dtype:
             if xp.isdtype(contribution.dtype, COMPLEX) and not xp.isdtype(dtype, COMPLEX):
                 contribution = xp.real(contribution)
@@ -177,16 +195,23 @@ class Raw:
         else:
             part = rule(g, *arguments)
         if plan.op.joint:
+            part = list(part) if isinstance(part, list | tuple) else [part]
+            if len(part) != len(self.inputs(plan, record)):
+                raise ValueError(
+                    f"the gradient rule of {plan.op.name} gave {len(part)} contributions for "
+                    f"{len(self.inputs(plan, record))} inputs"
+                )
             if not plan.fits:
-                return list(part)
+                return part
             shapes, dtypes = ([record[i] for i in places] for places in plan.fits)
             layout = zip(*(shapes + dtypes if plan.op.variadic else (shapes, dtypes)), strict=True)
             return [
-                None if p is None else self.fit(p, *f) for p, f in zip(part, layout, strict=True)
+                None if p is None else self.fit(p, *f, plan.op.name)
+                for p, f in zip(part, layout, strict=True)
             ]
         if part is None or fit is None:
             return part
-        return self.fit(part, record[fit[0]], record[fit[1]])
+        return self.fit(part, record[fit[0]], record[fit[1]], plan.op.name)
 
 
 class Recorded(Raw):

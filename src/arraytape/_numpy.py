@@ -130,6 +130,51 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     return x.reshape(shape, copy=copy)
 
 
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """As the standard has it where NumPy differs: with exactly one infinity, the plain quotient."""
+    with np.errstate(invalid="ignore"):
+        floored = np.floor_divide(x1, x2)
+    if floored.dtype.kind != "f" or (np.isfinite(floored).all() and np.isfinite(x2).all()):
+        return floored
+    numerator = np.isinf(x1) & np.isfinite(x2) & np.not_equal(x2, 0)
+    far = numerator | (np.isfinite(x1) & np.isinf(x2))
+    with np.errstate(all="ignore"):
+        return np.where(far, np.divide(x1, x2, dtype=floored.dtype), floored)
+
+
+def expm1(x: Any, /) -> Any:
+    """As the standard has it where NumPy's complex form differs: at 0 and where x is not finite."""
+    if x.dtype.kind != "c":
+        return np.expm1(x)
+    with np.errstate(all="ignore"):
+        special = ~np.isfinite(x) | (x == 0)
+        return np.where(special, np.exp(x) - x.dtype.type(1), np.expm1(x))
+
+
+def tanh(x: Any, /) -> Any:
+    """As the standard has it where NumPy's complex form differs: the sign of 0 at infinity."""
+    y = np.tanh(x)
+    if x.dtype.kind == "c":
+        far = np.isinf(x.real) & np.isfinite(x.imag)
+        limit = np.copysign(1.0, x.real) + 1j * np.copysign(0.0, x.imag)
+        y = np.where(far, limit.astype(x.dtype), y)
+    return y
+
+
+class finfo:
+    """Limits of a floating-point dtype, as Python numbers."""
+
+    def __init__(self, dtype: Any) -> None:
+        info = np.finfo(dtype)
+        self.bits, self.dtype = int(info.bits), info.dtype
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.smallest_normal = float(info.smallest_normal)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+        return f"finfo({fields})"
+
+
 def __getattr__(name: str) -> Any:
     found = getattr(np, name, None)
     if not (name in DIRECT or isinstance(found, np.ufunc)):

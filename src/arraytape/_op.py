@@ -18,11 +18,10 @@ name, except in a ``composite``, whose body calls other ops.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, ParamSpec, TypeVar
-
-from ._errors import user_line
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,6 +57,14 @@ def sample(
     return Sample(inputs, parameters, domain, prepare)
 
 
+def declaration_line() -> str:
+    """``file:line`` of the innermost running frame that is not the machinery of the five words."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_code.co_filename.endswith(("_op.py", "_words.py", "custom.py")):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
 class Op:
     """One statement.  ``rules[i]`` is the VJP (or, of kind elementwise, the linear map) of input i;
     ``joint`` is one VJP for all inputs; both None: no rule, a LookupError on the path."""
@@ -90,9 +97,10 @@ class Op:
         self.saves = saves or {}
         self.samples, self.domain = tuple(samples), domain
         self.public: Function | None = None
+        self.checked = False  # whether its rules' contributions are fitted to the inputs
         self.plans: list[Plan] = []
         self.wides: list[Plan] = []
-        self.declared = user_line()
+        self.declared = declaration_line()
         self.give_rules(rules, joint)
 
     @property
@@ -101,12 +109,12 @@ class Op:
 
     def give_rules(self, rules: Sequence[Rule | None] | None, joint: Rule | None) -> None:
         """Set the VJP rules, check the names they ask for and compute what each subset keeps."""
-        self.rules, self.joint = rules, joint
         if rules is not None and len(rules) != len(self.inputs):
             raise TypeError(
                 f"{self.name} has inputs {self.inputs}: give one rule for each (or None)"
             )
-        self.asks = {rule: self._asked(rule) for rule in (*(rules or ()), joint) if rule}
+        asks = {rule: self._asked(rule) for rule in (*(rules or ()), joint) if rule}
+        self.rules, self.joint, self.asks = rules, joint, asks
         asked = {name for names in self.asks.values() for name in names}
         # Without rules yet, the compiled function must serve whatever a later rule asks for.
         self.asks_layout = bool(asked & {"shape", "dtype"}) or not (rules or joint)
@@ -148,17 +156,19 @@ class Plan:
     """
 
     __slots__ = (
-        "diagonal", "fits", "hold", "lifts", "missing", "notable", "number", "op", "pick", "plain",
-        "positions", "pulls", "result", "wide",
+        "data", "diagonal", "fits", "hold", "lifts", "missing", "notable", "number", "op", "pick",
+        "plain", "positions", "pulls", "wide",
     )  # fmt: skip
 
     def __init__(self, op: Op, subset: int, *, wide: bool) -> None:
         layout = op.layout()
+        # A rule of the user's own is not trusted to give the input's shape and dtype.
+        fitting = wide or op.checked
         followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
         self.op, self.wide = op, wide
         self.number = enter(self)
         self.diagonal = op.kind == "elementwise"
-        self.result = layout[op.outputs[0]]
+        self.data = tuple(layout[x] for x in (*op.inputs, *op.outputs))
         # A None among the rules is a declaration: no gradient, as for the condition of where.
         self.missing = op.rules is None and op.joint is None
         self.notable = wide or self.missing
@@ -184,14 +194,14 @@ class Plan:
                 continue
             asks = tuple(place(name, x) for name in op.asks[rule])
             only = asks[0] if len(asks) == 1 else 0
-            fit = (place("shape", x), place("dtype", x)) if wide and not op.joint else None
+            fit = (place("shape", x), place("dtype", x)) if fitting and not op.joint else None
             self.pulls.append((2 + op.inputs.index(x), rule, only, asks, fit))
         self.fits = (
             tuple(tuple(place(what, x) for x in op.inputs) for what in LAYOUT)
-            if wide and op.joint else None
+            if fitting and op.joint else None
         )  # fmt: skip
         # Plain: nothing for the engine to do but to call the rules and to add up.
-        self.plain = not (wide or op.joint or len(op.outputs) > 1)
+        self.plain = not (fitting or op.joint or len(op.outputs) > 1)
         self.positions = kept
         self.pick = itemgetter(*range(first), *(layout[name] for name in kept))
         data = (*op.inputs, *op.outputs)

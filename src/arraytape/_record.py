@@ -53,8 +53,9 @@ def recorders() -> tuple[Recorder, ...]:
 
 
 def push(recorder: Recorder) -> None:
-    """Make ``recorder`` the innermost recorder of this thread and task."""
-    STACK.set((get_ident(), (*recorders(), recorder)))
+    """Make ``recorder`` the innermost recorder of this thread and task, and only that."""
+    others = tuple(other for other in recorders() if other is not recorder)
+    STACK.set((get_ident(), (*others, recorder)))
 
 
 def remove(recorder: Recorder) -> None:

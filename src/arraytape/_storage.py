@@ -53,6 +53,12 @@ class Storage:
         """The same values in memory of their own; strides keep their order, so views stay views."""
         return data.copy(order="K")
 
+    def laid_out(self, data: Any, like: Any) -> Any:
+        """A copy of data in the memory layout of another array of its shape."""
+        copy = np.empty_like(like, dtype=data.dtype)
+        copy[...] = data
+        return copy
+
     def shares(self, part: Any, whole: Any) -> bool:
         """Whether a write to one may be seen through the other."""
         return np.may_share_memory(part, whole)

@@ -18,13 +18,14 @@ from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT, blame
 from ._guard import GuardedRaw, GuardedRecorded
 from ._op import PLANS, Plan, Structural
-from ._paths import PUT, inputs_of, results_of
+from ._paths import PUT, Path, inputs_of, results_of, walk
 from ._paths import VIEW as VIEW_RECORD
-from ._record import new_tid, push, recorders, remove, tell
+from ._record import new_tid, push, recorders, remove
 from ._storage import Storage, storage_of
 from ._view import current
 
 NOBODY: Any = frozenset()
+NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
@@ -37,6 +38,14 @@ class UnconnectedGradients(enum.Enum):
 
     NONE = "none"
     ZERO = "zero"
+
+
+def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
+    """The enum member; ValueError with the allowed values for anything else."""
+    try:
+        return UnconnectedGradients(value)
+    except ValueError:
+        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
 
 
 class GradientTape:
@@ -62,7 +71,9 @@ class GradientTape:
 
     def _forget(self) -> None:
         self._known: set[int] = set()
-        self._watched: dict[int, tuple[Array, int]] = {}  # id of handle -> handle, tid when watched
+        # id of handle -> handle, the root's tid when it was watched, path from the root to it
+        self._watched: dict[int, tuple[Array, int, Path]] = {}
+        self._implied: set[int] = set()  # roots of which only a view is watched
         self._records: list[Record] = []
         self.record = self._records.append
         self._leaves: set[int] = set()  # tids that no record of this tape makes
@@ -101,10 +112,14 @@ class GradientTape:
         """What the backward pass must look out for, so that it need not look otherwise."""
         if plan is LEFT:
             self._left = True
+        elif plan is PUT:
+            self._complex = True
         elif plan.missing:
             self._unruly = True
-        elif isinstance(plan, Plan):
-            self._complex = self._complex or is_complex(values[plan.result])
+        elif isinstance(plan, Plan) and not self._complex:
+            found = [values[i] for i in plan.data]
+            parts = [part for x in found for part in (x if type(x) is list else (x,))]
+            self._complex = any(is_complex(part) for part in parts)
 
     def watch(self, x: Any) -> None:
         """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
@@ -132,32 +147,21 @@ class GradientTape:
                 stacklevel=stacklevel(),
             )
             return
-        if id(x) in self._watched and self._watched[id(x)][1] == current(x)[0]:
+        # A view is followed through its root, so what is read through other aliases counts too.
+        root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
+        with NAMING:
+            tid = root._tid = root._tid or new_tid()
+        if id(x) in self._watched and self._watched[id(x)][1] == tid:
             return
-        if x._state & VIEW:
-            tid = self._watch_view(x)
-        else:
-            if not x._tid:
-                x._tid = new_tid()
-            tid = x._tid
         if tid not in self._known:
             self._leaves.add(tid)
+            if path:
+                self._implied.add(tid)
+        if not path:
+            self._implied.discard(tid)
         self._known.add(tid)
-        self._watched[id(x)] = (x, tid)
+        self._watched[id(x)] = (x, tid, path)
         self._complex = self._complex or is_complex(x)
-
-    def _watch_view(self, x: Array) -> int:
-        # A leaf of its own, put into the root: so what is read through other aliases counts too.
-        old, _ = current(x)
-        view = x._view
-        leaf, renamed = new_tid(), new_tid()
-        old_root = view.root._tid
-        put = (PUT.number, renamed, old_root, leaf, view.path, ..., x.shape, x.dtype, None)
-        for recorder in recorders():
-            if recorder is self or old in recorder.followed:
-                tell(recorder, put)
-        view.root._tid = renamed
-        return leaf
 
     # --- gradients ------------------------------------------------------------------------------
     def gradient(
@@ -179,23 +183,24 @@ class GradientTape:
         the path has no rule, TypeError and ValueError for arguments that do not fit.
         """
         self._check_usable()
-        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         targets = arrays_of(target, "target")
         asked = arrays_of(sources, "source")
-        seeds = seeds_of(targets, output_gradients)
-        if self._active:
-            self._close_or_warn()
+        seeds = seeds_of(target, targets, output_gradients)
         tids = [self._tid_of(x) for x in asked]
+        paths = [self._watched[id(x)][2] if id(x) in self._watched else () for x in asked]
         nobody = {id(x): new_tid() for x, tid in zip(asked, tids, strict=True) if not tid}
         tids = [tid or nobody[id(x)] for x, tid in zip(asked, tids, strict=True)]
         starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
-        self._check_rules(starts)
+        self._check_rules(starts, tids)
+        if self._active:
+            self._close_or_warn()
         exits = blame(self._records, tids) if self._left else {}
 
         storage = storage_of((targets or asked)[0]._data) if targets or asked else None
         gradients: list[Any] = [None] * len(asked)
         if storage is not None:
-            gradients = self._run(storage, starts, seeds, tids)
+            gradients = self._run(storage, starts, seeds, list(zip(tids, paths, strict=True)))
         if not self._persistent:
             self._release()
         answer = [
@@ -205,29 +210,31 @@ class GradientTape:
         return _nest.pack(sources, answer)
 
     def _run(
-        self, storage: Storage, starts: list[int], seeds: list[Any], tids: list[int]
+        self, storage: Storage, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
     ) -> list[Any]:
         plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
         with np.errstate(all="ignore"):
-            found = self._pass(plain(storage, self._known), starts, seeds, tids)
+            found = self._pass(plain(storage, self._known), starts, seeds, places)
             if any(g is not None and storage.has_nan(current(g)[1]) for g in found):
-                found = self._pass(guarded(storage, self._known), starts, seeds, tids)
+                found = self._pass(guarded(storage, self._known), starts, seeds, places)
         return found
 
-    def _pass(self, pass_: Raw, starts: list[int], seeds: list[Any], tids: list[int]) -> list[Any]:
+    def _pass(
+        self, pass_: Raw, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
+    ) -> list[Any]:
         recorded = isinstance(pass_, Recorded)
-        pass_.wanted = frozenset(tids) - self._leaves
+        tids = {tid for tid, _ in places}
+        pass_.wanted = tids - self._leaves
         for start, seed in zip(starts, seeds, strict=True):
-            if start in self._known or start in tids:
+            if (start in self._known or start in tids) and differentiable(seed):
                 pass_.start(start, seed if recorded else current(seed)[1])
         backward(pass_, self._records, self._complex or any(is_complex(seed) for seed in seeds))
-        found = [pass_.cotangents.get(tid) for tid in tids]
-        if recorded:
-            return found
-        return [
-            None if g is None else wrap(self._private(pass_, tid, g))
-            for tid, g in zip(tids, found, strict=True)
+        found = [pass_.cotangents.get(tid) for tid, _ in places]
+        private = [
+            None if g is None else self._private(pass_, tid, walk(g, path, pass_.xp))
+            for (tid, path), g in zip(places, found, strict=True)
         ]
+        return [g if g is None or recorded else wrap(g) for g in private]
 
     @staticmethod
     def _private(pass_: Raw, tid: int, g: Any) -> Any:
@@ -262,6 +269,8 @@ class GradientTape:
         if not current_value and id(x) in self._watched:
             return self._watched[id(x)][1]
         tid, _ = current(x)
+        if tid in self._implied and not current_value:
+            return 0
         if x._state & VIEW and tid and tid not in self._known and x._view.seen in self._known:
             # A view that nobody read while the tape recorded: it is read now.
             root, path = x._view.root, x._view.path
@@ -281,16 +290,21 @@ class GradientTape:
                 stacklevel=stacklevel(),
             )
 
-    def _check_rules(self, starts: list[int]) -> None:
-        # Before anything is consumed: does an op without a rule lie on the path?
+    def _check_rules(self, starts: list[int], sources: list[int]) -> None:
+        # Before anything is consumed: does an op without a rule lie between sources and targets?
         if not self._unruly:
             return
+        depending = set(sources)
+        for record in self._records:
+            if not depending.isdisjoint(inputs_of(record)):
+                depending.update(results_of(record))
         reached = set(starts)
         for record in reversed(self._records):
             if reached.isdisjoint(results_of(record)):
                 continue
             plan = PLANS[record[0]]
-            if isinstance(plan, Plan) and plan.missing:
+            on_path = not depending.isdisjoint(inputs_of(record))
+            if isinstance(plan, Plan) and plan.missing and on_path:
                 name = plan.op.name
                 raise LookupError(
                     f"gradient registry has no entry for: {name}. Declare one with "

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View
+from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
+from ._op import REGISTRY
 from ._paths import RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
 from ._record import new_tid, recorders, tell
@@ -23,12 +24,23 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     """The view of ``x`` one step along, or None when that step has to copy the data."""
     if x._tid < 0:
         sync(x)
+    if x._state & SCALAR:
+        x = thawed(x)
     data = x._data
     storage = storage_of(data)
     part = walk(data, ((kind, argument),), storage.xp)
     if kind is RESHAPE and not storage.shares(part, data):
         return None
     return make_view(x, part, ((kind, argument),))
+
+
+def thawed(x: Array) -> Array:
+    """A copy of an op's 0-d result, which NumPy holds immutable, that can be written to."""
+    public = REGISTRY["positive"].public
+    assert public is not None
+    copy: Array = public(x) if x._data.dtype.kind != "b" else wrap(x._data.copy())
+    copy._state &= ~SCALAR
+    return copy
 
 
 def make_view(x: Array, part: Any, path: Path) -> Array:

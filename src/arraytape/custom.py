@@ -35,6 +35,7 @@ def register_gradient(name: str) -> Callable[[Rule], Rule]:
 
     def declare(rule: Rule) -> Rule:
         op = _free(name)
+        op.checked = True
         if len(op.inputs) == 1 and not op.variadic:
             op.give_rules([rule], None)
         else:

@@ -176,7 +176,7 @@ def det(g: Any, x: Any, xp: Any) -> Any:
 
 def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
     gs, gl = g
-    scale = 0.0 if gl is None else gl
+    scale: Any = 0.0 if gl is None else gl
     if gs is not None and is_complex(x):
         # sign turns by the imaginary part of the trace of x^-1 dx.
         scale = scale - 1j * xp.imag(conjugate(gs, xp) * sign)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array import PINNED, Array, wrap
+from .._array import PINNED, SCALAR, Array, wrap
 from .._errors import explain, user_line
 from .._storage import NUMPY, STORAGES, storage_of
 from .._view import current
@@ -60,7 +60,15 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
         return astype(x, dtype)
     if not copy:
         return x
-    return positive(x) if data.dtype.kind != "b" else wrap(storage_of(data).copy(data))
+    return copied(x)
+
+
+def copied(x: Array) -> Array:
+    """A recorded copy in memory of its own."""
+    _, data = current(x)
+    copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
+    copy._state &= ~SCALAR
+    return copy
 
 
 def holds_arrays(nested: Any) -> bool:
@@ -239,3 +247,11 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """The upper triangle of a matrix (or of each of a stack), on and above the k-th diagonal."""
     return _triangle(x, k, upper=True)
+
+
+def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Array:
+    """x on another device; x itself when it is there already.  ValueError for an unknown device."""
+    return asarray(x, device=device)
+
+
+setattr(Array, "to_device", to_device)  # noqa: B010

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array
+from .._errors import explain
 from .._storage import NUMPY, storage_of
 from .._view import current
 from .._words import composite, linear, sample, without_derivative
@@ -37,7 +38,10 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     _, data = current(x)
     storage = storage_of(data)
     storage.check_device(device)
-    dtype = np.dtype(dtype)
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError as error:
+        raise explain("astype", error, x=x, dtype=dtype) from error
     if dtype == data.dtype and not copy:
         return x
     return cast(x, dtype) if dtype.kind in "fc" else discretized(x, dtype)

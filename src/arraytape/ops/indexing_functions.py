@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array
+from .._array import SCALAR, Array
 from .._errors import explain
 from .._paths import GETITEM
-from .._view import BASIC, current, make_view
+from .._view import BASIC, current, make_view, thawed
 from .._words import linear, primitive, sample
 
 
@@ -22,6 +22,9 @@ def index(x: Array, key: Any, /) -> Array:
     tid, data = current(x)
     raw, basic = raw_key(key)
     if basic:
+        if x._state & SCALAR:
+            x = thawed(x)
+            data = x._data
         try:
             part = data[raw]
         except Exception as error:
@@ -102,15 +105,17 @@ def raw_key(key: Any) -> tuple[Any, bool]:
     if type(key) in BASIC:
         return key, True
     if type(key) is tuple:
-        parts = [raw_key(part) for part in key]
+        parts = [raw_key(list(part) if type(part) is tuple else part) for part in key]
         return tuple([part for part, _ in parts]), all(basic for _, basic in parts)
     if isinstance(key, Array):
         _, data = current(key)
         if data.shape == () and data.dtype.kind in "iu":
             return int(data), True
         return data, False
+    if isinstance(key, bool):
+        return np.asarray(key), False
     if isinstance(key, list):
-        return np.asarray([raw_key(part)[0] for part in key]), False
+        return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp), False
     return key, is_basic(key)
 
 

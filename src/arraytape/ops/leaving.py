@@ -7,52 +7,53 @@ the tapes that follow it; ``bool`` and ``int`` as an index only steer the progra
 from __future__ import annotations
 
 import copyreg
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._array import PINNED, Array, wrap
+from .._array import PINNED, VIEW, Array, wrap
 from .._errors import explain
 from .._exits import leave
 from .._storage import storage_of
-from .._view import current
+from .._view import current, own
 
 
-def scalar(x: Array, kind: type, data: Any) -> Any:
-    """``kind(x)`` of an array with one element."""
+def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False) -> Any:
+    """The one element of x as a Python scalar; unless silent, it leaves the tape."""
     try:
-        return kind(data)
+        value = kind(current(x)[1])
     except Exception as error:
-        raise explain(f"{kind.__name__}()", error, x=x) from error
+        raise explain(f"{name}()", error, x=x) from error
+    if not silent:
+        leave(x, f"{name}()")
+    return value
 
 
 def to_float(x: Array) -> float:
     """The value of a real 0-d array; it leaves the tape."""
-    return scalar(x, float, leave(x, "float()"))
+    return scalar(x, float, "float")
 
 
 def to_complex(x: Array) -> complex:
     """The value of a 0-d array; it leaves the tape."""
-    return scalar(x, complex, leave(x, "complex()"))
+    return scalar(x, complex, "complex")
 
 
 def to_int(x: Array) -> int:
     """The value of a 0-d array as an integer."""
-    return scalar(x, int, leave(x, "int()"))
+    return scalar(x, int, "int")
 
 
 def to_bool(x: Array) -> bool:
     """The truth of an array with one element; ValueError for more."""
-    return scalar(x, bool, current(x)[1])
+    return scalar(x, bool, "bool", silent=True)
 
 
 def to_index(x: Array) -> int:
     """The value of a 0-d integer array."""
-    data = current(x)[1]
-    try:
-        return data.__index__()
-    except Exception as error:
-        raise explain("index()", error, x=x) from error
+    return scalar(x, operator.index, "index", silent=True)
 
 
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -60,17 +61,21 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
 
     copy=False shares memory, or raises ValueError where it cannot.
     """
-    data = leave(x, "np.asarray()")
-    host = storage_of(data).host(data)
     if copy is False:
-        (x._view.root if x._tid < 0 else x)._state |= PINNED
-        return np.array(host, dtype=dtype, copy=False)
-    return np.array(host, dtype=dtype, copy=True)
+        pin(x)
+    data = leave(x, "np.asarray()")
+    return np.array(storage_of(data).host(data), dtype=dtype, copy=copy is not False)
+
+
+def pin(x: Array) -> None:
+    """Before memory is shared with foreign code: memory that no record shares, nor ever will."""
+    own(x)
+    (x._view.root if x._state & VIEW else x)._state |= PINNED
 
 
 def item(x: Array) -> Any:
     """The value of an array with one element as a Python scalar; it leaves the tape."""
-    return leave(x, "item()").item()
+    return scalar(x, operator.methodcaller("item"), "item")
 
 
 def tolist(x: Array) -> Any:
@@ -88,9 +93,9 @@ def dlpack(
     copy: bool | None = None,
 ) -> Any:
     """A dlpack capsule of the data; it leaves the tape and, unless copied, shares its memory."""
-    data = leave(x, "dlpack")
     if copy is not True:
-        (x._view.root if x._tid < 0 else x)._state |= PINNED
+        pin(x)
+    data = leave(x, "dlpack")
     return data.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 

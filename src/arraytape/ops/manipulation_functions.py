@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, wrap
-from .._errors import explain
+from .._errors import describe, explain, user_line
 from .._paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
 from .._view import alias, current
 from .._words import composite, linear, sample
@@ -29,7 +29,7 @@ def normal_axis(op: str, x: Array, axis: int, extra: int = 0) -> int:
     """A non-negative axis; IndexError when x has no such axis."""
     ndim = x.ndim + extra
     if not -ndim <= axis < ndim:
-        raise IndexError(f"{op}: axis {axis} is out of range for shape {x.shape}")
+        raise IndexError(f"{op}: axis {axis} is out of range for {describe(x)} [at {user_line()}]")
     return axis % ndim
 
 
@@ -76,7 +76,9 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     at = {normal_axis("expand_dims", x, a, extra=len(axes)) for a in axes}
     if len(at) < len(axes):
-        raise ValueError(f"expand_dims: repeated axis in {axes}")
+        raise ValueError(
+            f"expand_dims: repeated axis in {axes} for {describe(x)} [at {user_line()}]"
+        )
     key = tuple(None if i in at else slice(None) for i in range(x.ndim + len(axes)))
     return view("expand_dims", x, GETITEM, key if key else ...)
 
@@ -86,7 +88,9 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view without the given axes of length 1."""
     axes = {normal_axis("squeeze", x, a) for a in ((axis,) if isinstance(axis, int) else axis)}
     if any(x.shape[a] != 1 for a in axes):
-        raise ValueError(f"squeeze: axes {sorted(axes)} of shape {x.shape} are not all of length 1")
+        raise ValueError(
+            f"squeeze: axes {sorted(axes)} of {describe(x)} are not all of length 1 [at {user_line()}]"
+        )
     key = tuple(0 if i in axes else slice(None) for i in range(x.ndim))
     return view("squeeze", x, GETITEM, (*key, ...))
 
@@ -110,7 +114,10 @@ def moveaxis(
     moved = [normal_axis("moveaxis", x, a) for a in sources]
     places = [normal_axis("moveaxis", x, a) for a in targets]
     if len(moved) != len(places) or len(set(moved)) < len(moved) or len(set(places)) < len(places):
-        raise ValueError(f"moveaxis: source {source} and destination {destination} do not pair up")
+        raise ValueError(
+            f"moveaxis: source {source} and destination {destination} of {describe(x)} do not pair up "
+            f"[at {user_line()}]"
+        )
     order = [a for a in range(x.ndim) if a not in moved]
     for place, axis in sorted(zip(places, moved, strict=True)):
         order.insert(place, axis)

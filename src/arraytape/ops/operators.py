@@ -8,6 +8,7 @@ from typing import Any
 
 from .._array import Array
 from .._compile import compile_function
+from .._errors import describe, user_line
 from .._op import REGISTRY
 from .linear_algebra_functions import matrix_transpose
 from .writing import in_place
@@ -58,7 +59,9 @@ def method(op: str, name: str, *parameters: str) -> Callable[..., Any]:
 def transpose(x: Array) -> Array:
     """Transpose of a matrix."""
     if x.ndim != 2:
-        raise ValueError(f"T needs 2 dimensions, got shape {x.shape}; use mT or permute_dims")
+        raise ValueError(
+            f"T needs 2 dimensions, got {describe(x)} [at {user_line()}]; use mT or permute_dims"
+        )
     return matrix_transpose(x)
 
 

@@ -6,6 +6,7 @@ value.  ``x += y`` is the op itself, and the handle moves on to its result.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from .._array import HOT, KEPT, SCALAR, VIEW, Array
+from .._engine import inexact, is_complex
 from .._errors import describe, explain, user_line
 from .._op import Op
 from .._operands import accepted, foreign
 from .._paths import GETITEM, PUT
 from .._record import new_tid, recorders, tell
-from .._storage import storage_of
+from .._storage import RawFunctions, storage_of
 from .._view import current, own
 from .data_type_functions import astype
 from .indexing_functions import frozen, is_basic, raw_key
@@ -32,10 +34,15 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     """
     handle, vtid, v = foreign("__setitem__", "value", value)
     _, data = current(x)
+    if v is None or (is_complex(v) and not is_complex(data)):
+        raise TypeError(
+            f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
+            f"[at {user_line()}]"
+        )
     check_writeable(x, data)
-    raw, _ = raw_key(key)
+    raw, basic = raw_key(key)
     root, path = location(x)
-    if is_same(handle, root, (*path, (GETITEM, raw))):
+    if basic and is_same(handle, root, (*path, (GETITEM, raw))):
         return
     if type(v) is type(data) and storage_of(data).shares(v, data):
         v = v.copy()
@@ -61,10 +68,7 @@ def is_same(value: Array, root: Array, path: Any) -> bool:
     """Whether ``value`` is the very part that is to be written: ``x[k] = x[k]`` changes nothing."""
     if not value._state & VIEW or value._view.root is not root:
         return False
-    try:
-        return bool(value._view.path == path)
-    except ValueError:  # keys that hold arrays do not compare
-        return False
+    return bool(value._view.path == path)
 
 
 def written(x: Array, key: Any, vtid: int, value: Any) -> None:
@@ -74,15 +78,21 @@ def written(x: Array, key: Any, vtid: int, value: Any) -> None:
     old = root._tid
     if not (old or vtid):
         return
+    if not inexact(root._data):
+        root._tid = 0  # integers cut the gradient
+        return
     followers = [r for r in recorders() if old in r.followed or vtid in r.followed]
     root._tid = new_tid() if followers else 0
     for recorder in followers:
         shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
-        kept = (path, frozen(key), shape, dtype, winners(x._data, key))
-        tell(recorder, (PUT.number, root._tid, old, vtid, *kept))
+        kept = (path, frozen(key), shape, dtype, winners(x._data, key, value))
+        put = (PUT.number, root._tid, old, vtid, *kept)
+        tell(recorder, put)
+        if is_complex(root._data):
+            recorder.notice(PUT, put)
 
 
-def winners(data: Any, key: Any) -> Any:
+def winners(data: Any, key: Any, value: Any) -> Any:
     """For a key of integer arrays that may name an element twice: which writes lasted.
 
     The last one wins, so only that one gets a gradient.  None when every write lasts.
@@ -91,7 +101,11 @@ def winners(data: Any, key: Any) -> Any:
     if all(is_basic(part) or part.dtype.kind == "b" for part in parts):
         return None
     turns = np.full(data.shape, -1)
-    order = np.arange(turns[key].size).reshape(turns[key].shape)
+    shape = turns[key].shape
+    order = np.arange(math.prod(shape)).reshape(shape)
+    if getattr(value, "shape", ()) == shape:  # NumPy goes through the value in its memory's order
+        order = np.empty_like(value, dtype=int)
+        order[...] = np.arange(math.prod(shape)).reshape(shape)
     turns[key] = order
     lasted = turns[key] == order
     return None if lasted.all() else lasted
@@ -100,7 +114,7 @@ def winners(data: Any, key: Any) -> Any:
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     """The in-place operator of an op: its result takes x's place, in x's memory where it may."""
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
-    raw = getattr(operator, f"i{short}")
+    raw = RawFunctions(op.name) if op.name == "floor_divide" else getattr(operator, f"i{short}")
 
     def method(x: Array, other: Any, /) -> Any:
         if type(other) is not Array and not accepted(other):
@@ -112,12 +126,15 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         check_fits(op, data, v)
         check_writeable(x, data)
         if tid or vtid:
-            return replace(x, functional(x, other))
+            return replace(op, x, functional(x, other))
         if type(v) is type(data) and v is not data and storage_of(data).shares(v, data):
             v = v.copy()
         own(x)
         try:
-            raw(x._data, v)
+            if isinstance(raw, RawFunctions):  # not NumPy's own: see _numpy
+                x._data[...] = raw[type(data)](x._data, v)
+            else:
+                raw(x._data, v)
         except Exception as error:
             raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
         written(x, ..., 0, v)
@@ -150,19 +167,25 @@ def check_fits(op: Op, data: Any, other: Any) -> None:
             )
 
 
-def replace(x: Array, result: Array) -> Array:
+def replace(op: Op, x: Array, result: Array) -> Array:
     """Put a recorded result into x's place: views of x see it, and x's old value stays kept."""
     if result.dtype != x.dtype:
         result = astype(result, x.dtype)
     tid, new = current(result)
     if new.shape != x.shape:
-        raise ValueError(f"in-place: a result of shape {new.shape} cannot replace {describe(x)}")
+        raise ValueError(
+            f"in-place {op.name}: a result of shape {new.shape} cannot replace {describe(x)} "
+            f"[at {user_line()}]"
+        )
     if x._state & ~(KEPT | HOT):  # a view, or memory that foreign code shares
         own(x)
         x._data[...] = new
         written(x, ..., tid, new)
     else:
-        x._data, x._tid, x._state = new, tid, result._state & KEPT
+        state = result._state & KEPT
+        if new.strides != x._data.strides:  # an in-place result keeps its array's layout
+            new, state = storage_of(new).laid_out(new, x._data), 0
+        x._data, x._tid, x._state = new, tid, state
     return x
 
 

@@ -1,0 +1,1 @@
+"""What arraytape costs: counts that cannot be noisy, then times as ratios to NumPy."""

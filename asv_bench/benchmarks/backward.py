@@ -1,0 +1,46 @@
+"""Gradients of two models beside the same written by hand in NumPy."""
+
+from __future__ import annotations
+
+import arraytape as xp
+
+from .measure import benchmark, ratio, repeated
+from .workloads import MLP, LogisticRegression, pair, step, tape_of
+
+WORKLOADS = {"mlp": MLP, "logistic regression": LogisticRegression}
+
+
+# The MLP's budget is the best eager peer's figure, PyTorch's.
+@benchmark("x hand", budget={"mlp": 2.88, "logistic regression": 1.2}, workload=list(WORKLOADS))
+def track_gradient(workload: str) -> float:
+    """Value and gradient, with the tape made anew each time as in training."""
+    ours, hand = pair(WORKLOADS[workload]())
+    return ratio(repeated(ours), repeated(hand))
+
+
+@benchmark("x hand", workload=list(WORKLOADS))
+def track_backward(workload: str) -> float:
+    """The backward pass alone over the whole of the hand-written value and gradient."""
+    work = WORKLOADS[workload]()
+    parameters = [xp.asarray(p) for p in work.parameters]
+    tape, y = tape_of(work, parameters, persistent=True)
+    _, hand = pair(work)
+    return ratio(repeated(lambda: tape.gradient(y, parameters)), repeated(hand))
+
+
+class Model:
+    """The same in seconds, for the dashboard."""
+
+    params = (list(WORKLOADS),)
+    param_names = ("workload",)
+
+    def setup(self, workload: str) -> None:
+        self.work = WORKLOADS[workload]()
+        self.parameters = [xp.asarray(p) for p in self.work.parameters]
+        self.tape, self.y = tape_of(self.work, self.parameters, persistent=True)
+
+    def time_gradient(self, workload: str) -> None:
+        step(self.work, self.parameters)
+
+    def time_backward(self, workload: str) -> None:
+        self.tape.gradient(self.y, self.parameters)

@@ -1,0 +1,65 @@
+"""Counts that are the same on every run: Python frames per op, records per training step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .measure import benchmark, frames, records
+from .workloads import MLP, LogisticRegression, tape_of
+
+OPS: dict[str, Callable[[Any, Any], Any]] = {
+    "x + y": lambda x, y: x + y,
+    "x * y": lambda x, y: x * y,
+    "x * 0.9": lambda x, y: x * 0.9,
+    "x @ y": lambda x, y: x @ y,
+    "tanh(x)": lambda x, y: xp.tanh(x),
+    "sum(x, axis=0)": lambda x, y: xp.sum(x, axis=0),
+}
+# What takes more: masks made for the tape, and NumPy's scalar results made 0-d arrays again.
+DEARER: dict[str, Callable[[Any, Any], Any]] = {
+    "maximum(x, 0.0)": lambda x, y: xp.maximum(x, 0.0),
+    "sum(x)": lambda x, y: xp.sum(x),
+    "x * y, 0-d": lambda x, y: x * y,
+}
+MODES = ["no tape", "not followed", "recorded"]
+
+
+def frames_of(mode: str, op: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> int:
+    """Frames of ``op(x, y)``: without a tape, beside one, or recorded by it."""
+    x, y, other = (xp.asarray(np.full(shape, value)) for value in (0.5, 0.7, 0.9))
+    if mode == "no tape":
+        return frames(lambda: op(x, y)) - 1
+    with xp.GradientTape() as tape:
+        tape.watch([x, y] if mode == "recorded" else other)
+        return frames(lambda: op(x, y)) - 1
+
+
+@benchmark(
+    "frames",
+    exact=True,
+    budget={"no tape": 1, "not followed": 1, "recorded": 2},
+    mode=MODES,
+    op=list(OPS),
+)
+def track_frames(mode: str, op: str) -> int:
+    """Python frames of one op above the raw call."""
+    return frames_of(mode, OPS[op], (3, 3))
+
+
+@benchmark("frames", exact=True, mode=MODES, op=list(DEARER))
+def track_frames_dearer(mode: str, op: str) -> int:
+    """The same where an op does more than its raw call; no budget."""
+    return frames_of(mode, DEARER[op], () if "0-d" in op else (3, 3))
+
+
+@benchmark("records", exact=True, workload=["mlp", "logistic regression"])
+def track_records(workload: str) -> int:
+    """Records of one training step."""
+    work = MLP() if workload == "mlp" else LogisticRegression()
+    tape, _ = tape_of(work, [xp.asarray(p) for p in work.parameters])
+    return len(records(tape))

@@ -1,0 +1,138 @@
+"""How the benchmarks measure: bursts in turn, Python frames, bytes.
+
+Nothing here may begin with ``time_``, ``track_``, ``mem_`` or ``peakmem_``: asv takes a function
+of such a name for a benchmark wherever it is imported.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import tracemalloc
+from collections.abc import Callable, Mapping
+from math import inf
+from time import perf_counter, process_time
+from timeit import Timer
+from typing import Any, TypeVar
+
+import numpy as np
+
+import arraytape as xp
+
+F = TypeVar("F", bound=Callable[..., Any])
+Burst = Callable[[], float]  # runs something some times; CPU seconds per run
+
+QUICK = os.environ.get("ARRAYTAPE_BENCH_QUICK") == "1"
+SECONDS = 0.03 if QUICK else 0.5  # for one ratio
+BURSTS = 3 if QUICK else 10  # at least
+BURST = 1e-3 if QUICK else 2e-3  # seconds, about
+# Where the frames of a raw call come from.
+RAW = (os.path.dirname(np.__file__), os.path.join(os.path.dirname(xp.__file__), "_numpy.py"))
+
+
+def benchmark(
+    unit: str,
+    *,
+    budget: float | Mapping[Any, float] | None = None,
+    exact: bool = False,
+    **parameters: list[Any],
+) -> Callable[[F], F]:
+    """Declare a ``track_`` function: its unit, its parameters and the budget, where there is one.
+
+    budget : the most it may be; a mapping goes by the first parameter.
+    exact : a count, the same on every run, that may fail a build.
+    """
+
+    def declare(function: F) -> F:
+        names, values = list(parameters), list(parameters.values())
+        vars(function).update(unit=unit, budget=budget, exact=exact)
+        vars(function).update(param_names=names, params=values)
+        return function
+
+    return declare
+
+
+# --- times ----------------------------------------------------------------------------------------
+def ratio(ours: Burst, theirs: Burst) -> float:
+    """CPU time of one burst over that of the other: in turn, and the quickest of each counts."""
+    end = perf_counter() + SECONDS
+    least_ours = least_theirs = inf
+    done = 0
+    while done < BURSTS or perf_counter() < end:
+        least_ours = min(least_ours, ours())
+        least_theirs = min(least_theirs, theirs())
+        done += 1
+    return least_ours / least_theirs
+
+
+def statement(text: str, names: dict[str, Any], number: int) -> Burst:
+    """A burst of ``number`` runs of a statement, the garbage collector on as in real life."""
+    timer = Timer(text, "gc.enable()", timer=process_time, globals={**names, "gc": gc})
+    return lambda: timer.timeit(number) / number
+
+
+def repeated(call: Callable[[], Any]) -> Burst:
+    """Bursts of a call that takes from microseconds to milliseconds."""
+    call()
+    start = process_time()
+    call()
+    number = max(1, round(BURST / max(process_time() - start, 1e-6)))
+    # The setup also brings the caches back after the other's turn.
+    names = {"gc": gc, "call": call}
+    timer = Timer("call()", "gc.enable(); call()", timer=process_time, globals=names)
+    return lambda: timer.timeit(number) / number
+
+
+# --- counts ---------------------------------------------------------------------------------------
+def frames(call: Callable[[], Any]) -> int:
+    """How many Python frames a call enters: without its own and those inside the raw calls."""
+    entered = 0
+
+    def look(frame: Any, event: str, argument: Any) -> None:
+        nonlocal entered
+        if event == "call" and not frame.f_code.co_filename.startswith(RAW):
+            entered += 1
+
+    call()  # what is looked up once
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return entered - 1
+
+
+def traced(make: Callable[[], Any]) -> tuple[int, int, Any]:
+    """Bytes that a call's result holds, bytes in use at the peak of the call, and the result."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        result = make()
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return held - before, peak - before, result
+
+
+def records(tape: xp.GradientTape) -> list[tuple[Any, ...]]:
+    """The records of a tape: the one look behind the public functions."""
+    return tape._records
+
+
+def kept_arrays(tape: xp.GradientTape) -> list[np.ndarray[Any, Any]]:
+    """The arrays that a tape's records keep, each once, and of a view the array that owns it."""
+    found: dict[int, np.ndarray[Any, Any]] = {}
+    waiting: list[Any] = list(records(tape))
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, tuple | list):
+            waiting.extend(item)
+        elif isinstance(item, np.ndarray):
+            while isinstance(item.base, np.ndarray):
+                item = item.base
+            found[id(item)] = item
+    return list(found.values())

@@ -1,0 +1,110 @@
+"""Bytes, counted by tracemalloc, which sees NumPy's data and Python's objects alike."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .measure import benchmark, kept_arrays, records, traced
+from .workloads import MLP, MemoryChain, step, tape_of
+
+CHAINS: dict[str, Callable[[Any, Any], Any]] = {
+    "x + y": lambda x, y: x + y,
+    "x * y": lambda x, y: x * y,
+    "x * 0.9": lambda x, y: x * 0.9,
+    "tanh(x)": lambda x, y: xp.tanh(x),
+}
+RECORDS = 10_000
+STEPS = 1000
+
+
+@benchmark("bytes", exact=True, budget=300, op=list(CHAINS))
+def track_bytes_per_record(op: str) -> float:
+    """Bytes of a record beyond the arrays that it keeps, over a chain of 10^4 ops."""
+    x, y = (xp.asarray(np.full(10, value)) for value in (0.5, 0.99))
+    given = {id(x._data), id(y._data)}
+
+    def record() -> xp.GradientTape:
+        with xp.GradientTape() as tape:
+            tape.watch([x, y])
+            value = x
+            for _ in range(RECORDS):
+                value = CHAINS[op](value, y)
+        return tape
+
+    record()
+    held, _, tape = traced(record)
+    kept = sum(sys.getsizeof(array) for array in kept_arrays(tape) if id(array) not in given)
+    return (held - kept) / len(records(tape))
+
+
+def held_by_chain() -> tuple[int, MemoryChain]:
+    work = MemoryChain()
+    parameters = [xp.asarray(p) for p in work.parameters]
+    tape_of(work, parameters)
+    held, _, _ = traced(lambda: tape_of(work, parameters)[0])
+    return held, work
+
+
+@benchmark("bytes", exact=True)
+def track_kept_bytes() -> int:
+    """What the tape of a relu, exp, tanh chain holds between forward and backward pass."""
+    return held_by_chain()[0]
+
+
+@benchmark("x minimum", exact=True, budget=1.15)
+def track_kept_ratio() -> float:
+    """The same as a multiple of the results of exp and tanh (a relu's bool mask adds 1/16)."""
+    held, work = held_by_chain()
+    return held / work.results
+
+
+# Over its budget so far, since maximum keeps a mask for each operand; so it fails nothing yet.
+@benchmark("x minimum", budget=1.15)
+def track_peak_ratio() -> float:
+    """Peak of forward and backward pass over those results and the gradients."""
+    work = MemoryChain()
+    parameters = [xp.asarray(p) for p in work.parameters]
+    step(work, parameters)
+    _, peak, _ = traced(lambda: step(work, parameters))
+    return peak / (work.results + work.gradients)
+
+
+@benchmark("KiB", exact=True, budget=6.4)
+def track_heap_growth() -> float:
+    """Growth of the heap over 1000 training steps with the cyclic garbage collector off.
+
+    The budget is a tenth of that for 10,000 steps.
+    """
+    work = MLP(8, (8, 16, 16, 4))
+    parameters = [xp.asarray(p) for p in work.parameters]
+
+    def train(steps: int) -> None:
+        for _ in range(steps):
+            for p, g in zip(parameters, step(work, parameters), strict=True):
+                p -= 0.01 * g
+
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        # Settle first: CPython keeps up to 2000 dead tuples of a size for reuse, which is no growth,
+        # and what lived before tracing began is not counted until it is replaced.
+        train(2500)
+        tracemalloc.start()
+        train(100)
+        before, _ = tracemalloc.get_traced_memory()
+        train(STEPS)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        if enabled:
+            gc.enable()
+    return (after - before) / 1024

@@ -1,0 +1,85 @@
+"""What one op costs beside NumPy's, recorded and not, and a chain of a thousand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .measure import benchmark, ratio, repeated, statement
+from .workloads import ScalarChain, pair, step
+
+STATEMENTS = ["x + y", "x * y", "x * 0.9", "xp.tanh(x)"]
+SHAPES: list[tuple[int, ...]] = [(), (10,), (1000,)]
+
+
+def operands(shape: tuple[int, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The names in a statement: arraytape's, then NumPy's."""
+    random = np.random.default_rng(0)
+    raw = {name: np.asarray(random.uniform(0.5, 1.0, shape)) for name in "xy"}
+    ours = {name: xp.asarray(value) for name, value in raw.items()}
+    return {"xp": xp, **ours}, {"xp": np, **raw}
+
+
+def number_for(shape: tuple[int, ...]) -> int:
+    return 100 if shape == (1000,) else 500
+
+
+@benchmark("x NumPy", op=STATEMENTS, shape=SHAPES)
+def track_unrecorded(op: str, shape: tuple[int, ...]) -> float:
+    """An op with no tape around."""
+    ours, theirs = operands(shape)
+    number = number_for(shape)
+    return ratio(statement(op, ours, number), statement(op, theirs, number))
+
+
+@benchmark("x NumPy", op=STATEMENTS, shape=SHAPES)
+def track_recorded(op: str, shape: tuple[int, ...]) -> float:
+    """An op that a tape records; a fresh tape for each burst, whose end is not timed."""
+    ours, theirs = operands(shape)
+    number = number_for(shape)
+    record = statement(op, ours, number)
+
+    def burst() -> float:
+        with xp.GradientTape() as tape:
+            tape.watch([ours["x"], ours["y"]])
+            return record()
+
+    return ratio(burst, statement(op, theirs, number))
+
+
+@benchmark("x NumPy", budget={(10,): 1.9, (1000,): 1.4}, shape=SHAPES)
+def track_chain_forward(shape: tuple[int, ...]) -> float:
+    """A thousand chained ops with no tape."""
+    work = ScalarChain(shape)
+    parameters = [xp.asarray(p) for p in work.parameters]
+    return ratio(
+        repeated(lambda: work.f(xp, *parameters)),
+        repeated(lambda: work.f(np, *work.parameters)),
+    )
+
+
+@benchmark("x hand", budget={(): 2.0, (10,): 2.0, (1000,): 1.5}, shape=SHAPES)
+def track_chain_gradient(shape: tuple[int, ...]) -> float:
+    """A thousand chained ops forward and backward, beside a gradient written by hand."""
+    ours, hand = pair(ScalarChain(shape))
+    return ratio(repeated(ours), repeated(hand))
+
+
+class Chain:
+    """The same in seconds, for the dashboard."""
+
+    params = (SHAPES,)
+    param_names = ("shape",)
+
+    def setup(self, shape: tuple[int, ...]) -> None:
+        self.work = ScalarChain(shape)
+        self.parameters = [xp.asarray(p) for p in self.work.parameters]
+
+    def time_forward(self, shape: tuple[int, ...]) -> None:
+        self.work.f(xp, *self.parameters)
+
+    def time_gradient(self, shape: tuple[int, ...]) -> None:
+        step(self.work, self.parameters)

@@ -1,0 +1,224 @@
+"""Small programs, each with the gradient that one would write by hand in NumPy."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+import arraytape as xp
+
+Raw = np.ndarray[Any, Any]
+
+
+class Workload(Protocol):
+    """``f`` computes a scalar over any namespace; ``hand`` gives its gradients in plain NumPy."""
+
+    parameters: list[Raw]
+
+    def f(self, xp: Any, *parameters: Any) -> Any: ...
+    def hand(self, *parameters: Raw) -> list[Raw]: ...
+
+
+def tape_of(
+    work: Workload, parameters: list[xp.Array], *, persistent: bool = False
+) -> tuple[xp.GradientTape, xp.Array]:
+    """The tape of one forward pass, and its result."""
+    with xp.GradientTape(persistent=persistent) as tape:
+        tape.watch(parameters)
+        y = work.f(xp, *parameters)
+    return tape, y
+
+
+def step(work: Workload, parameters: list[xp.Array]) -> list[xp.Array]:
+    """Forward and backward pass."""
+    tape, y = tape_of(work, parameters)
+    return tape.gradient(y, parameters)
+
+
+def pair(work: Workload) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Value and gradient: arraytape's and the hand-written one, which must agree."""
+    parameters = [xp.asarray(p) for p in work.parameters]
+    for ours, theirs in zip(step(work, parameters), work.hand(*work.parameters), strict=True):
+        np.testing.assert_allclose(np.from_dlpack(ours), theirs, rtol=1e-6, atol=1e-12)
+    return lambda: step(work, parameters), lambda: work.hand(*work.parameters)
+
+
+class ScalarChain:
+    """1,000 chained elementwise ops: the fixed cost of an op."""
+
+    blocks = 250
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        random = np.random.default_rng(0)
+        self.parameters = [np.asarray(random.uniform(0.5, 1.0, shape)) for _ in range(3)]
+
+    def f(self, xp: Any, y: Any, a: Any, b: Any) -> Any:
+        for _ in range(self.blocks):
+            y = y * a
+            y = y + b
+            y = xp.tanh(y)
+            y = y * 0.9
+        return xp.sum(y)
+
+    def hand(self, y: Raw, a: Raw, b: Raw) -> list[Raw]:
+        inputs, tanhs = [], []
+        for _ in range(self.blocks):
+            inputs.append(y)
+            t = np.tanh(y * a + b)
+            tanhs.append(t)
+            y = t * 0.9
+        np.sum(y)
+        g, ga, gb = np.ones(y.shape), np.zeros(y.shape), np.zeros(y.shape)
+        while tanhs:
+            t = tanhs.pop()
+            g = g * 0.9
+            g = g * (1.0 - t * t)
+            gb += g
+            ga += g * inputs.pop()
+            g = g * a
+        return [g, ga, gb]
+
+
+class MLP:
+    """Two hidden relu layers, softmax cross-entropy."""
+
+    def __init__(self, batch: int = 32, sizes: tuple[int, ...] = (64, 64, 64, 10)) -> None:
+        random = np.random.default_rng(0)
+        self.parameters = []
+        for rows, columns in itertools.pairwise(sizes):
+            scale = math.sqrt(2.0 / rows)
+            self.parameters.append(random.standard_normal((rows, columns)) * scale)
+            self.parameters.append(random.standard_normal(columns) * 0.1)
+        self.x = random.standard_normal((batch, sizes[0]))
+        self.y = np.eye(sizes[-1])[random.integers(0, sizes[-1], batch)]
+        self.data = xp.asarray(self.x), xp.asarray(self.y)
+
+    def f(self, xp: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
+        x, y = self.data
+        h = xp.maximum(x @ w1 + b1, 0.0)
+        h = xp.maximum(h @ w2 + b2, 0.0)
+        z = h @ w3 + b3
+        z = z - xp.max(z, axis=1, keepdims=True)
+        return xp.mean(xp.log(xp.sum(xp.exp(z), axis=1)) - xp.sum(z * y, axis=1))
+
+    def hand(self, w1: Raw, b1: Raw, w2: Raw, b2: Raw, w3: Raw, b3: Raw) -> list[Raw]:
+        h1 = self.x @ w1
+        h1 += b1
+        np.maximum(h1, 0.0, out=h1)
+        h2 = h1 @ w2
+        h2 += b2
+        np.maximum(h2, 0.0, out=h2)
+        z = h2 @ w3
+        z += b3
+        z -= z.max(axis=1, keepdims=True)
+        e = np.exp(z)
+        s = e.sum(axis=1, keepdims=True)
+        _ = (np.log(s).sum() - np.vdot(z, self.y)) / len(z)  # the value
+        e /= s
+        e -= self.y
+        e /= len(z)
+        g2 = e @ w3.T
+        g2 *= h2 > 0
+        g1 = g2 @ w2.T
+        g1 *= h1 > 0
+        return [self.x.T @ g1, g1.sum(axis=0), h1.T @ g2, g2.sum(axis=0), h2.T @ e, e.sum(axis=0)]
+
+
+class LogisticRegression:
+    """20,000 rows of 50 features, ridge penalty."""
+
+    def __init__(self) -> None:
+        random = np.random.default_rng(0)
+        rows, columns = 20_000, 50
+        self.parameters = [random.standard_normal(columns) * 0.2, np.asarray(0.1)]
+        x, y = random.standard_normal((rows, columns)), np.sign(random.standard_normal(rows))
+        self.data = xp.asarray(x), xp.asarray(y)
+        # The same memory for both sides: two copies would drive each other out of the cache.
+        self.x, self.y = (array._data for array in self.data)
+
+    def f(self, xp: Any, w: Any, b: Any) -> Any:
+        x, y = self.data
+        margin = y * (x @ w + b)
+        return xp.mean(xp.log1p(xp.exp(-margin))) + 0.005 * xp.sum(w * w)
+
+    def hand(self, w: Raw, b: Raw) -> list[Raw]:
+        m = self.x @ w
+        m += b
+        m *= self.y
+        np.negative(m, out=m)
+        np.exp(m, out=m)
+        _ = np.log1p(m).sum() / len(m) + 0.005 * np.dot(w, w)  # the value
+        m /= m + 1.0
+        m *= self.y
+        m *= -1.0 / len(m)
+        gw = self.x.T @ m
+        gw += 0.01 * w
+        return [gw, m.sum()]
+
+
+class Rows:
+    """Rows written in a loop, each from the row before it, then an integer-array gather."""
+
+    def __init__(self, rows: int, columns: int = 64) -> None:
+        random = np.random.default_rng(0)
+        self.rows, self.columns = rows, columns
+        self.parameters = [
+            random.standard_normal((rows, columns)),
+            random.uniform(0.5, 1.5, columns),
+        ]
+        self.indices = random.integers(0, rows, 5 * rows // 2)
+        self.data = xp.asarray(self.indices)
+
+    def f(self, xp: Any, x: Any, w: Any) -> Any:
+        out = xp.zeros((self.rows, self.columns), dtype=x.dtype)
+        total = xp.zeros((self.columns,), dtype=x.dtype)
+        for t in range(self.rows):
+            out[t, :] = xp.tanh(x[t, :] * w)
+            if t:
+                out[t, :] += 0.5 * out[t - 1, :]
+            total += out[t, :]
+        g = xp.take(out, self.data, axis=0)
+        return xp.sum(g * g) + 0.01 * xp.sum(total * total)
+
+    def hand(self, x: Raw, w: Raw) -> list[Raw]:
+        tanhs = np.tanh(x * w)
+        out = np.empty_like(tanhs)
+        out[0] = tanhs[0]
+        for t in range(1, self.rows):
+            out[t] = tanhs[t] + 0.5 * out[t - 1]
+        total = out.sum(axis=0)
+        g = out[self.indices]
+        _ = np.vdot(g, g) + 0.01 * np.dot(total, total)  # the value
+        gout = np.zeros_like(out)
+        np.add.at(gout, self.indices, 2.0 * g)
+        gout += 0.02 * total
+        for t in range(self.rows - 1, 0, -1):
+            gout[t - 1] += 0.5 * gout[t]
+        gout *= 1.0 - tanhs * tanhs
+        gx = gout * w
+        gout *= x
+        return [gx, gout.sum(axis=0)]
+
+
+class MemoryChain:
+    """relu, exp, tanh and a product, 25 times: a backward pass needs what exp and tanh gave."""
+
+    blocks = 25
+
+    def __init__(self, n: int = 10_000) -> None:
+        random = np.random.default_rng(0)
+        self.parameters = [random.uniform(-1, 1, n), random.uniform(-1, 1, n)]
+        self.results = 2 * self.blocks * 8 * n  # bytes that no reverse pass can do without
+        self.gradients = 2 * 8 * n
+
+    def f(self, xp: Any, y: Any, w: Any) -> Any:
+        for _ in range(self.blocks):
+            y = xp.maximum(y, 0.0)
+            y = xp.exp(y)
+            y = xp.tanh(y)
+            y = y * w
+        return xp.sum(y)

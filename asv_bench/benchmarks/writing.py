@@ -1,0 +1,59 @@
+"""Row by row: a loop of T writes must cost T rows, forward and backward."""
+
+from __future__ import annotations
+
+import arraytape as xp
+
+from .measure import benchmark, ratio, repeated, traced
+from .workloads import Rows, pair, step, tape_of
+
+FEW, MANY = 100, 1000
+
+
+def bytes_per_row(rows: int) -> float:
+    work = Rows(rows)
+    parameters = [xp.asarray(p) for p in work.parameters]
+    tape_of(work, parameters)
+    held, _, _ = traced(lambda: tape_of(work, parameters)[0])
+    return held / rows
+
+
+@benchmark("bytes", exact=True, rows=[FEW, MANY])
+def track_kept_bytes_per_row(rows: int) -> float:
+    """What the tape of the loop holds, per row."""
+    return bytes_per_row(rows)
+
+
+@benchmark(f"x at {FEW} rows", exact=True, budget=1.25)
+def track_kept_bytes_growth() -> float:
+    """The same at 1000 rows over 100 rows: 1 when no write copies the whole array."""
+    return bytes_per_row(MANY) / bytes_per_row(FEW)
+
+
+@benchmark(f"x at {FEW} rows", budget=1.5)
+def track_growth() -> float:
+    """Time per row at 1000 rows over 100 rows, value and gradient: 1 when it is flat."""
+    few, _ = pair(Rows(FEW))
+    many, _ = pair(Rows(MANY))
+    return ratio(repeated(many), repeated(few)) * FEW / MANY
+
+
+@benchmark("x hand", budget=4.0, rows=[FEW, MANY])
+def track_gradient(rows: int) -> float:
+    """Value and gradient beside the same written by hand."""
+    ours, hand = pair(Rows(rows))
+    return ratio(repeated(ours), repeated(hand))
+
+
+class Loop:
+    """The same in seconds, for the dashboard."""
+
+    params = ([FEW, MANY],)
+    param_names = ("rows",)
+
+    def setup(self, rows: int) -> None:
+        self.work = Rows(rows)
+        self.parameters = [xp.asarray(p) for p in self.work.parameters]
+
+    def time_gradient(self, rows: int) -> None:
+        step(self.work, self.parameters)

@@ -1,0 +1,879 @@
+"""Bad input: what was wrong is said, and tape and arrays stay as they were."""
+
+import inspect
+import operator
+import re
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import GradientTape, TapeWarning
+from arraytape._array import Array
+from arraytape._op import REGISTRY
+from arraytape._record import recorders
+from arraytape._words import primitive
+from arraytape.custom import REGISTERED
+
+HERE = r"\[at .*test_errors\.py:\d+"  # where the user's line is
+LinAlgError = np.linalg.LinAlgError
+
+
+def setitem(x, key, value):
+    x[key] = value
+
+
+def enter_twice(e):
+    with e.tape:
+        pass
+
+
+def never_entered(e):
+    GradientTape().gradient(e.x, e.x)
+
+
+def released(e):
+    with GradientTape() as tape:
+        tape.watch(e.x)
+        y = e.x * e.x
+    tape.gradient(y, e.x)
+    tape.gradient(y, e.x)
+
+
+def left(e):
+    with GradientTape() as tape:
+        pass
+    tape.watch(e.x)
+
+
+# What is done to the arrays of ``environment`` while its tape records, the exact class of the
+# exception, and what its message must contain, as regular expressions.
+OPS = {
+    # --- shapes
+    "add-shapes": (
+        lambda e: xp.add(e.x, e.two),
+        ValueError,
+        ["add", r"x1: .*float64\(3,\)", r"x2: .*float64\(2,\)", HERE],
+    ),
+    "operator-shapes": (
+        lambda e: e.x - e.two,
+        ValueError,
+        ["subtract", r"float64\(3,\)", r"float64\(2,\)", HERE],
+    ),
+    "matmul-shapes": (
+        lambda e: e.x @ e.two,
+        ValueError,
+        ["matmul", r"float64\(3,\)", r"float64\(2,\)", HERE],
+    ),
+    "matmul-0-d": (lambda e: e.x @ e.s, ValueError, ["matmul", r"float64\(\)", HERE]),
+    "where-shapes": (
+        lambda e: xp.where(e.x > 0, e.x, e.two),
+        ValueError,
+        ["where", r"bool\(3,\)", r"float64\(2,\)", HERE],
+    ),
+    "concat-shapes": (
+        lambda e: xp.concat([e.w, e.x]),
+        ValueError,
+        ["concat", r"float64\(2, 3\)", r"float64\(3,\)", HERE],
+    ),
+    "stack-shapes": (
+        lambda e: xp.stack([e.x, e.two]),
+        ValueError,
+        ["stack", r"float64\(3,\)", r"float64\(2,\)", HERE],
+    ),
+    "reshape": (
+        lambda e: xp.reshape(e.x, (2, 2)),
+        ValueError,
+        ["reshape", r"float64\(3,\)", r"\(2, 2\)", HERE],
+    ),
+    "broadcast_to": (
+        lambda e: xp.broadcast_to(e.x, (2, 2)),
+        ValueError,
+        ["broadcast_to", r"float64\(3,\)", r"\(2, 2\)", HERE],
+    ),
+    "sum-axis": (
+        lambda e: xp.sum(e.x, axis=3),
+        IndexError,
+        ["sum", r"float64\(3,\)", "axis: int 3", HERE],
+    ),
+    "flip-axis": (lambda e: xp.flip(e.x, axis=5), IndexError, ["flip", r"\(3,\)", "5", HERE]),
+    "expand_dims-axis": (
+        lambda e: xp.expand_dims(e.x, axis=5),
+        IndexError,
+        ["expand_dims", r"\(3,\)", "5", HERE],
+    ),
+    "squeeze": (
+        lambda e: xp.squeeze(e.x, axis=0),
+        ValueError,
+        ["squeeze", r"\(3,\)", "length 1", HERE],
+    ),
+    "permute_dims": (
+        lambda e: xp.permute_dims(e.x, (0, 1)),
+        ValueError,
+        ["permute_dims", r"float64\(3,\)", r"\(0, 1\)", HERE],
+    ),
+    "T-of-a-vector": (lambda e: e.x.T, ValueError, ["T ", r"\(3,\)", "mT|permute_dims"]),
+    "max-of-nothing": (
+        lambda e: xp.max(xp.zeros((0,))),
+        ValueError,
+        ["max", r"float64\(0,\)", HERE],
+    ),
+    "svd-of-a-vector": (
+        lambda e: xp.linalg.svd(e.x),
+        LinAlgError,
+        [r"linalg\.svd", r"float64\(3,\)", HERE],
+    ),
+    "take-out-of-range": (
+        lambda e: xp.take(e.x, xp.asarray([7])),
+        IndexError,
+        ["take", r"float64\(3,\)", HERE],
+    ),
+    "zeros-negative": (lambda e: xp.zeros((-1,)), ValueError, ["zeros", "-1", HERE]),
+    # --- foreign types
+    "add-str": (lambda e: e.x + "a", TypeError, [r"\+", "Array", "str"]),
+    "str-add": (lambda e: "a" + e.x, TypeError, ["Array", "str"]),
+    "add-none": (lambda e: e.x + None, TypeError, [r"\+", "Array", "NoneType"]),
+    "divide-list": (lambda e: e.x / [1.0, 2.0, 3.0], TypeError, ["/", "Array", "list"]),
+    "add-object": (lambda e: object() * e.x, TypeError, [r"\*", "Array", "object"]),
+    "less-str": (lambda e: e.x < "a", TypeError, ["<", "Array", "str"]),
+    "matmul-number": (lambda e: e.x @ 2.0, ValueError, ["matmul", "2.0", HERE]),
+    "in-place-str": (lambda e: operator.iadd(e.x, "a"), TypeError, [r"\+", "Array", "str"]),
+    "exp-str": (lambda e: xp.exp("a"), TypeError, ["exp: x", "str", "asarray", HERE]),
+    "exp-none": (lambda e: xp.exp(None), TypeError, ["exp", "NoneType", HERE]),
+    "exp-number": (lambda e: xp.exp(2.0), TypeError, ["exp", "float", HERE]),
+    "exp-list": (lambda e: xp.exp([e.x]), TypeError, ["exp: x", "list", "asarray", HERE]),
+    "add-dict": (lambda e: xp.add(e.x, {}), TypeError, ["add: x2", "dict", "asarray", HERE]),
+    "add-numbers": (lambda e: xp.add(1.0, 2.0), TypeError, ["add", "Array", "asarray", HERE]),
+    "concat-array": (lambda e: xp.concat(e.x), TypeError, ["concat", "list or tuple", HERE]),
+    "concat-str": (
+        lambda e: xp.concat([e.x, "a"]),
+        TypeError,
+        [r"concat: arrays\[1\]", "str", HERE],
+    ),
+    "stack-nothing": (lambda e: xp.stack([]), ValueError, ["stack", "empty", HERE]),
+    "stop_gradient-number": (lambda e: xp.stop_gradient(1.0), TypeError, ["stop_gradient", "1.0"]),
+    "asarray-str": (lambda e: xp.asarray("a"), TypeError, ["asarray", "str", HERE]),
+    "asarray-dict": (lambda e: xp.asarray({}), TypeError, ["asarray", "dict", HERE]),
+    "asarray-ragged": (
+        lambda e: xp.asarray([[1.0], [1.0, 2.0]]),
+        ValueError,
+        ["asarray", "inhomogeneous", HERE],
+    ),
+    "asarray-cast-without-copy": (
+        lambda e: xp.asarray(e.x, dtype=xp.float32, copy=False),
+        ValueError,
+        ["asarray", "float32", "copy=False"],
+    ),
+    "asarray-device": (lambda e: xp.asarray(1.0, device="moon"), ValueError, ["moon", "cpu"]),
+    "astype-unknown": (lambda e: xp.astype(e.x, "spam"), TypeError, ["astype", "spam", HERE]),
+    "positional-only": (lambda e: xp.add(x1=e.x, x2=e.x), TypeError, ["add", "positional-only"]),
+    "unknown-parameter": (lambda e: xp.sum(e.x, axes=0), TypeError, ["sum", "axes"]),
+    # --- dtypes
+    "bitwise_and-floats": (
+        lambda e: xp.bitwise_and(e.x, e.x),
+        TypeError,
+        ["bitwise_and", "float64", HERE],
+    ),
+    "and-floats": (lambda e: e.x & e.x, TypeError, ["bitwise_and", "float64", HERE]),
+    "invert-floats": (lambda e: ~e.x, TypeError, ["bitwise_invert", "float64", HERE]),
+    "shift-floats": (lambda e: e.x << 1, TypeError, ["bitwise_left_shift", "float64", HERE]),
+    "negative-bool": (lambda e: -(e.x > 0), TypeError, ["negative", "bool", HERE]),
+    "take-floats": (lambda e: xp.take(e.x, e.x), TypeError, ["take", "float64", HERE]),
+    # --- leaving
+    "float-of-a-vector": (lambda e: float(e.x), TypeError, ["float", r"float64\(3,\)", HERE]),
+    "int-of-a-vector": (lambda e: int(e.x), TypeError, ["int", r"float64\(3,\)", HERE]),
+    "complex-of-a-vector": (
+        lambda e: complex(e.x),
+        TypeError,
+        ["complex", r"float64\(3,\)", HERE],
+    ),
+    "bool-of-a-vector": (lambda e: bool(e.x), ValueError, ["bool", r"float64\(3,\)", HERE]),
+    "item-of-a-vector": (lambda e: e.x.item(), ValueError, ["item", r"float64\(3,\)", HERE]),
+    "index-of-a-float": (lambda e: range(e.s), TypeError, ["index", r"float64\(\)", HERE]),
+    "len-of-0-d": (lambda e: len(e.s), TypeError, ["len", "0-d"]),
+    "iteration-of-0-d": (lambda e: list(e.s), TypeError, ["iteration", "0-d"]),
+    "hash": (lambda e: hash(e.x), TypeError, ["unhashable", "Array"]),
+    "unknown-version": (
+        lambda e: e.x.__array_namespace__(api_version="1999.12"),
+        ValueError,
+        [r"1999\.12", r"2025\.12"],
+    ),
+    # --- keys
+    "getitem-out-of-range": (
+        lambda e: e.x[7],
+        IndexError,
+        ["getitem", r"float64\(3,\)", "key: int 7", HERE],
+    ),
+    "getitem-too-many": (lambda e: e.x[0, 0], IndexError, ["getitem", r"float64\(3,\)", HERE]),
+    "getitem-str": (lambda e: e.x["a"], IndexError, ["getitem", "key: str 'a'", HERE]),
+    "getitem-float": (lambda e: e.x[1.5], IndexError, ["getitem", r"float 1\.5", HERE]),
+    "getitem-float-array": (lambda e: e.x[e.x], IndexError, ["getitem", r"float64\(3,\)", HERE]),
+    "getitem-float-slice": (lambda e: e.x[0.5:], TypeError, ["getitem", "slice", HERE]),
+    "getitem-mask-too-long": (
+        lambda e: e.x[xp.asarray([True] * 4)],
+        IndexError,
+        ["getitem", r"bool\(4,\)", HERE],
+    ),
+    "getitem-array-out-of-range": (
+        lambda e: e.x[xp.asarray([0, 9])],
+        IndexError,
+        ["getitem", r"int64\(2,\)", HERE],
+    ),
+    "setitem-out-of-range": (
+        lambda e: setitem(e.x, 7, 1.0),
+        IndexError,
+        ["setitem", r"float64\(3,\)", "key: int 7", HERE],
+    ),
+    "setitem-str-key": (
+        lambda e: setitem(e.x, "a", 1.0),
+        IndexError,
+        ["setitem", "key: str 'a'", HERE],
+    ),
+    "setitem-mask-too-long": (
+        lambda e: setitem(e.x, xp.asarray([True] * 4), 1.0),
+        IndexError,
+        ["setitem", r"bool\(4,\)", HERE],
+    ),
+    # --- values
+    "setitem-shape": (
+        lambda e: setitem(e.x, slice(None), e.two),
+        ValueError,
+        ["setitem", r"float64\(3,\)", r"value: .*float64\(2,\)", HERE],
+    ),
+    "setitem-mask-count": (
+        lambda e: setitem(e.x, e.x > 0, e.two),
+        ValueError,
+        ["setitem", r"float64\(2,\)", HERE],
+    ),
+    "setitem-str": (
+        lambda e: setitem(e.x, 0, "a"),
+        TypeError,
+        ["setitem", "value", "str", "asarray", HERE],
+    ),
+    "setitem-none": (
+        lambda e: setitem(e.x, 0, None),
+        TypeError,
+        ["setitem", "value", "NoneType", HERE],
+    ),
+    "setitem-complex": (
+        lambda e: setitem(e.x, 0, 1j),
+        TypeError,
+        ["setitem", "complex", HERE],
+    ),
+    "setitem-complex-array": (
+        lambda e: setitem(e.x, 0, xp.asarray(1j)),
+        TypeError,
+        ["setitem", "complex128", HERE],
+    ),
+    "setitem-read-only": (
+        lambda e: setitem(e.wide, (0, 0), 1.0),
+        ValueError,
+        [r"float64\(2, 3\)", "read-only", HERE],
+    ),
+    "setitem-read-only-memory": (
+        lambda e: setitem(e.locked, 0, 1.0),
+        ValueError,
+        [r"float64\(3,\)", "read-only", HERE],
+    ),
+    # --- in-place operators
+    "in-place-read-only": (
+        lambda e: operator.iadd(e.wide, 1.0),
+        ValueError,
+        ["read-only", HERE],
+    ),
+    "in-place-grows": (
+        lambda e: operator.iadd(e.x, e.w),
+        ValueError,
+        ["add", r"\(2, 3\)", r"float64\(3,\)", "keep its shape", HERE],
+    ),
+    "in-place-grows-0-d": (
+        lambda e: operator.imul(e.s, e.two),
+        ValueError,
+        ["multiply", r"\(2,\)", r"float64\(\)", HERE],
+    ),
+    "in-place-shapes": (
+        lambda e: operator.isub(e.x, e.two),
+        ValueError,
+        ["subtract", r"\(2,\)", r"float64\(3,\)", HERE],
+    ),
+    "in-place-matmul-changes-shape": (
+        lambda e: operator.imatmul(e.w, xp.ones((3, 4))),
+        ValueError,
+        ["matmul|in-place", r"\(2, 3\)", r"4", HERE],
+    ),
+    "in-place-matmul-of-a-followed-matrix": (
+        lambda e: operator.imatmul(e.m, xp.ones((3, 4))),
+        ValueError,
+        ["matmul", r"float64\(2, 3\)", r"float64\(3, 4\)|\(2, 4\)", HERE],
+    ),
+    "in-place-complex": (
+        lambda e: operator.iadd(e.x, 1j),
+        TypeError,
+        ["add", "complex128", "float64", HERE],
+    ),
+    "in-place-complex-array": (
+        lambda e: operator.imul(e.x, xp.asarray(1j)),
+        TypeError,
+        ["multiply", "complex128", "float64", HERE],
+    ),
+    "in-place-float-into-int": (
+        lambda e: operator.iadd(e.n, 1.5),
+        TypeError,
+        ["add", "float64", "int64", HERE],
+    ),
+    "in-place-division-of-int": (
+        lambda e: operator.itruediv(e.n, 2),
+        TypeError,
+        ["divide", "float64", "int64", HERE],
+    ),
+    "in-place-bitwise-floats": (
+        lambda e: operator.iand(e.x, 1),
+        TypeError,
+        ["bitwise_and", "float64", HERE],
+    ),
+    # --- the tape
+    "enter-twice": (enter_twice, ValueError, ["already recording"]),
+    "watch-outside": (left, RuntimeError, ["watch", "with tape"]),
+    "watch-number": (lambda e: e.tape.watch(3.0), TypeError, ["watch", r"float 3\.0", "asarray"]),
+    "watch-numpy": (
+        lambda e: e.tape.watch(np.ones(3)),
+        TypeError,
+        ["watch", r"ndarray float64\(3,\)", "asarray"],
+    ),
+    "watch-str": (lambda e: e.tape.watch("a"), TypeError, ["watch", "str 'a'"]),
+    "watch-set": (lambda e: e.tape.watch({1.0}), TypeError, ["watch", "set"]),
+    "watch-nested-number": (
+        lambda e: e.tape.watch({"a": [e.two, 3.0]}),
+        TypeError,
+        ["watch", r"float 3\.0", "asarray"],
+    ),
+}
+
+# Calls of gradient after the block of ``environment``.
+CALLS = {
+    "source-number": (
+        lambda e: e.tape.gradient(e.y, 3.0),
+        TypeError,
+        ["source", r"float 3\.0", "Array"],
+    ),
+    "source-numpy": (
+        lambda e: e.tape.gradient(e.y, np.ones(3)),
+        TypeError,
+        ["source", r"ndarray float64\(3,\)", "Array"],
+    ),
+    "source-list-of-numbers": (
+        lambda e: e.tape.gradient(e.y, [e.x, 1.0]),
+        TypeError,
+        ["source", r"float 1\.0", "Array"],
+    ),
+    "source-none": (lambda e: e.tape.gradient(e.y, None), TypeError, ["source", "None"]),
+    "source-nested-none": (
+        lambda e: e.tape.gradient(e.y, {"a": [e.x, None]}),
+        TypeError,
+        ["source", "None"],
+    ),
+    "source-str": (lambda e: e.tape.gradient(e.y, "x"), TypeError, ["source", "str 'x'"]),
+    "source-function": (lambda e: e.tape.gradient(e.y, print), TypeError, ["source", "function"]),
+    "target-none": (lambda e: e.tape.gradient(None, e.x), TypeError, ["target", "None"]),
+    "target-nested-none": (
+        lambda e: e.tape.gradient([e.y, None], e.x),
+        TypeError,
+        ["target", "None"],
+    ),
+    "target-number": (
+        lambda e: e.tape.gradient(3.0, e.x),
+        TypeError,
+        ["target", r"float 3\.0", "Array"],
+    ),
+    "target-numpy": (
+        lambda e: e.tape.gradient(np.ones(3), e.x),
+        TypeError,
+        ["target", r"ndarray float64\(3,\)", "Array"],
+    ),
+    "never-entered": (never_entered, RuntimeError, ["never recorded", "with tape"]),
+    "released": (
+        released,
+        RuntimeError,
+        ["A non-persistent GradientTape can only be used to compute one set of gradients"],
+    ),
+    "unconnected-unknown": (
+        lambda e: e.tape.gradient(e.y, e.x, unconnected_gradients="nothing"),
+        ValueError,
+        ["(?i)unconnected_?gradients", "nothing"],
+    ),
+    "unconnected-none": (
+        lambda e: e.tape.gradient(e.y, e.x, unconnected_gradients=None),
+        ValueError,
+        ["(?i)unconnected_?gradients", "None"],
+    ),
+    "output-gradients-too-few": (
+        lambda e: e.tape.gradient([e.y, e.y], e.x, output_gradients=[e.ones]),
+        ValueError,
+        ["output_gradients", "1", "2"],
+    ),
+    "output-gradients-too-many": (
+        lambda e: e.tape.gradient(e.y, e.x, output_gradients=[e.ones, e.ones]),
+        ValueError,
+        ["output_gradients", "2", "1"],
+    ),
+    "output-gradients-shape": (
+        lambda e: e.tape.gradient([e.y, e.y], e.x, output_gradients=[e.ones, e.two]),
+        ValueError,
+        [r"output_gradients\[1\]", r"\(2,\)", r"\(3,\)"],
+    ),
+    "output-gradients-that-would-broadcast": (
+        lambda e: e.tape.gradient(e.y, e.x, output_gradients=xp.ones((1,))),
+        ValueError,
+        [r"output_gradients\[0\]", r"\(1,\)", r"\(3,\)"],
+    ),
+    "output-gradients-number-for-a-vector": (
+        lambda e: e.tape.gradient(e.y, e.x, output_gradients=1.0),
+        ValueError,
+        [r"output_gradients\[0\]", r"\(\)", r"\(3,\)"],
+    ),
+    "output-gradients-complex": (
+        lambda e: e.tape.gradient(e.y, e.x, output_gradients=e.ones * 1j),
+        ValueError,
+        [r"output_gradients\[0\]", "complex128", "float64"],
+    ),
+    "output-gradients-integers": (
+        lambda e: e.tape.gradient(e.y, e.x, output_gradients=e.n),
+        ValueError,
+        [r"output_gradients\[0\]", "int64", "float64"],
+    ),
+    "output-gradients-str": (
+        lambda e: e.tape.gradient(e.y, e.x, output_gradients="a"),
+        TypeError,
+        [r"output_gradients\[0\]", "str 'a'"],
+    ),
+    "output-gradients-flat-for-nested": (
+        lambda e: e.tape.gradient([e.y, [e.y]], e.x, output_gradients=[e.ones, e.ones]),
+        ValueError,
+        ["output_gradients"],
+    ),
+    "output-gradients-wrong-keys": (
+        lambda e: e.tape.gradient({"a": e.y}, e.x, output_gradients={"b": e.ones}),
+        ValueError,
+        ["output_gradients"],
+    ),
+    "register-unknown-op": (
+        lambda e: xp.register_gradient("spam")(lambda g: g),
+        LookupError,
+        ["spam", "exp"],
+    ),
+    "register-known-op": (
+        lambda e: xp.register_gradient("exp")(lambda g: g),
+        KeyError,
+        ["exp", "already", r"elementwise_functions\.py:\d+"],
+    ),
+    "no_gradient-known-op": (lambda e: xp.no_gradient("multiply"), KeyError, ["multiply"]),
+    "no_gradient-unknown-op": (lambda e: xp.no_gradient("spam"), LookupError, ["spam"]),
+}
+
+
+@pytest.fixture
+def environment():
+    locked = np.ones(3)
+    locked.flags.writeable = False
+    e = SimpleNamespace(
+        x=xp.asarray([1.0, 2.0, 3.0]),
+        two=xp.asarray([4.0, 5.0]),
+        w=xp.ones((2, 3)),
+        m=xp.ones((2, 3)),
+        n=xp.asarray([1, 2, 3]),
+        s=xp.asarray(2.0),
+        ones=xp.ones((3,)),
+        locked=xp.asarray(locked, copy=False),
+        tape=GradientTape(persistent=True),
+    )
+    e.wide = xp.broadcast_to(e.x, (2, 3))
+    return e
+
+
+def values(e):
+    """A copy of every array of the environment."""
+    return {name: xp.asarray(v, copy=True) for name, v in vars(e).items() if isinstance(v, Array)}
+
+
+def must_raise(call, e, error, words):
+    with pytest.raises(error) as caught:
+        call(e)
+    assert type(caught.value) is error
+    for word in words:
+        assert re.search(word, str(caught.value)), f"no {word!r} in: {caught.value}"
+
+
+def must_be_unharmed(e, before):
+    """Arrays, stack and gradients are what they would be without the failed call."""
+    after = values(e)
+    for name, value in before.items():
+        assert after[name].dtype == value.dtype
+        np.testing.assert_array_equal(np.asarray(after[name]), np.asarray(value))
+    assert recorders() == ()
+    np.testing.assert_array_equal(np.asarray(e.tape.gradient(e.z, e.x)), [3.0, 12.0, 27.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # in particular: no exit that did not happen is blamed
+        assert e.tape.gradient(e.two * 1.0, e.x) is None
+
+
+@pytest.mark.parametrize(("call", "error", "words"), OPS.values(), ids=OPS)
+def test_a_bad_op_says_what_is_wrong_and_changes_nothing(call, error, words, environment):
+    e = environment
+    before = values(e)
+    with e.tape:
+        e.tape.watch([e.x, e.m])
+        e.y = e.x * e.x
+        must_raise(call, e, error, words)
+        assert recorders() == (e.tape,)
+        e.z = e.y * e.x
+    must_be_unharmed(e, before)
+
+
+@pytest.mark.parametrize(("call", "error", "words"), OPS.values(), ids=OPS)
+def test_a_bad_op_outside_of_any_tape_says_the_same(call, error, words, environment):
+    e = environment
+    with e.tape:
+        e.tape.watch(e.x)
+        e.y = e.x * e.x
+        e.z = e.y * e.x
+    before = values(e)
+    if error is RuntimeError or call is enter_twice or "watch" in words:
+        with e.tape:
+            must_raise(call, e, error, words)
+    else:
+        must_raise(call, e, error, words)
+    must_be_unharmed(e, before)
+
+
+@pytest.mark.parametrize(("call", "error", "words"), CALLS.values(), ids=CALLS)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(call, error, words, environment):
+    e = environment
+    before = values(e)
+    with e.tape:
+        e.tape.watch(e.x)
+        e.y = e.x * e.x
+        e.z = e.y * e.x
+    must_raise(call, e, error, words)
+    must_be_unharmed(e, before)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [row for name, row in CALLS.items() if not name.startswith(("released", "never"))],
+    ids=[name for name in CALLS if not name.startswith(("released", "never"))],
+)
+def test_a_bad_call_does_not_use_a_one_shot_tape_up(call, error, words, environment):
+    e = environment
+    e.tape = GradientTape()
+    with e.tape:
+        e.tape.watch(e.x)
+        e.y = e.x * e.x
+    must_raise(call, e, error, words)
+    np.testing.assert_array_equal(np.asarray(e.tape.gradient(e.y, e.x)), [2.0, 4.0, 6.0])
+
+
+# --- what must not raise ----------------------------------------------------------------------
+@pytest.mark.parametrize("other", ["a", None, object(), [1.0], {}])
+def test_comparing_with_a_foreign_object_does_not_crash(other):
+    x = xp.asarray([1.0, 2.0])
+    assert (x == other) is False
+    assert (x != other) is True
+    assert (other == x) is False
+
+
+def test_an_array_can_be_looked_for_in_a_list_of_strings():
+    assert xp.asarray(1.0) not in ["a", None]
+
+
+# --- ops without a rule -------------------------------------------------------------------------
+@pytest.fixture
+def cbrt():
+    """An op without a rule, that the registry forgets after the test."""
+
+    @primitive()
+    def cbrt(x: Array, /) -> Array:
+        """Cube root."""
+
+    yield cbrt
+    del REGISTRY["cbrt"]
+    REGISTERED.pop("cbrt", None)
+
+
+@pytest.fixture
+def fmod():
+    """An op of two inputs without a rule."""
+
+    @primitive()
+    def fmod(x1: Array, x2: Array, /) -> Array:
+        """Remainder with the sign of x1."""
+
+    yield fmod
+    del REGISTRY["fmod"]
+    REGISTERED.pop("fmod", None)
+
+
+@pytest.fixture
+def x():
+    return xp.asarray([8.0, 27.0])
+
+
+def gradient(f, x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    return tape.gradient(y, x)
+
+
+def near(found, expected):
+    assert found is not None
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
+
+
+def test_an_op_without_a_rule_on_the_path_raises_and_says_what_to_do(cbrt, x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = cbrt(x) * 2
+    with pytest.raises(LookupError, match="gradient registry has no entry for: cbrt") as caught:
+        tape.gradient(y, x)
+    assert type(caught.value) is LookupError
+    for advice in ("register_gradient", "no_gradient", "stop_gradient"):
+        assert advice in str(caught.value)
+
+
+def test_an_op_without_a_rule_does_not_use_the_tape_up(cbrt, x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = cbrt(x)
+        z = x * x
+    with pytest.raises(LookupError):
+        tape.gradient([y, z], x)
+    near(tape.gradient(z, x), [16.0, 54.0])
+
+
+def test_an_op_without_a_rule_inside_the_block_does_not_stop_the_tape(cbrt, x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = cbrt(x)
+        with pytest.raises(LookupError):
+            tape.gradient(y, x)
+        z = x * x
+    near(tape.gradient(z, x), [16.0, 54.0])
+
+
+def test_an_op_without_a_rule_off_the_path_is_silent(cbrt, x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        cbrt(y)
+    near(tape.gradient(y, x), [16.0, 54.0])
+
+
+def test_an_op_without_a_rule_behind_stop_gradient_is_silent(cbrt, x):
+    near(gradient(lambda x: x * xp.stop_gradient(cbrt(x)), x), [2.0, 3.0])
+
+
+def test_an_op_without_a_rule_on_a_constant_is_silent(cbrt, x):
+    near(gradient(lambda x: x * cbrt(xp.asarray([8.0, 27.0])), x), [2.0, 3.0])
+
+
+def test_an_op_without_a_rule_on_the_path_to_another_source_is_silent(cbrt, x):
+    other = xp.asarray([1.0, 8.0])
+    with GradientTape(persistent=True) as tape:
+        tape.watch([x, other])
+        y = x * x + cbrt(other)
+    near(tape.gradient(y, x), [16.0, 54.0])
+    with pytest.raises(LookupError):
+        tape.gradient(y, other)
+
+
+def test_an_op_without_a_rule_beyond_an_intermediate_source_is_silent(cbrt, x):
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = cbrt(x)
+        z = y * y
+    near(tape.gradient(z, y), [4.0, 6.0])
+    with pytest.raises(LookupError):
+        tape.gradient(z, x)
+
+
+def test_a_registered_rule_is_used(cbrt, x):
+    @xp.register_gradient("cbrt")
+    def rule(g, y):
+        return g / (3 * y * y)
+
+    near(gradient(cbrt, x), [1 / 12, 1 / 27])
+
+
+def test_a_rule_can_be_registered_after_recording(cbrt, x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = cbrt(x)
+    with pytest.raises(LookupError):
+        tape.gradient(y, x)
+    xp.register_gradient("cbrt")(lambda g, y: g / (3 * y * y))
+    with tape:
+        z = cbrt(x)
+    near(tape.gradient(z, x), [1 / 12, 1 / 27])
+
+
+def test_a_registered_rule_works_to_second_order(cbrt, x):
+    xp.register_gradient("cbrt")(lambda g, y: g / (3 * y * y))
+    with GradientTape() as outer:
+        outer.watch(x)
+        with GradientTape() as inner:
+            inner.watch(x)
+            y = cbrt(x)
+        g = inner.gradient(y, x)
+    near(outer.gradient(g, x), -2 / 9 * np.asarray([8.0, 27.0]) ** (-5 / 3))
+
+
+def remainder_rule(g, x1, x2, xp):
+    return g, -g * xp.trunc(x1 / x2)
+
+
+def test_a_registered_rule_of_two_inputs_gives_one_contribution_for_each(fmod):
+    a, b = xp.asarray([5.0, 7.0]), xp.asarray([3.0, 3.0])
+    xp.register_gradient("fmod")(remainder_rule)
+    with GradientTape() as tape:
+        tape.watch([a, b])
+        y = fmod(a, b)
+    da, db = tape.gradient(y, [a, b])
+    near(da, [1.0, 1.0])
+    near(db, [-1.0, -2.0])
+
+
+def test_the_engine_sums_over_broadcast_axes_for_a_registered_rule(fmod):
+    a, b = xp.asarray([5.0, 7.0]), xp.asarray(3.0)
+    xp.register_gradient("fmod")(remainder_rule)
+    with GradientTape() as tape:
+        tape.watch([a, b])
+        y = fmod(a, b)
+    da, db = tape.gradient(y, [a, b])
+    near(da, [1.0, 1.0])
+    assert db.shape == ()
+    near(db, -3.0)
+
+
+def test_registering_twice_names_the_place_of_the_first(cbrt):
+    xp.register_gradient("cbrt")(lambda g: g)
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(KeyError, match=rf"cbrt.*test_errors\.py:{line}"):
+        xp.register_gradient("cbrt")(lambda g: g)
+    with pytest.raises(KeyError, match=rf"cbrt.*test_errors\.py:{line}"):
+        xp.no_gradient("cbrt")
+
+
+def test_no_gradient_gives_none(cbrt, x):
+    xp.no_gradient("cbrt")
+    assert gradient(cbrt, x) is None
+    near(gradient(lambda x: x * cbrt(x), x), [2.0, 3.0])
+
+
+def test_a_refused_rule_leaves_the_op_as_it_was(cbrt, x):
+    with pytest.raises(TypeError, match=r"asks for.*spam"):
+        xp.register_gradient("cbrt")(lambda g, spam: g)
+    with pytest.raises(LookupError, match="gradient registry has no entry for: cbrt"):
+        gradient(cbrt, x)
+    xp.register_gradient("cbrt")(lambda g, y: g / (3 * y * y))
+    near(gradient(cbrt, x), [1 / 12, 1 / 27])
+
+
+def test_a_rule_that_gives_too_few_contributions_is_named(fmod, x):
+    xp.register_gradient("fmod")(lambda g: (g,))
+    with pytest.raises(ValueError, match=r"fmod.*1.*2|fmod.*2.*1"):
+        gradient(lambda x: fmod(x, xp.asarray(3.0)), x)
+
+
+def test_a_rule_that_gives_the_wrong_shape_is_named(cbrt, x):
+    xp.register_gradient("cbrt")(lambda g, xp: xp.ones((5,)))
+    with pytest.raises(ValueError, match=r"cbrt.*\(5,\)"):
+        gradient(cbrt, x)
+
+
+# --- warnings ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("leave", "how"),
+    [
+        (lambda x: np.asarray(x), r"np\.asarray\(\)"),
+        (lambda x: np.asarray(x[0]), r"np\.asarray\(\)"),
+        (lambda x: float(x[0]), r"float\(\)"),
+        (lambda x: int(x[0]), r"int\(\)"),
+        (lambda x: complex(x[0]).real, r"complex\(\)"),
+        (lambda x: x[0].item(), r"item\(\)"),
+        (lambda x: x.tolist(), r"tolist\(\)"),
+        (lambda x: np.from_dlpack(x), "dlpack"),
+    ],
+    ids=["asarray", "asarray-of-a-view", "float", "int", "complex", "item", "tolist", "dlpack"],
+)
+def test_a_gradient_cut_by_leaving_the_tape_names_file_and_line(leave, how, x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.asarray(leave(x), dtype=xp.float64) * 2.0
+    line = leave.__code__.co_firstlineno
+    with pytest.warns(TapeWarning, match=rf"test_errors\.py:{line} \({how}\)") as found:
+        assert tape.gradient(y, x) is None
+    assert len(found) == 1
+    assert found[0].filename == __file__
+
+
+def test_leaving_the_tape_does_not_warn_when_the_gradient_is_there(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.sum(x * x)
+        float(y)
+    near(tape.gradient(y, x), [16.0, 54.0])
+
+
+def test_leaving_the_tape_does_not_warn_about_another_source(x):
+    other = xp.asarray(1.0)
+    with GradientTape() as tape:
+        tape.watch([x, other])
+        np.asarray(x)
+        y = x * 2.0
+    dx, dother = tape.gradient(y, [x, other])
+    near(dx, [2.0, 2.0])
+    assert dother is None
+
+
+def test_looking_at_an_array_does_not_count_as_leaving(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        for look in (repr, str, len, bool):
+            look(x if look is not bool else x[0])
+        f"{x[0]:.3f}"
+    assert tape.gradient(xp.asarray(1.0), x) is None
+
+
+def test_zeros_for_a_gradient_that_was_cut_still_warn(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.asarray(np.asarray(x))
+    with pytest.warns(TapeWarning, match="left the tape"):
+        g = tape.gradient(y, x, unconnected_gradients="zero")
+    near(g, [0.0, 0.0])
+
+
+@pytest.mark.parametrize("value", [1, True])
+def test_integer_sources_warn_and_give_none(value):
+    n, x = xp.asarray([value]), xp.asarray([2.0])
+    with GradientTape() as tape:
+        with pytest.warns(TapeWarning, match=r"watch.*(int64|bool)") as found:
+            tape.watch([n, x])
+        y = x * n
+    assert found[0].filename == __file__
+    with pytest.warns(TapeWarning, match=r"source.*(int64|bool)") as found:
+        dn, dx = tape.gradient(y, [n, x])
+    assert found[0].filename == __file__
+    assert dn is None
+    near(dx, [1.0])
+
+
+def test_an_integer_target_warns_and_gives_none(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.argmax(x)
+    with pytest.warns(TapeWarning, match="target.*int64") as found:
+        assert tape.gradient(y, x) is None
+    assert found[0].filename == __file__

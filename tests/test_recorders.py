@@ -1,0 +1,539 @@
+"""The recorder stack: threads, asyncio tasks, forks and exceptions."""
+
+import asyncio
+import contextlib
+import contextvars
+import os
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import GradientTape
+from arraytape._array import Array
+from arraytape._op import REGISTRY
+from arraytape._record import recorders
+from arraytape._words import primitive
+from arraytape.custom import REGISTERED
+
+
+def near(found, expected):
+    assert found is not None
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-10, atol=1e-12)
+
+
+def in_thread(work):
+    """What ``work`` returns in a thread of its own; its exception, if it raises one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result(timeout=60)
+
+
+@pytest.fixture
+def x():
+    return xp.asarray(3.0)
+
+
+@pytest.fixture(autouse=True)
+def the_stack_is_empty_before_and_after():
+    assert recorders() == ()
+    yield
+    assert recorders() == ()
+
+
+@pytest.fixture
+def unruled():
+    """An op without a rule, that the registry forgets after the test."""
+
+    @primitive()
+    def cbrt(x: Array, /) -> Array:
+        """Cube root."""
+
+    yield cbrt
+    del REGISTRY["cbrt"]
+    REGISTERED.pop("cbrt", None)
+
+
+# --- the stack --------------------------------------------------------------------------------
+def test_the_innermost_recorder_is_last():
+    with GradientTape() as outer, GradientTape() as inner:
+        assert recorders() == (outer, inner)
+    assert recorders() == ()
+
+
+def test_leaving_a_tape_twice_is_harmless(x):
+    tape = GradientTape()
+    with tape:
+        tape.watch(x)
+        y = x * x
+    tape.__exit__(None, None, None)
+    assert recorders() == ()
+    near(tape.gradient(y, x), 6.0)
+
+
+def test_leaving_the_outer_tape_first_keeps_the_inner_one():
+    outer, inner = GradientTape(), GradientTape()
+    outer.__enter__()
+    inner.__enter__()
+    outer.__exit__(None, None, None)
+    assert recorders() == (inner,)
+    inner.__exit__(None, None, None)
+
+
+# --- threads ----------------------------------------------------------------------------------
+def test_an_op_in_another_thread_is_not_recorded(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = in_thread(lambda: x * x)
+    assert tape.gradient(y, x) is None
+
+
+def test_an_op_in_another_thread_is_not_recorded_even_with_a_copy_of_the_context(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        context = contextvars.copy_context()
+        y = in_thread(lambda: context.run(lambda: x * x))
+        seen = in_thread(lambda: context.run(recorders))
+    assert seen == ()
+    assert tape.gradient(y, x) is None
+
+
+def test_a_write_in_another_thread_is_not_recorded():
+    x = xp.asarray([1.0, 2.0])
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        in_thread(lambda: x.__setitem__(0, 5.0))
+    near(tape.gradient(y, x), [2.0, 4.0])
+
+
+def test_a_result_of_another_thread_is_a_constant(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = in_thread(lambda: x * x)
+        z = x * y
+    near(tape.gradient(z, x), 9.0)
+
+
+def test_a_tape_in_another_thread_records_there(x):
+    def work():
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x)
+
+    near(in_thread(work), 6.0)
+
+
+def test_a_new_thread_starts_with_an_empty_stack():
+    with GradientTape():
+        assert in_thread(recorders) == ()
+
+
+def test_a_gradient_can_be_taken_in_another_thread(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    near(in_thread(lambda: tape.gradient(y, x)), 6.0)
+
+
+def test_a_gradient_in_another_thread_is_not_recorded_in_this_one(x):
+    with GradientTape() as outer:
+        outer.watch(x)
+        with GradientTape() as inner:
+            inner.watch(x)
+            y = x**3
+        g = in_thread(lambda: inner.gradient(y, x))
+    near(g, 27.0)
+    assert outer.gradient(g, x) is None
+
+
+def test_a_tape_can_move_to_another_thread_between_its_blocks(x):
+    tape = GradientTape()
+    with tape:
+        tape.watch(x)
+        y = x * x
+
+    def work():
+        with tape:
+            return y * y
+
+    z = in_thread(work)
+    near(tape.gradient(z, x), 108.0)
+
+
+def test_eight_threads_with_tapes_of_their_own_get_right_answers():
+    barrier = threading.Barrier(8)
+
+    def work(k):
+        barrier.wait()
+        found = []
+        for i in range(30):
+            x = xp.asarray([1.0 + k, 2.0 + i])
+            with GradientTape() as outer:
+                outer.watch(x)
+                with GradientTape() as inner:
+                    inner.watch(x)
+                    y = xp.sum(x**3) + k * xp.sum(x)
+                g = inner.gradient(y, x)
+            h = outer.gradient(g, x)
+            a, b = 1.0 + k, 2.0 + i
+            found.append(
+                np.allclose(np.asarray(g), [3 * a * a + k, 3 * b * b + k])
+                and np.allclose(np.asarray(h), [6 * a, 6 * b])
+            )
+        return all(found) and recorders() == ()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == [True] * 8
+
+
+def test_threads_share_the_gradients_of_a_persistent_tape():
+    x = xp.asarray(2.0)
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+
+    def work(_):
+        return [float(tape.gradient(y, x)) for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [[4.0] * 20] * 4
+
+
+def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch):
+    from arraytape import _tape
+
+    x, arrived = xp.asarray(3.0), threading.Barrier(2)
+    name = _tape.new_tid
+
+    def slow_name():
+        # Both threads have found x without a name before either gives it one.
+        with contextlib.suppress(threading.BrokenBarrierError):
+            arrived.wait(timeout=0.5)
+        return name()
+
+    monkeypatch.setattr(_tape, "new_tid", slow_name)
+    watched, go_on = threading.Barrier(2), threading.Barrier(2)
+
+    def work():
+        with GradientTape() as tape:
+            tape.watch(x)
+            watched.wait(timeout=10)
+            y = x * x
+            go_on.wait(timeout=10)
+        return tape.gradient(y, x)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(work), pool.submit(work)
+        near(first.result(timeout=30), 6.0)
+        near(second.result(timeout=30), 6.0)
+
+
+def test_threads_on_shared_arrays_get_right_answers():
+    arrays = [xp.asarray([1.0 + i, 2.0]) for i in range(150)]
+    parts = [a[:1] for a in arrays]
+    barrier = threading.Barrier(4)
+
+    def work(_):
+        barrier.wait()
+        wrong = 0
+        for i, (a, part) in enumerate(zip(arrays, parts, strict=True)):
+            with GradientTape() as tape:
+                tape.watch(a)
+                y = xp.sum(a * a) + xp.sum(part)
+            g = tape.gradient(y, a)
+            wrong += g is None or not np.allclose(np.asarray(g), [3.0 + 2 * i, 4.0])
+        return wrong
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(work, range(4))) == [0, 0, 0, 0]
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_an_exception_in_a_thread_leaves_its_stack_empty(x):
+    def work():
+        with pytest.raises(ZeroDivisionError), GradientTape() as tape:  # noqa: PT012
+            tape.watch(x)
+            raise ZeroDivisionError
+        return recorders()
+
+    with GradientTape() as tape:
+        tape.watch(x)
+        assert in_thread(work) == ()
+        y = x * x
+    near(tape.gradient(y, x), 6.0)
+
+
+# --- asyncio ----------------------------------------------------------------------------------
+def test_interleaved_tasks_have_tapes_of_their_own():
+    x = xp.asarray(2.0)
+
+    async def work(n):
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = x
+            for _ in range(n):
+                await asyncio.sleep(0)
+                y = y * x
+                assert recorders() == (tape,)
+        count = len(tape._records)
+        return count, float(tape.gradient(y, x))
+
+    async def main():
+        return await asyncio.gather(*(work(n) for n in range(6)))
+
+    assert asyncio.run(main()) == [(n, (n + 1) * 2.0**n) for n in range(6)]
+
+
+def test_a_task_does_not_record_what_another_one_computes(x):
+    async def recording(watched, computed, found):
+        with GradientTape() as tape:
+            tape.watch(x)
+            watched.set()
+            await computed.wait()
+            z = x + found[0]
+        return tape.gradient(z, x)
+
+    async def computing(watched, computed, found):
+        await watched.wait()
+        found.append(x * x)
+        computed.set()
+        return recorders()
+
+    async def main():
+        shared = asyncio.Event(), asyncio.Event(), []
+        return await asyncio.gather(recording(*shared), computing(*shared))
+
+    g, stack = asyncio.run(main())
+    near(g, 1.0)
+    assert stack == ()
+
+
+def test_a_task_ends_without_leaving_its_tape_to_the_loop(x):
+    async def work():
+        with GradientTape() as tape:
+            tape.watch(x)
+            await asyncio.sleep(0)
+            return tape
+
+    async def main():
+        await asyncio.gather(work(), work())
+        return recorders()
+
+    assert asyncio.run(main()) == ()
+
+
+def test_a_cancelled_task_leaves_no_tape_and_keeps_what_it_recorded(x):
+    made = []
+
+    async def work():
+        with GradientTape() as tape:
+            tape.watch(x)
+            made.extend([tape, x * x])
+            await asyncio.sleep(60)
+
+    async def main():
+        task = asyncio.create_task(work())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return recorders()
+
+    assert asyncio.run(main()) == ()
+    tape, y = made
+    near(tape.gradient(y, x), 6.0)
+
+
+def test_to_thread_does_not_record(x):
+    async def main():
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = await asyncio.to_thread(lambda: x * x)
+            stack = await asyncio.to_thread(recorders)
+            z = y + x
+        return tape.gradient(z, x), stack
+
+    g, stack = asyncio.run(main())
+    near(g, 1.0)
+    assert stack == ()
+
+
+# --- fork -------------------------------------------------------------------------------------
+def in_child(work):
+    """The bytes that ``work`` returns in a forked child."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # numerical libraries have threads
+        child = os.fork()
+    if not child:
+        answer = b"failed"
+        try:
+            answer = work()
+        finally:
+            os.write(writing, answer)
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no os.fork")
+
+
+@forks
+def test_a_forked_child_starts_with_an_empty_stack(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        assert in_child(lambda: str(len(recorders())).encode()) == b"0"
+        y = x * x
+        assert recorders() == (tape,)
+    near(tape.gradient(y, x), 6.0)
+
+
+@forks
+def test_a_forked_child_records_on_tapes_of_its_own(x):
+    def work():
+        with GradientTape() as own:
+            own.watch(x)
+            y = x * x
+        return str(float(own.gradient(y, x))).encode()
+
+    with GradientTape() as tape:
+        tape.watch(x)
+        assert in_child(work) == b"6.0"
+
+
+@forks
+def test_a_forked_child_can_use_what_was_recorded_before(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    assert in_child(lambda: str(float(tape.gradient(y, x))).encode()) == b"6.0"
+    near(tape.gradient(y, x), 6.0)
+
+
+# --- exceptions -------------------------------------------------------------------------------
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_exception_ends_recording_and_leaves_what_was_recorded_usable(error, x):
+    with pytest.raises(error), GradientTape() as tape:  # noqa: PT012
+        tape.watch(x)
+        y = x * x
+        raise error
+    assert recorders() == ()
+    z = y * y
+    near(tape.gradient([y, z], x), 6.0)
+
+
+def test_an_exception_in_nested_blocks_leaves_the_stack_empty(x):
+    with pytest.raises(ZeroDivisionError), GradientTape() as outer:  # noqa: PT012
+        outer.watch(x)
+        with GradientTape() as inner:
+            inner.watch(x)
+            y = x * x
+            raise ZeroDivisionError
+    assert recorders() == ()
+    near(inner.gradient(y, x), 6.0)
+    near(outer.gradient(y, x), 6.0)
+
+
+def test_an_exception_that_is_caught_outside_the_inner_block_leaves_the_outer_tape_recording(x):
+    with GradientTape() as outer:
+        outer.watch(x)
+        try:
+            with GradientTape() as inner:
+                inner.watch(x)
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            pass
+        assert recorders() == (outer,)
+        y = x * x
+    near(outer.gradient(y, x), 6.0)
+
+
+def test_a_tape_can_be_entered_again_after_an_exception(x):
+    tape = GradientTape()
+    with pytest.raises(ZeroDivisionError), tape:  # noqa: PT012
+        tape.watch(x)
+        y = x * x
+        raise ZeroDivisionError
+    with tape:
+        z = y * y
+    near(tape.gradient(z, x), 108.0)
+
+
+def test_a_failed_op_is_not_recorded(x):
+    v = xp.asarray([1.0, 2.0])
+    with GradientTape() as tape:
+        tape.watch([x, v])
+        y = x * x
+        count = len(tape._records)
+        for bad in (
+            lambda: v + xp.ones((3,)),
+            lambda: v @ xp.ones((3,)),
+            lambda: v[5],
+            lambda: v.__setitem__(5, 1.0),
+            lambda: v.__iadd__(xp.ones((2, 2))),
+            lambda: xp.reshape(v, (3,)),
+        ):
+            with pytest.raises((ValueError, IndexError)):
+                bad()
+        assert len(tape._records) == count
+    near(tape.gradient(y, x), 6.0)
+
+
+def test_an_abandoned_generator_leaves_no_tape(x):
+    def work():
+        with GradientTape() as tape:
+            tape.watch(x)
+            yield tape
+
+    generator = work()
+    next(generator)
+    generator.close()
+    assert recorders() == ()
+
+
+def test_an_exception_inside_a_rule_reaches_the_user_and_leaves_the_tape_usable(x, unruled):
+    broken = [True]
+
+    @xp.register_gradient("cbrt")
+    def rule(g, y):
+        if broken:
+            raise ZeroDivisionError("from the rule")
+        return g / (3 * y * y)
+
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = unruled(x * x * x)
+    with pytest.raises(ZeroDivisionError, match="from the rule"):
+        tape.gradient(y, x)
+    broken.clear()
+    near(tape.gradient(y, x), 1.0)
+
+
+def test_an_exception_inside_a_rule_leaves_the_outer_tape_recording(x, unruled):
+    @xp.register_gradient("cbrt")
+    def rule(g):
+        raise ZeroDivisionError("from the rule")
+
+    with GradientTape() as outer:
+        outer.watch(x)
+        with GradientTape() as inner:
+            inner.watch(x)
+            y = unruled(x)
+        with pytest.raises(ZeroDivisionError):
+            inner.gradient(y, x)
+        assert recorders() == (outer,)
+        z = x * x
+    near(outer.gradient(z, x), 6.0)
