@@ -7,9 +7,8 @@ from typing import Any
 
 from . import _nest
 from ._array import Array, wrap
-from ._engine import inexact, is_complex
 from ._errors import TapeWarning, describe, stacklevel
-from ._storage import storage_of
+from ._storage import inexact, is_complex, storage_of
 from ._view import current
 
 

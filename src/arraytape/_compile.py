@@ -29,7 +29,7 @@ from ._operands import (
     wrap_all,
 )
 from ._record import active, new_tid
-from ._storage import RawFunctions
+from ._storage import RawFunctions, is_complex
 from ._view import hold, sync
 
 READ = """
@@ -74,7 +74,7 @@ def compile_function(
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain,
-        "foreign": foreign, "get_ident": get_ident, "hold": hold, "name_all": name_all,
+        "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex, "name_all": name_all,
         "ndarray": np.ndarray, "new_tid": new_tid,
         "shape_of": shape_of, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
@@ -138,7 +138,10 @@ def source_of(op: Op, signature: inspect.Signature, operator: bool, convert: boo
     else:
         lines.append("    answer = Array()\n    answer._state = 0")
         lines.append("    if type(result) is not kind:")
-        lines.append("        result = as_data(result, kind)\n        answer._state = SCALAR")
+        lines.append(
+            "        result = asarray(result) if kind is ndarray else as_data(result, kind)"
+        )
+        lines.append("        answer._state = SCALAR")
         lines.append("    answer._data = result\n    answer._tid = 0")
         results, handles = ["result"], ["answer"]
     if op.recorded:
@@ -168,7 +171,7 @@ for recorder in recorders:
             else: values = (*values[:place], hold(values[at]), *values[place + 1:])
         recorder.record(plan.pick(values))
         {add}
-        if plan.notable:
+        if plan.notable or {complex}:
             recorder.notice(plan, values)
 """
 # One or two inputs of the result's shape and dtype: the record of each subset written out.
@@ -216,6 +219,7 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
         name="out = name_all(ys)" if several else "out = answer._tid = new_tid()",
         values=text,
         add="followed.update(out)" if several else "followed.add(out)",
+        complex=" or ".join(f"is_complex({result})" for result in results),
     )
     if len(inputs) <= 2 and not (op.variadic or several) and (op.rules or op.joint):
         branches = fast_branches(op, places | layout)

@@ -17,10 +17,9 @@ from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
 from ._op import PLANS, Plan, Structural, same
-from ._storage import Storage, storage_of
+from ._storage import COMPLEX, Storage, is_complex
 
 Record = tuple[Any, ...]
-COMPLEX = "complex floating"
 
 
 def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
@@ -36,23 +35,6 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     if axes:
         g = xp.sum(g, axis=axes, keepdims=True)
     return xp.reshape(g, shape)
-
-
-def is_complex(x: Any) -> bool:
-    """Whether x (data, an Array or a scalar) is complex: a fact of its dtype, not of its values."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is None:
-        return isinstance(x, complex)
-    kind = getattr(dtype, "kind", None)
-    return kind == "c" if kind else bool(storage_of(x).xp.isdtype(dtype, COMPLEX))
-
-
-def inexact(x: Any) -> bool:
-    """Whether values of x's dtype have gradients: real and complex floating point."""
-    kind = getattr(x.dtype, "kind", None)
-    if kind:
-        return kind in "fc"
-    return bool(storage_of(x).xp.isdtype(x.dtype, ("real floating", COMPLEX)))
 
 
 def conjugate(x: Any, xp: Any) -> Any:
@@ -263,7 +245,7 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
         if wanted and out in wanted:
             cotangents[out] = g
             borrowed.add(out)
-        for at, rule, only, asks, _ in plan.pulls:
+        for at, rule, only, asks, fit in plan.pulls:
             if only:
                 part = rule(g, record[only])
             elif rule is same:
@@ -272,6 +254,10 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
                 part = rule(g, *[record[i] if i else pass_.xp for i in asks])
             if part is None:
                 continue
+            if fit is not None:
+                shape, dtype = record[fit[0]], record[fit[1]]
+                if part.shape != shape or part.dtype is not dtype:
+                    part = pass_.fit(part, shape, dtype, plan.op.name)
             tid = record[at]
             if tid not in cotangents:
                 cotangents[tid] = part

@@ -6,14 +6,20 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+FLAT = (list, tuple)
+
 
 def leaves(structure: Any) -> list[Any]:
     """The leaves of a nesting of lists, tuples and dicts, in order; None counts as a leaf."""
+    if type(structure) in FLAT and all(hasattr(leaf, "dtype") for leaf in structure):
+        return list(structure)
     return list(_walk(structure))
 
 
 def pack(structure: Any, flat: list[Any]) -> Any:
     """The nesting of ``structure`` with the leaves of ``flat`` in their places."""
+    if type(structure) is list and all(hasattr(leaf, "dtype") for leaf in structure):
+        return flat
     return _fill(structure, iter(flat))
 
 
@@ -43,7 +49,9 @@ def leaves_like(structure: Any, other: Any, name: str) -> list[Any]:
 
 
 def _walk(structure: Any) -> Iterator[Any]:
-    if isinstance(structure, Mapping):
+    if hasattr(structure, "dtype"):
+        yield structure
+    elif isinstance(structure, Mapping):
         for value in structure.values():
             yield from _walk(value)
     elif isinstance(structure, list | tuple):

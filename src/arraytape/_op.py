@@ -171,7 +171,7 @@ class Plan:
         self.data = tuple(layout[x] for x in (*op.inputs, *op.outputs))
         # A None among the rules is a declaration: no gradient, as for the condition of where.
         self.missing = op.rules is None and op.joint is None
-        self.notable = wide or self.missing
+        self.notable = self.missing
         if op.joint:
             rules: list[tuple[str, Rule | None]] = [(op.inputs[0], op.joint)]
         else:
@@ -200,8 +200,8 @@ class Plan:
             tuple(tuple(place(what, x) for x in op.inputs) for what in LAYOUT)
             if fitting and op.joint else None
         )  # fmt: skip
-        # Plain: nothing for the engine to do but to call the rules and to add up.
-        self.plain = not (fitting or op.joint or len(op.outputs) > 1)
+        # Plain: one rule for each input, one result.
+        self.plain = not (op.joint or len(op.outputs) > 1)
         self.positions = kept
         self.pick = itemgetter(*range(first), *(layout[name] for name in kept))
         data = (*op.inputs, *op.outputs)

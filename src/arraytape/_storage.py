@@ -14,6 +14,8 @@ import numpy as np
 
 from . import _numpy
 
+COMPLEX = "complex floating"
+
 
 class Storage:
     """NumPy's storage, and the protocol of every other: override what differs.
@@ -105,3 +107,20 @@ class RawFunctions(dict[type, Callable[..., Any]]):
             raise TypeError(f"no storage holds data of type {kind.__module__}.{kind.__name__}")
         self[kind] = found = storage.function(self.name)
         return found
+
+
+def is_complex(x: Any) -> bool:
+    """Whether x (data, an Array or a scalar) is complex: a fact of its dtype, not of its values."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return isinstance(x, complex)
+    kind = getattr(dtype, "kind", None)
+    return kind == "c" if kind else bool(storage_of(x).xp.isdtype(dtype, COMPLEX))
+
+
+def inexact(x: Any) -> bool:
+    """Whether values of x's dtype have gradients: real and complex floating point."""
+    kind = getattr(x.dtype, "kind", None)
+    if kind:
+        return kind in "fc"
+    return bool(storage_of(x).xp.isdtype(x.dtype, ("real floating", COMPLEX)))

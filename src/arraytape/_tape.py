@@ -13,15 +13,15 @@ import numpy as np
 from . import _nest
 from ._arguments import arrays_of, differentiable, seeds_of
 from ._array import VIEW, Array, wrap
-from ._engine import Raw, Record, Recorded, backward, is_complex
+from ._engine import Raw, Record, Recorded, backward
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT, blame
 from ._guard import GuardedRaw, GuardedRecorded
 from ._op import PLANS, Plan, Structural
-from ._paths import PUT, Path, inputs_of, results_of, walk
 from ._paths import VIEW as VIEW_RECORD
+from ._paths import Path, inputs_of, results_of, walk
 from ._record import new_tid, push, recorders, remove
-from ._storage import Storage, storage_of
+from ._storage import Storage, is_complex, storage_of
 from ._view import current
 
 NOBODY: Any = frozenset()
@@ -112,14 +112,10 @@ class GradientTape:
         """What the backward pass must look out for, so that it need not look otherwise."""
         if plan is LEFT:
             self._left = True
-        elif plan is PUT:
-            self._complex = True
         elif plan.missing:
             self._unruly = True
-        elif isinstance(plan, Plan) and not self._complex:
-            found = [values[i] for i in plan.data]
-            parts = [part for x in found for part in (x if type(x) is list else (x,))]
-            self._complex = any(is_complex(part) for part in parts)
+        else:
+            self._complex = True
 
     def watch(self, x: Any) -> None:
         """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._engine import conjugate, is_complex
+from .._engine import conjugate
+from .._storage import is_complex
 
 
 def adjoint(x: Any, xp: Any) -> Any:

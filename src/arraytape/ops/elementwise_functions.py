@@ -7,7 +7,8 @@ standard's own names); the engine conjugates, sums over broadcast axes and casts
 from __future__ import annotations
 
 from .._array import Array
-from .._engine import COMPLEX, sum_to
+from .._engine import sum_to
+from .._storage import COMPLEX
 from .._words import elementwise, nondifferentiable, primitive, same, sample
 
 POSITIVE = (0.1, 4.0)
@@ -95,22 +96,28 @@ def _over(part, x1, x2, xp):
 # --- piecewise ------------------------------------------------------------------------------
 # Ties share the gradient evenly, so maximum(x, x) has gradient 1; an operand that is NaN is the
 # result.  Selects, never multiplies: what was not taken gets exactly 0, however infinite t is.
-_taken = {
-    "first": lambda x1, y: (x1 == y) | (x1 != x1),
-    "second": lambda x2, y: (x2 == y) | (x2 != x2),
-}
+def _to_first(t, lost, tie, xp):
+    return xp.where(lost, 0.0, xp.where(tie, t / 2.0, t))
 
 
-def _to_first(t, first, second, xp):
-    return xp.where(first, xp.where(second, t / 2.0, t), 0.0)
+def _to_second(t, lost, tie, xp):
+    return xp.where(lost, t, xp.where(tie, t / 2.0, 0.0))
 
 
-def _to_second(t, first, second, xp):
-    return xp.where(second, xp.where(first, t / 2.0, t), 0.0)
-
-
-maximum = elementwise("maximum", _to_first, _to_second, saves=_taken, selects=True)
-minimum = elementwise("minimum", _to_first, _to_second, saves=_taken, selects=True)
+maximum = elementwise(
+    "maximum",
+    _to_first,
+    _to_second,
+    selects=True,
+    saves={"lost": lambda x1, x2: (x1 < x2) | (x2 != x2), "tie": lambda x1, x2: x1 == x2},
+)
+minimum = elementwise(
+    "minimum",
+    _to_first,
+    _to_second,
+    selects=True,
+    saves={"lost": lambda x1, x2: (x1 > x2) | (x2 != x2), "tie": lambda x1, x2: x1 == x2},
+)
 copysign = elementwise(
     "copysign",
     lambda t, x1, y, xp: t * (xp.sign(x1) * xp.sign(y)),

@@ -65,7 +65,7 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def _extreme(g: Any, x: Any, y: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     # Ties share the gradient evenly; a NaN that is the result takes it.
     y = opened(y, x.shape, axis, keepdims, xp)
-    taken = (x == y) | ((x != x) & (y != y))
+    taken = (x == y) | (x != x)
     ties = xp.sum(xp.astype(taken, x.dtype), axis=axis, keepdims=True)
     if axis is None:
         ties = xp.reshape(ties, y.shape)

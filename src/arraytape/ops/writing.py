@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from .._array import HOT, KEPT, SCALAR, VIEW, Array
-from .._engine import inexact, is_complex
 from .._errors import describe, explain, user_line
 from .._op import Op
 from .._operands import accepted, foreign
 from .._paths import GETITEM, PUT
 from .._record import new_tid, recorders, tell
-from .._storage import RawFunctions, storage_of
+from .._storage import RawFunctions, inexact, is_complex, storage_of
 from .._view import current, own
 from .data_type_functions import astype
 from .indexing_functions import frozen, is_basic, raw_key
