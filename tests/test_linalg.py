@@ -1,4 +1,4 @@
-"""Matrix functions: exact numbers, singular and degenerate cases, what the choice of vectors leaves alone."""
+"""Matrix functions: exact numbers, singular and degenerate cases."""
 
 import numpy as np
 import pytest

@@ -16,7 +16,7 @@ import pytest
 import arraytape as xp
 
 BLOCKS = 20
-PROGRAMS = int(os.environ.get("ARRAYTAPE_PROGRAMS", "3000"))
+PROGRAMS = int(os.environ.get("ARRAYTAPE_PROGRAMS", "4000"))
 STATEMENTS = 25
 NAMES = 12  # arrays alive at a time
 LIMIT = 30.0  # on magnitudes, so that rounding stays far below the tolerances
@@ -225,6 +225,8 @@ class Program:
 
     # --- keys -----------------------------------------------------------------------------------
     def basic_part(self, n, whole=False):
+        if not n:
+            return ":"
         start = int(self.rng.integers(0, max(n - 1, 1)))
         parts = [":", "::-1", f"{start}:", f":{-start or n}", "::2", "::-2", f"{start}:{start + 2}"]
         return self.one(*parts) if whole or self.chance(0.6) else str(self.rng.integers(-n, n))
@@ -321,7 +323,7 @@ class Program:
         return f"{self.fresh()} = xp.where(xp.above({a}, {self.number()}), {b}, {c})"
 
     def reduction(self):
-        a = self.pick()
+        a = self.pick(fits=lambda s: 0 not in s)
         ndim = self.env[a].ndim
         axis = self.one("None", *(str(i) for i in range(-ndim, ndim)))
         if ndim > 1 and self.chance(0.2):

@@ -913,6 +913,17 @@ def test_every_part_of_an_unstacked_array_is_a_view():
     check(program, sample(3, 4))
 
 
+def test_the_elements_of_an_unstacked_vector_are_copies():
+    def program(xp, x):
+        a, b, c = xp.unstack(x)
+        d = a
+        a *= 2.0
+        x += b
+        return x, a, b, c, d
+
+    check(program, sample(3))
+
+
 def test_iteration_gives_views():
     def program(xp, x):
         for i, row in enumerate(x):

@@ -29,7 +29,7 @@ from ._operands import (
     wrap_all,
 )
 from ._record import active, new_tid
-from ._storage import RawFunctions, is_complex
+from ._storage import NUMPY, STORAGES, RawFunctions, is_complex
 from ._view import hold, sync
 
 READ = """
@@ -67,16 +67,18 @@ def compile_function(
     ``raw`` names the storage's function when it differs from the op's name; ``convert`` makes
     Python scalars 0-d data once, where NumPy would convert them in forward and backward pass.
     """
-    source = source_of(op, signature, operator, convert)
+    ufunc, fast = NUMPY.ufunc(raw or op.name)
+    source = source_of(op, signature, operator, convert, fast)
     scope: dict[str, Any] = {
-        "NAME": op.name, "RAW": RawFunctions(raw or op.name), "PLANS": op.plans, "WIDES": op.wides,
+        "NAME": op.name, "RAW": RawFunctions(raw or op.name),
+        "UFUNC": ufunc, "PLANS": op.plans, "WIDES": op.wides,
         "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain,
-        "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex, "name_all": name_all,
-        "ndarray": np.ndarray, "new_tid": new_tid,
-        "shape_of": shape_of, "sync": sync, "wrap_all": wrap_all,
+        "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
+        "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
+        "STORAGES": STORAGES, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     filename = f"<arraytape {name or op.name}>"
@@ -89,7 +91,9 @@ def compile_function(
     return function
 
 
-def source_of(op: Op, signature: inspect.Signature, operator: bool, convert: bool) -> str:
+def source_of(
+    op: Op, signature: inspect.Signature, operator: bool, convert: bool, fast: str
+) -> str:
     """The source text; read it from the top as the life of one call."""
     bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     inputs, several = op.inputs, len(op.outputs) > 1
@@ -125,7 +129,9 @@ def source_of(op: Op, signature: inspect.Signature, operator: bool, convert: boo
     if operator:
         positional = [f"d_{x}" for x in inputs]
     said = ", ".join([f"{x}=d_{x}" for x in inputs] + [f"{p}={p}" for p in op.parameters])
-    lines.append(f"    try:\n        result = RAW[kind]({', '.join(positional + keywords)})")
+    direct = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dtype is FLOAT64"}
+    call = f"(UFUNC if {direct[fast]} else RAW[kind])" if fast else "RAW[kind]"
+    lines.append(f"    try:\n        result = {call}({', '.join(positional + keywords)})")
     lines.append("    except Exception as error:")
     lines.append(f"        raise explain(NAME, error, {said}) from error")
 
@@ -191,9 +197,10 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
     """The part that runs when somebody may follow an input."""
     inputs, several = op.inputs, len(handles) > 1
     places = {x: f"d_{x}" for x in inputs} | dict(zip(op.outputs, results, strict=True))
+    known = places | {"storage": "STORAGES[kind]"}
     lines = [f"wide = {wide_of(op, results)}"]
     for saved, function in op.saves.items():
-        arguments = (places.get(p, p) for p in inspect.signature(function).parameters)
+        arguments = (known.get(p, p) for p in inspect.signature(function).parameters)
         lines.append(f"s_{saved} = SAVE_{saved}({', '.join(arguments)})")
         places[saved] = f"s_{saved}"
     places |= {p: p for p in op.parameters}

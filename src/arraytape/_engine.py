@@ -29,6 +29,8 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     extra = len(g.shape) - len(shape)
     if extra < 0:  # a write drops leading axes of length 1
         return xp.reshape(sum_to(g, shape[-extra:], xp), shape)
+    if g.shape[extra:] == shape:
+        return xp.sum(g, axis=tuple(range(extra)))
     axes = tuple(range(extra)) + tuple(
         i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1
     )
@@ -60,6 +62,13 @@ class Raw:
     def start(self, tid: int, seed: Any) -> None:
         """Seed the pass at a target."""
         self.lend(tid, seed)
+
+    def go_back(self, plan: Plan | Structural, record: Record) -> None:
+        """One record, of any kind."""
+        if isinstance(plan, Structural):
+            self.structural(plan, record)
+        else:
+            self.pull(plan, record)
 
     def structural(self, plan: Structural, record: Record) -> None:
         """A record of aliasing or of an exit."""
@@ -188,8 +197,8 @@ class Raw:
             shapes, dtypes = ([record[i] for i in places] for places in plan.fits)
             layout = zip(*(shapes + dtypes if plan.op.variadic else (shapes, dtypes)), strict=True)
             return [
-                None if p is None else self.fit(p, *f, plan.op.name)
-                for p, f in zip(part, layout, strict=True)
+                None if p is None else self.fit(p, shape, dtype, plan.op.name)
+                for p, (shape, dtype) in zip(part, layout, strict=True)
             ]
         if part is None or fit is None:
             return part
@@ -227,16 +236,16 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
 
     The loop below is for plain records on raw data; ``pull`` says the same in general.
     """
+    if complex_ or type(pass_) is not Raw:
+        for record in reversed(records):
+            pass_.go_back(PLANS[record[0]], record)
+        return
     cotangents, borrowed, wanted = pass_.cotangents, pass_.borrowed, pass_.wanted
     take = cotangents.pop
-    general = complex_ or type(pass_) is not Raw
     for record in reversed(records):
         plan = PLANS[record[0]]
-        if isinstance(plan, Structural):
-            pass_.structural(plan, record)
-            continue
-        if general or not plan.plain:
-            pass_.pull(plan, record)
+        if not plan.plain:
+            pass_.go_back(plan, record)
             continue
         out = record[1]
         g = take(out, None)
@@ -245,7 +254,7 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
         if wanted and out in wanted:
             cotangents[out] = g
             borrowed.add(out)
-        for at, rule, only, asks, fit in plan.pulls:
+        for at, rule, only, asks, fit in plan.pulls:  # type: ignore[union-attr]
             if only:
                 part = rule(g, record[only])
             elif rule is same:
@@ -257,7 +266,7 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
             if fit is not None:
                 shape, dtype = record[fit[0]], record[fit[1]]
                 if part.shape != shape or part.dtype is not dtype:
-                    part = pass_.fit(part, shape, dtype, plan.op.name)
+                    part = pass_.fit(part, shape, dtype, plan.op.name)  # type: ignore[union-attr]
             tid = record[at]
             if tid not in cotangents:
                 cotangents[tid] = part

@@ -89,6 +89,28 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return logical_and.reduce(x, axis, None, None, keepdims)
 
 
+SMALL = 4096  # elements: below, writing a broadcast out is cheaper than making the view
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Any:
+    """For rules: a view only where the result is large."""
+    count = 1
+    for n in shape:
+        count *= n
+    if count > SMALL:
+        return np.broadcast_to(x, shape)
+    spread = np.empty(shape, x.dtype)
+    spread[...] = x
+    return spread
+
+
+broadcast_view = np.broadcast_to
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    return x.mT
+
+
 def real(x: Any, /) -> Any:
     return x.real.copy()
 
@@ -159,6 +181,10 @@ def tanh(x: Any, /) -> Any:
         limit = np.copysign(1.0, x.real) + 1j * np.copysign(0.0, x.imag)
         y = np.where(far, limit.astype(x.dtype), y)
     return y
+
+
+# What float64 data may call in place of the function above: no look at the dtype.
+FLOAT64 = {"expm1": np.expm1, "tanh": np.tanh}
 
 
 class finfo:

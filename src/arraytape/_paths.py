@@ -37,7 +37,8 @@ def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
         return xp.permute_dims(data, argument)
     if kind is RESHAPE:
         return xp.reshape(data, argument)
-    return xp.broadcast_to(data, argument)
+    broadcast = getattr(xp, "broadcast_view", xp.broadcast_to)  # never a copy
+    return broadcast(data, argument)
 
 
 def walk(data: Any, path: Path, xp: Any) -> Any:

@@ -34,6 +34,13 @@ class Storage:
             found = getattr(found, part)
         return found  # type: ignore[no-any-return]
 
+    def ufunc(self, name: str) -> tuple[Any, str]:
+        """NumPy's own function for an op, and for which data it will do: "" for none."""
+        if name in _numpy.FLOAT64:
+            return _numpy.FLOAT64[name], "float64"
+        found = vars(_numpy).get(name) or getattr(np, name, None)
+        return (found, "ufunc") if isinstance(found, np.ufunc) else (None, "")
+
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
         """``value`` as this storage's data.  ``copy=True`` promises memory of its own."""
         self.check_device(device)
@@ -54,6 +61,10 @@ class Storage:
     def copy(self, data: Any) -> Any:
         """The same values in memory of their own; strides keep their order, so views stay views."""
         return data.copy(order="K")
+
+    def unless_none(self, mask: Any) -> Any:
+        """A mask to keep, or None when nothing in it is set; the mask where a look is not free."""
+        return mask if mask.any() else None
 
     def laid_out(self, data: Any, like: Any) -> Any:
         """A copy of data in the memory layout of another array of its shape."""

@@ -97,11 +97,11 @@ def _over(part, x1, x2, xp):
 # Ties share the gradient evenly, so maximum(x, x) has gradient 1; an operand that is NaN is the
 # result.  Selects, never multiplies: what was not taken gets exactly 0, however infinite t is.
 def _to_first(t, lost, tie, xp):
-    return xp.where(lost, 0.0, xp.where(tie, t / 2.0, t))
+    return xp.where(lost, 0.0, t if tie is None else xp.where(tie, t * 0.5, t))
 
 
 def _to_second(t, lost, tie, xp):
-    return xp.where(lost, t, xp.where(tie, t / 2.0, 0.0))
+    return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
 maximum = elementwise(
@@ -109,14 +109,20 @@ maximum = elementwise(
     _to_first,
     _to_second,
     selects=True,
-    saves={"lost": lambda x1, x2: (x1 < x2) | (x2 != x2), "tie": lambda x1, x2: x1 == x2},
+    saves={
+        "lost": lambda x1, x2: (x1 < x2) | (x2 != x2),
+        "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
+    },
 )
 minimum = elementwise(
     "minimum",
     _to_first,
     _to_second,
     selects=True,
-    saves={"lost": lambda x1, x2: (x1 > x2) | (x2 != x2), "tie": lambda x1, x2: x1 == x2},
+    saves={
+        "lost": lambda x1, x2: (x1 > x2) | (x2 != x2),
+        "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
+    },
 )
 copysign = elementwise(
     "copysign",

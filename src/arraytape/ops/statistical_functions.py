@@ -35,7 +35,9 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
-    return xp.broadcast_to(opened(g, shape, axis, keepdims, xp), shape)
+    if axis is not None and not keepdims:
+        g = opened(g, shape, axis, keepdims, xp)
+    return xp.broadcast_to(g, shape)
 
 
 SAMPLES = (
