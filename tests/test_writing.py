@@ -1296,6 +1296,22 @@ def test_a_matrix_changed_in_place_by_matmul():
     check(program, sample(3, 3), sample(3, 3, seed=1))
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["", "kept"])
+def test_an_unfollowed_matrix_times_its_own_transpose_in_place_has_numpys_bits(kept):
+    # NumPy calls another routine of BLAS when both operands are the same memory.
+    def program(space, data):
+        x = space.asarray(data, copy=True)
+        y = x * w if kept and space is xp else x
+        x @= x.T
+        return x, y
+
+    data, w = np.asfortranarray(sample(12, 12)), xp.asarray(sample(12, 12, seed=1))
+    with xp.GradientTape() as tape:
+        tape.watch(w)
+        found = program(xp, data)
+    assert_same_bits(found[:1], program(numpy, data)[:1])
+
+
 def test_integers_change_in_place_as_in_numpy():
     for space in (numpy, xp):
         n = space.asarray([7, 8, 9])

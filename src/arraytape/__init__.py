@@ -182,18 +182,18 @@ from .ops import numpy_protocols as _numpy_protocols  # isort: skip
 
 __array_api_version__ = "2025.12"
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
-bool = _np.dtype("bool")
-int8 = _np.dtype("int8")
-int16 = _np.dtype("int16")
-int32 = _np.dtype("int32")
-int64 = _np.dtype("int64")
-uint8 = _np.dtype("uint8")
-uint16 = _np.dtype("uint16")
-uint32 = _np.dtype("uint32")
-uint64 = _np.dtype("uint64")
-float32 = _np.dtype("float32")
-float64 = _np.dtype("float64")
-complex64 = _np.dtype("complex64")
-complex128 = _np.dtype("complex128")
+bool = _np.bool
+int8 = _np.int8
+int16 = _np.int16
+int32 = _np.int32
+int64 = _np.int64
+uint8 = _np.uint8
+uint16 = _np.uint16
+uint32 = _np.uint32
+uint64 = _np.uint64
+float32 = _np.float32
+float64 = _np.float64
+complex64 = _np.complex64
+complex128 = _np.complex128
 
 _array.namespace.append(_sys.modules[__name__])

@@ -126,10 +126,10 @@ def moveaxis(
 
 @composite
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The slices along an axis, as views."""
+    """The slices along an axis, as views; the elements of a 1-d array are copies."""
     at = normal_axis("unstack", x, axis)
     before = (slice(None),) * at
-    return tuple(view("unstack", x, GETITEM, (*before, i, ...)) for i in range(x.shape[at]))
+    return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
 
 def _split(g: Any, shape: Any, axis: int | None, xp: Any) -> Any:

@@ -126,9 +126,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         check_writeable(x, data)
         if tid or vtid:
             return replace(op, x, functional(x, other))
-        if type(v) is type(data) and v is not data and storage_of(data).shares(v, data):
-            v = v.copy()
         own(x)
+        if type(other) is Array:  # its data may have moved with x's
+            v = current(other)[1]
         try:
             if isinstance(raw, RawFunctions):  # not NumPy's own: see _numpy
                 x._data[...] = raw[type(data)](x._data, v)
