@@ -18,8 +18,10 @@ from ._array import SCALAR, Array, as_data
 from ._errors import explain
 from ._op import LAYOUT, Op
 from ._operands import (
+    CACHED,
     CONSTANT,
     accepted,
+    cached_scalar,
     common,
     dtype_of,
     each,
@@ -45,11 +47,12 @@ READ_SCALAR = """
         d_{x} = {value}
         {x} = CONSTANT
 """
-# Real floating-point data takes on a Python scalar as a 0-d array of its own dtype: converted once,
-# where NumPy would convert it in the forward and again in the backward pass.
+# Real floating-point data takes on a Python scalar as 0-d data of its own dtype: converted once (for
+# float64 once and for all), where NumPy would convert it in the forward and in the backward pass.
 CONVERT = (
-    "asarray({x}, d_{other}.dtype) if type(d_{other}) is ndarray"
-    " and (d_{other}.dtype is FLOAT64 or d_{other}.dtype is FLOAT32) else {x}"
+    "(SCALARS.get({x}) or [scalar({x})])[0]"
+    " if type(d_{other}) is ndarray and d_{other}.dtype is FLOAT64 else asarray({x}, FLOAT32)"
+    " if type(d_{other}) is ndarray and d_{other}.dtype is FLOAT32 else {x}"
 )
 READ_OTHER = """
     else:{refuse}
@@ -73,6 +76,7 @@ def compile_function(
         "NAME": op.name, "RAW": RawFunctions(raw or op.name),
         "UFUNC": ufunc, "PLANS": op.plans, "WIDES": op.wides,
         "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR,
+        "SCALARS": CACHED, "scalar": cached_scalar,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain,
@@ -148,7 +152,8 @@ def source_of(
             "        result = asarray(result) if kind is ndarray else as_data(result, kind)"
         )
         lines.append("        answer._state = SCALAR")
-        lines.append("    answer._data = result\n    answer._tid = 0")
+        lines.append("    answer._data = result")
+        lines.append("    answer._tid = 0")
         results, handles = ["result"], ["answer"]
     if op.recorded:
         lines.append(recording(op, results, handles))
@@ -250,7 +255,9 @@ def fast_branches(op: Op, places: dict[str, str]) -> str:
         lines = ["if not out: out = answer._tid = new_tid()"]
         for x in op.inputs:
             if x in plan.positions:
-                lines += [f"if {x}._state < 4: {x}._state |= 1", f"else: d_{x} = hold({x})"]
+                lines.append(f"state = {x}._state")
+                lines.append(f"if state != 1:\n    if state < 4: {x}._state = state | 1")
+                lines.append(f"    else: d_{x} = hold({x})")
         if "y" in plan.positions:
             lines.append("answer._state |= 1")
         kept = [*(f"t_{x}" for x in op.inputs), *(places[name] for name in plan.positions)]

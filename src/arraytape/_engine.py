@@ -16,7 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
-from ._op import PLANS, Plan, Structural, same
+from ._op import PLANS, Plan, Structural
 from ._storage import COMPLEX, Storage, is_complex
 
 Record = tuple[Any, ...]
@@ -241,7 +241,7 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
             pass_.go_back(PLANS[record[0]], record)
         return
     cotangents, borrowed, wanted = pass_.cotangents, pass_.borrowed, pass_.wanted
-    take = cotangents.pop
+    take, setdefault = cotangents.pop, cotangents.setdefault
     for record in reversed(records):
         plan = PLANS[record[0]]
         if not plan.plain:
@@ -254,26 +254,31 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
         if wanted and out in wanted:
             cotangents[out] = g
             borrowed.add(out)
-        for at, rule, only, asks, fit in plan.pulls:  # type: ignore[union-attr]
+        for at, rule, only, more in plan.steps:  # type: ignore[union-attr]
             if only:
                 part = rule(g, record[only])
-            elif rule is same:
+            elif more is None:
                 part = g
             else:
+                asks, fit = more
                 part = rule(g, *[record[i] if i else pass_.xp for i in asks])
-            if part is None:
-                continue
-            if fit is not None:
-                shape, dtype = record[fit[0]], record[fit[1]]
-                if part.shape != shape or part.dtype is not dtype:
-                    part = pass_.fit(part, shape, dtype, plan.op.name)  # type: ignore[union-attr]
+                if part is None:
+                    continue
+                if fit is not None:
+                    shape, dtype = record[fit[0]], record[fit[1]]
+                    if part.shape != shape or part.dtype is not dtype:
+                        part = pass_.fit(part, shape, dtype, plan.op.name)  # type: ignore[union-attr]
             tid = record[at]
-            if tid not in cotangents:
-                cotangents[tid] = part
-                if part is g:
+            if part is g:
+                if tid not in cotangents:
+                    cotangents[tid] = part
                     borrowed.add(tid)
-                continue
-            held = cotangents[tid]
+                    continue
+                held = cotangents[tid]
+            else:
+                held = setdefault(tid, part)
+                if held is part:
+                    continue
             if type(held) is ndarray and held.base is None and tid not in borrowed:
                 held += part
             else:

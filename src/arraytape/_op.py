@@ -18,6 +18,7 @@ name, except in a ``composite``, whose body calls other ops.
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -29,6 +30,7 @@ Rule = Callable[..., Any]
 Function = Callable[..., Any]
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
+PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
 LAYOUT = ("shape", "dtype")  # of the input in question
 REGISTRY: dict[str, Op] = {}
 
@@ -157,7 +159,7 @@ class Plan:
 
     __slots__ = (
         "data", "diagonal", "fits", "hold", "lifts", "missing", "notable", "number", "op", "pick",
-        "plain", "positions", "pulls", "wide",
+        "plain", "positions", "pulls", "steps", "wide",
     )  # fmt: skip
 
     def __init__(self, op: Op, subset: int, *, wide: bool) -> None:
@@ -200,8 +202,10 @@ class Plan:
             tuple(tuple(place(what, x) for x in op.inputs) for what in LAYOUT)
             if fitting and op.joint else None
         )  # fmt: skip
-        # Plain: one rule for each input, one result.
-        self.plain = not (op.joint or len(op.outputs) > 1)
+        # Plain: one rule of ours for each input, one result.  Its steps are the pulls in the form
+        # that the engine's loop takes fastest: one kept value, none but the cotangent, or more.
+        self.plain = not (op.joint or op.checked or len(op.outputs) > 1)
+        self.steps = [step(*pull) for pull in self.pulls]
         self.positions = kept
         self.pick = itemgetter(*range(first), *(layout[name] for name in kept))
         data = (*op.inputs, *op.outputs)
@@ -218,6 +222,18 @@ def register(op: Op) -> Op:
         raise KeyError(f"op {op.name!r} is already declared at {REGISTRY[op.name].declared}")
     REGISTRY[op.name] = op
     return op
+
+
+def step(
+    at: int, rule: Rule, only: int, asks: tuple[int, ...], fit: tuple[int, int] | None
+) -> tuple[Any, ...]:
+    """A pull as (where the tid is, rule, the one kept value it takes or 0, None or all it needs)."""
+    if fit is None and (only or rule is same):
+        # A line that is one product is called without a Python frame.
+        code = getattr(rule, "__code__", None)
+        product = code is not None and code.co_code in PRODUCTS
+        return at, operator.mul if product else rule, only, None
+    return at, rule, 0, (asks, fit)
 
 
 class Structural:

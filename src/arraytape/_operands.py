@@ -16,6 +16,19 @@ CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mar
 SCALARS = (bool, int, float, complex, type(None))
 
 
+CACHED: dict[float, list[Any]] = {}  # Python scalar -> [0-d float64 data], read-only
+MOST = 1024
+
+
+def cached_scalar(value: float) -> Any:
+    """A Python scalar as 0-d float64 data, remembered for the next time (but 0.0 equals -0.0)."""
+    data = np.asarray(value, np.float64)
+    if value and len(CACHED) < MOST:
+        data.flags.writeable = False
+        CACHED[value] = [data]
+    return data
+
+
 def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     """Handle, tid and data of an argument that is not an Array: a scalar or a raw array."""
     if type(value) in SCALARS:
