@@ -16,6 +16,7 @@ from ._tape import GradientTape, UnconnectedGradients
 from ._version import __version__
 from .custom import no_gradient, register_gradient, stop_gradient
 from .ops import fft, linalg
+from .ops.beyond_the_standard import bincount, diag, median
 from .ops.creation_functions import (
     arange,
     asarray,
@@ -191,6 +192,7 @@ uint8 = _np.uint8
 uint16 = _np.uint16
 uint32 = _np.uint32
 uint64 = _np.uint64
+float16 = _np.float16  # beyond the standard
 float32 = _np.float32
 float64 = _np.float64
 complex64 = _np.complex64

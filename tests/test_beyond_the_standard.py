@@ -1,0 +1,69 @@
+"""Methods and names beyond the standard, against NumPy's."""
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import testing
+
+X = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.6]])
+CALLS = {
+    "sum": lambda x: x.sum(),
+    "sum over an axis": lambda x: x.sum(1),
+    "mean with keepdims": lambda x: x.mean(axis=0, keepdims=True),
+    "max": lambda x: x.max(0),
+    "std": lambda x: x.std(),
+    "reshape": lambda x: x.reshape(3, -1),
+    "reshape to a tuple": lambda x: x.reshape((6,)),
+    "transpose": lambda x: x.transpose(),
+    "transpose with axes": lambda x: x.transpose(1, 0),
+    "flatten": lambda x: x.flatten(),
+    "ravel": lambda x: x.ravel(),
+    "copy": lambda x: x.copy(),
+    "dot": lambda x: x.dot(x.T),
+    "real": lambda x: x.real,
+    "astype": lambda x: x.astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_method_has_numpys_values_and_a_gradient(name):
+    call = CALLS[name]
+    np.testing.assert_array_equal(np.asarray(call(xp.asarray(X))), call(X))
+    assert np.asarray(call(xp.asarray(X))).dtype == np.asarray(call(X)).dtype
+    if name != "astype":
+        testing.check_gradients(lambda x: testing.total(call(x)), [X])
+
+
+@pytest.mark.parametrize("shape", [(5,), (4,), (3, 4), (2, 3, 2)])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_median_is_numpys_and_has_a_gradient(shape, axis, keepdims):
+    x = np.random.default_rng(0).normal(size=shape)
+    found = xp.median(xp.asarray(x), axis=axis, keepdims=keepdims)
+    np.testing.assert_array_equal(np.asarray(found), np.median(x, axis=axis, keepdims=keepdims))
+    testing.check_gradients(lambda x: testing.total(xp.median(x, axis=axis)), [x])
+
+
+def test_the_median_of_data_with_a_nan_is_nan():
+    assert np.isnan(float(xp.median(xp.asarray([1.0, np.nan, 2.0]))))
+
+
+def test_bincount_counts_and_adds_weights_that_stay_connected():
+    n, w = np.asarray([0, 2, 2, 5]), np.asarray([0.5, 1.5, -1.0, 2.0])
+    np.testing.assert_array_equal(np.asarray(xp.bincount(xp.asarray(n))), np.bincount(n))
+    found = xp.bincount(xp.asarray(n), weights=xp.asarray(w), minlength=8)
+    np.testing.assert_array_equal(np.asarray(found), np.bincount(n, w, 8))
+    testing.check_gradients(lambda w: testing.total(xp.bincount(xp.asarray(n), weights=w)), [w])
+
+
+@pytest.mark.parametrize("k", [-1, 0, 2])
+def test_diag_makes_and_reads_diagonals(k):
+    for x in (np.arange(3.0), np.arange(12.0).reshape(3, 4)):
+        np.testing.assert_array_equal(np.asarray(xp.diag(xp.asarray(x), k)), np.diag(x, k))
+        testing.check_gradients(lambda x: testing.total(xp.diag(x, k)), [x])
+
+
+def test_bincount_refuses_negative_numbers():
+    with pytest.raises(ValueError, match="non-negative"):
+        xp.bincount(xp.asarray([0, -1]))
