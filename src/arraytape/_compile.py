@@ -1,15 +1,17 @@
 """From an op's declaration to its public function: plain Python source, compiled once.
 
 The function costs one Python frame above the raw call, also when a tape records it.
-``print(arraytape.exp.__source__)`` shows what was compiled.
+After its first call ``print(arraytape.exp.__source__)`` shows what was compiled.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Callable
 from threading import get_ident
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -70,11 +72,41 @@ def compile_function(
     ``raw`` names the storage's function when it differs from the op's name; ``convert`` makes
     Python scalars 0-d data once, where NumPy would convert them in forward and backward pass.
     """
-    ufunc, fast = NUMPY.ufunc(raw or op.name)
-    source = source_of(op, signature, operator, convert, fast)
+    name = name or op.name.rpartition(".")[2]
+    scope: dict[str, Any] = {}
+
+    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # Compiling is put off until the op is used: importing all of them would take 100 ms.
+        ufunc, fast = NUMPY.ufunc(raw or op.name)
+        scope.update(what_it_uses(op), RAW=RawFunctions(raw or op.name), UFUNC=ufunc)
+        source = source_of(op, signature, operator, convert, fast)
+        filename = f"<arraytape {name}>"
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        exec(compiled(source), scope)
+        made = scope["function"]
+        function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+        function.__code__ = made.__code__.replace(
+            co_filename=filename, co_name=name, co_qualname=name
+        )
+        function.__source__ = source  # type: ignore[attr-defined]
+        return function(*args, **kwargs)
+
+    scope["first_call"] = first_call
+    function = FunctionType(uncompiled.__code__, scope, name)
+    function.__qualname__, function.__module__ = name, "arraytape"
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+def uncompiled(*args: Any, **kwargs: Any) -> Any:
+    """The code of a public function before its first call; its globals hold ``first_call``."""
+    return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def what_it_uses(op: Op) -> dict[str, Any]:
+    """The globals of a compiled function."""
     scope: dict[str, Any] = {
-        "NAME": op.name, "RAW": RawFunctions(raw or op.name),
-        "UFUNC": ufunc, "PLANS": op.plans, "WIDES": op.wides,
+        "NAME": op.name, "PLANS": op.plans, "WIDES": op.wides,
         "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR,
         "SCALARS": CACHED, "scalar": cached_scalar,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
@@ -85,14 +117,13 @@ def compile_function(
         "STORAGES": STORAGES, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
-    filename = f"<arraytape {name or op.name}>"
-    exec(compile(source, filename, "exec"), scope)
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    function: Callable[..., Any] = scope["function"]
-    function.__name__ = function.__qualname__ = name or op.name.rpartition(".")[2]
-    function.__module__ = "arraytape"
-    function.__source__ = source  # type: ignore[attr-defined]
-    return function
+    return scope | {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
+
+
+@functools.cache
+def compiled(source: str) -> CodeType:
+    """Ops of one form have one source: it is compiled once, since that is what importing costs."""
+    return compile(source, "<arraytape>", "exec")
 
 
 def source_of(
@@ -261,7 +292,7 @@ def fast_branches(op: Op, places: dict[str, str]) -> str:
         if "y" in plan.positions:
             lines.append("answer._state |= 1")
         kept = [*(f"t_{x}" for x in op.inputs), *(places[name] for name in plan.positions)]
-        return "\n".join([*lines, f"recorder.record(({plan.number}, out, {', '.join(kept)}))"])
+        return "\n".join([*lines, f"recorder.record((PLAN{subset}, out, {', '.join(kept)}))"])
 
     def when(tid: str, then: str) -> str:
         return f"if {tid} in followed:\n    {indent(then, 4)}"

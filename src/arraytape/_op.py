@@ -126,7 +126,7 @@ class Op:
         self.wides[:] = [Plan(self, subset, wide=True) for subset in subsets]
 
     def _asked(self, rule: Rule) -> tuple[str, ...]:
-        names = tuple(inspect.signature(rule).parameters)
+        names = parameters_of(rule)
         legal = {*self.inputs, *self.outputs, *self.parameters, *self.saves, "shape", "dtype", "xp"}
         unknown = [name for name in names[1:] if name not in legal]
         if unknown or names[:1] not in (("t",), ("g",)):
@@ -222,6 +222,16 @@ def register(op: Op) -> Op:
         raise KeyError(f"op {op.name!r} is already declared at {REGISTRY[op.name].declared}")
     REGISTRY[op.name] = op
     return op
+
+
+def parameters_of(rule: Rule) -> tuple[str, ...]:
+    """The names that a rule asks for; plain functions are not worth a Signature object."""
+    code = getattr(rule, "__code__", None)
+    if code is None or hasattr(rule, "__wrapped__"):
+        return tuple(inspect.signature(rule).parameters)
+    count: int = code.co_argcount + code.co_kwonlyargcount
+    names: tuple[str, ...] = code.co_varnames[:count]
+    return names
 
 
 def step(

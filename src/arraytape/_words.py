@@ -11,6 +11,7 @@ nondifferentiable none                         none: the gradient is None   noth
 from __future__ import annotations
 
 import inspect
+import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -147,12 +148,19 @@ def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
 
 
 def source_line(rule: Rule) -> str:
-    """The rule as its author wrote it, for the docstring."""
-    try:
-        text = " ".join(inspect.getsource(rule).split())
-    except (OSError, TypeError):
-        return repr(rule)
-    return text[text.find("lambda") :].rstrip(",) ") if "lambda" in text else rule.__name__
+    """The rule as its author wrote it, for the docstring: a lambda's body, or a function's name."""
+    code = getattr(rule, "__code__", None)
+    if code is None or code.co_name != "<lambda>":
+        return rule.__name__
+    spots = [spot for spot in code.co_positions() if None not in spot and spot[2] != spot[3]]
+    first = min((line, column) for line, _, column, _ in spots)
+    last = max((line, column) for _, line, _, column in spots)
+    lines = linecache.getlines(code.co_filename)[first[0] - 1 : last[0]]
+    if not lines:
+        return "see its rule"
+    lines[-1] = lines[-1][: last[1]]
+    lines[0] = lines[0][first[1] :]
+    return " ".join(" ".join(lines).split())
 
 
 __all__ = [
