@@ -17,7 +17,7 @@ from ._record import new_tid, recorders, tell
 from ._storage import storage_of
 
 SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
-BASIC = (int, slice, type(None), type(Ellipsis))
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # what makes a view as a key
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:

@@ -105,6 +105,11 @@ def raw_key(key: Any) -> tuple[Any, bool]:
     if type(key) in BASIC:
         return key, True
     if type(key) is tuple:
+        for part in key:
+            if type(part) not in BASIC:
+                break
+        else:
+            return key, True
         parts = [raw_key(list(part) if type(part) is tuple else part) for part in key]
         return tuple([part for part, _ in parts]), all(basic for _, basic in parts)
     if isinstance(key, Array):

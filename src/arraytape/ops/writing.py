@@ -50,7 +50,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         x._data[raw] = v
     except Exception as error:
         raise explain("__setitem__", error, x=data, key=raw, value=v) from error
-    written(x, raw, vtid, v)
+    written(x, raw, vtid, v, basic)
 
 
 def location(x: Array) -> tuple[Array, Any]:
@@ -70,7 +70,7 @@ def is_same(value: Array, root: Array, path: Any) -> bool:
     return bool(value._view.path == path)
 
 
-def written(x: Array, key: Any, vtid: int, value: Any) -> None:
+def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> None:
     """Name the root's new value and tell whoever follows the old one or what was written."""
     root, path = location(x)
     root._state |= HOT
@@ -84,7 +84,8 @@ def written(x: Array, key: Any, vtid: int, value: Any) -> None:
     root._tid = new_tid() if followers else 0
     for recorder in followers:
         shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
-        kept = (path, frozen(key), shape, dtype, winners(x._data, key, value))
+        lasted = None if basic else winners(x._data, key, value)
+        kept = (path, key if basic else frozen(key), shape, dtype, lasted)
         put = (PUT.number, root._tid, old, vtid, *kept)
         tell(recorder, put)
         if is_complex(root._data):
