@@ -40,6 +40,8 @@ def describe(value: Any) -> str:
     """What an argument is, in few words: dtype and shape of an array, type and value of the rest."""
     if type(value) in (list, tuple) and any(hasattr(part, "dtype") for part in value):
         return f"[{', '.join(describe(part) for part in value)}]"
+    if isinstance(value, type):
+        return value.__name__
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is not None and dtype is not None:
         dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")

@@ -71,7 +71,7 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
 
 
 @composite
-def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
+def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     """A view with new axes of length 1."""
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     at = {normal_axis("expand_dims", x, a, extra=len(axes)) for a in axes}
