@@ -62,6 +62,8 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     """
     what = ", ".join(f"{name}: {describe(value)}" for name, value in arguments.items())
     message = f"{op}({what}) failed: {error} [at {user_line()}]"
+    if isinstance(error, Warning | FloatingPointError):  # somebody asked for warnings as errors
+        return type(error)(message)
     for kind in DOCUMENTED:
         if isinstance(error, kind):
             plain = type(error) if type(error).__name__ == "LinAlgError" else kind

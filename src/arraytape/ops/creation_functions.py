@@ -158,6 +158,8 @@ def linspace(
     if not (isinstance(start, Array) or isinstance(stop, Array)):
         return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
     steps = made("arange", num, device=device, cast="float64")
+    wide = np.result_type(*(getattr(x, "dtype", type(x)) for x in (start, stop)), np.float64)
+    start, stop = (asarray(x, dtype=wide) for x in (start, stop))
     values = steps * ((stop - start) / max(num - 1 if endpoint else num, 1)) + start
     if endpoint and num > 1:
         values[-1] = stop

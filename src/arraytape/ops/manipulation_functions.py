@@ -177,8 +177,8 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
     """Shift elements around the end; flattened when axis is None."""
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
-    shifts = (shift,) if isinstance(shift, int) else shift
     axes = (axis,) if isinstance(axis, int) else axis
+    shifts = (shift,) * len(axes) if isinstance(shift, int) else shift
     if len(shifts) != len(axes):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
     for n, a in zip(shifts, axes, strict=True):
