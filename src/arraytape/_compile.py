@@ -52,7 +52,7 @@ READ_SCALAR = """
 # Real floating-point data takes on a Python scalar as 0-d data of its own dtype: converted once (for
 # float64 once and for all), where NumPy would convert it in the forward and in the backward pass.
 CONVERT = (
-    "(SCALARS.get({x}) or [scalar({x})])[0]"
+    "((SCALARS.get({x}) or [scalar({x})])[0] if {x} else asarray({x}, FLOAT64))"
     " if type(d_{other}) is ndarray and d_{other}.dtype is FLOAT64 else asarray({x}, FLOAT32)"
     " if type(d_{other}) is ndarray and d_{other}.dtype is FLOAT32 else {x}"
 )
@@ -195,7 +195,7 @@ def source_of(
 WATCHED = """
     if {followed}:
         thread, recorders = active()
-        if recorders and thread == get_ident():
+        if thread == get_ident():
             out = 0
 """
 # Any op, any subset: the plan picks its record from all the values.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
-from ._op import PLANS, Plan, Structural
+from ._op import PLANS, STEPS, Plan, Structural
 from ._storage import COMPLEX, Storage, is_complex
 
 Record = tuple[Any, ...]
@@ -243,9 +243,9 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
     cotangents, borrowed, wanted = pass_.cotangents, pass_.borrowed, pass_.wanted
     take, setdefault = cotangents.pop, cotangents.setdefault
     for record in reversed(records):
-        plan = PLANS[record[0]]
-        if not plan.plain:
-            pass_.go_back(plan, record)
+        steps = STEPS[record[0]]
+        if steps is None:
+            pass_.go_back(PLANS[record[0]], record)
             continue
         out = record[1]
         g = take(out, None)
@@ -254,7 +254,7 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
         if wanted and out in wanted:
             cotangents[out] = g
             borrowed.add(out)
-        for at, rule, only, more in plan.steps:  # type: ignore[union-attr]
+        for at, rule, only, more in steps:
             if only:
                 part = rule(g, record[only])
             elif more is None:
@@ -267,7 +267,7 @@ def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
                 if fit is not None:
                     shape, dtype = record[fit[0]], record[fit[1]]
                     if part.shape != shape or part.dtype is not dtype:
-                        part = pass_.fit(part, shape, dtype, plan.op.name)  # type: ignore[union-attr]
+                        part = pass_.fit(part, shape, dtype, PLANS[record[0]].name)
             tid = record[at]
             if part is g:
                 if tid not in cotangents:

@@ -158,8 +158,8 @@ class Plan:
     """
 
     __slots__ = (
-        "data", "diagonal", "fits", "hold", "lifts", "missing", "notable", "number", "op", "pick",
-        "plain", "positions", "pulls", "steps", "wide",
+        "data", "diagonal", "fits", "hold", "lifts", "missing", "name", "notable", "number", "op",
+        "pick", "positions", "pulls", "wide",
     )  # fmt: skip
 
     def __init__(self, op: Op, subset: int, *, wide: bool) -> None:
@@ -167,7 +167,7 @@ class Plan:
         # A rule of the user's own is not trusted to give the input's shape and dtype.
         fitting = wide or op.checked
         followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
-        self.op, self.wide = op, wide
+        self.op, self.name, self.wide = op, op.name, wide
         self.number = enter(self)
         self.diagonal = op.kind == "elementwise"
         self.data = tuple(layout[x] for x in (*op.inputs, *op.outputs))
@@ -202,10 +202,9 @@ class Plan:
             tuple(tuple(place(what, x) for x in op.inputs) for what in LAYOUT)
             if fitting and op.joint else None
         )  # fmt: skip
-        # Plain: one rule of ours for each input, one result.  Its steps are the pulls in the form
-        # that the engine's loop takes fastest: one kept value, none but the cotangent, or more.
-        self.plain = not (op.joint or op.checked or len(op.outputs) > 1)
-        self.steps = [step(*pull) for pull in self.pulls]
+        # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
+        if not (op.joint or op.checked or len(op.outputs) > 1):
+            STEPS[self.number] = [step(*pull) for pull in self.pulls]
         self.positions = kept
         self.pick = itemgetter(*range(first), *(layout[name] for name in kept))
         data = (*op.inputs, *op.outputs)
@@ -250,7 +249,7 @@ class Structural:
     """A plan that is not an op's: its records go back by ``special(pass, record)``."""
 
     __slots__ = ("name", "number", "special")
-    plain = missing = wide = False
+    missing = wide = False
 
     def __init__(self, name: str, special: Function) -> None:
         self.name, self.special = name, special
@@ -258,9 +257,11 @@ class Structural:
 
 
 PLANS: list[Plan | Structural] = []  # by number
+STEPS: list[list[tuple[Any, ...]] | None] = []  # by number; None where the loop must not hurry
 
 
 def enter(plan: Plan | Structural) -> int:
     """Number a plan."""
     PLANS.append(plan)
+    STEPS.append(None)
     return len(PLANS) - 1
