@@ -158,7 +158,7 @@ class Plan:
     """
 
     __slots__ = (
-        "data", "diagonal", "fits", "hold", "lifts", "missing", "name", "notable", "number", "op",
+        "diagonal", "fits", "hold", "lifts", "missing", "name", "notable", "number", "op",
         "pick", "positions", "pulls", "wide",
     )  # fmt: skip
 
@@ -170,7 +170,6 @@ class Plan:
         self.op, self.name, self.wide = op, op.name, wide
         self.number = enter(self)
         self.diagonal = op.kind == "elementwise"
-        self.data = tuple(layout[x] for x in (*op.inputs, *op.outputs))
         # A None among the rules is a declaration: no gradient, as for the condition of where.
         self.missing = op.rules is None and op.joint is None
         self.notable = self.missing

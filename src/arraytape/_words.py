@@ -24,7 +24,14 @@ BINARY = inspect.Signature(
     [inspect.Parameter(x, inspect.Parameter.POSITIONAL_ONLY) for x in ("x1", "x2")]
 )
 SHAPES1 = (sample((3, 4)), sample(()), sample((0, 3)))
-SHAPES2 = (sample((3, 4), (3, 4)), sample((3, 1), (4,)), sample((), (3,)), sample((2, 0), (0,)))
+SHAPES2 = (
+    sample((3, 4), (3, 4)),
+    sample((3, 1), (4,)),
+    sample((), (3,)),
+    sample((2, 0), (0,)),
+    sample((3,), 0.7),
+    sample(0.7, (3,)),
+)
 
 
 def elementwise(

@@ -180,7 +180,7 @@ def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
     scale: Any = 0.0 if gl is None else gl
     if gs is not None and is_complex(x):
         # sign turns by the imaginary part of the trace of x^-1 dx.
-        scale = scale - 1j * xp.imag(conjugate(gs, xp) * sign)
+        scale = scale - xp.imag(conjugate(gs, xp) * sign) * 1j
     elif gl is None:
         return (xp.zeros_like(x),)
     return (scale[..., None, None] * adjoint(xp.linalg.inv(x), xp),)

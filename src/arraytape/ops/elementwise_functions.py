@@ -6,6 +6,9 @@ standard's own names); the engine conjugates, sums over broadcast axes and casts
 
 from __future__ import annotations
 
+import cmath
+import math
+
 from .._array import Array
 from .._engine import sum_to
 from .._storage import COMPLEX
@@ -62,6 +65,12 @@ def _base(t, x1, x2, xp):
 
 def _exponent(t, x1, y, xp):
     # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
+    if isinstance(x1, int | float | complex):
+        # As a weak scalar, so that float32 stays float32; log of a negative number is NaN.
+        if isinstance(x1, complex):
+            return t * (y * cmath.log(x1)) if x1 else xp.zeros_like(t * y)
+        slope = math.log(x1) if x1 > 0 else math.nan
+        return t * (y * slope) if x1 else xp.zeros_like(t * y)
     zero = x1 == 0
     return xp.where(zero, 0.0, t * (y * xp.log(xp.where(zero, 1.0, x1))))
 
