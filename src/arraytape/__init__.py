@@ -8,7 +8,7 @@ import sys as _sys
 
 import numpy as _np
 
-from . import _array
+from . import _array, _cupy
 from ._array import Array
 from ._errors import TapeWarning
 from ._info import __array_namespace_info__

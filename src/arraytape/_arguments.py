@@ -37,9 +37,15 @@ def arrays_of(structure: Any, what: str) -> list[Array]:
 def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
     """One cotangent for each target: the given ones, checked, or ones."""
     if output_gradients is None:
-        return [wrap(storage_of(y._data).xp.ones(y.shape, dtype=y.dtype)) for y in targets]
+        return [filled("ones", y) for y in targets]
     given = _nest.leaves_like(target, output_gradients, "output_gradients")
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
+
+
+def filled(name: str, like: Array) -> Array:
+    """Zeros or ones in the shape, dtype and place of an Array."""
+    storage = storage_of(like._data)
+    return wrap(storage.create(name, like.device, like.shape, dtype=like.dtype))
 
 
 def differentiable(x: Array) -> bool:
@@ -53,7 +59,7 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
     if not isinstance(g, Array):
         if not isinstance(g, int | float | complex) and not hasattr(g, "shape"):
             raise TypeError(f"output_gradients[{index}] must be an Array, got {describe(g)}")
-        g = wrap(storage_of(y._data).asarray(g, None, None, True))
+        g = wrap(storage_of(y._data).asarray(g, None, y.device, True))
     if g.shape != y.shape:
         raise ValueError(
             f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape}"

@@ -167,3 +167,9 @@ def wrap(data: Any, tid: int = 0, state: int = 0) -> Array:
 def as_data(result: Any, kind: type) -> Any:
     """An op's raw result as data: NumPy returns a scalar where the standard has a 0-d array."""
     return STORAGES[kind].asarray(result, None, None, None)
+
+
+def beside(x: Array, values: Any) -> Array:
+    """Host data (or scalars) as an Array where ``x`` lies."""
+    storage = storage_of(x._data)
+    return wrap(storage.asarray(values, None, storage.device(x._data), None))

@@ -29,6 +29,7 @@ from ._operands import (
     each,
     foreign,
     name_all,
+    only,
     shape_of,
     wrap_all,
 )
@@ -58,7 +59,7 @@ CONVERT = (
 )
 READ_OTHER = """
     else:{refuse}
-        {x}, t_{x}, d_{x} = foreign(NAME, "{x}", {x})
+        {x}, t_{x}, d_{x} = {foreign}(NAME, "{x}", {x})
 """
 REFUSE = "\n        if not accepted({x}): return NotImplemented"
 
@@ -106,14 +107,15 @@ def uncompiled(*args: Any, **kwargs: Any) -> Any:
 def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function."""
     scope: dict[str, Any] = {
-        "NAME": op.name, "PLANS": op.plans, "WIDES": op.wides,
+        "NAME": op.name, "INPUTS": op.inputs, "PLANS": op.plans, "WIDES": op.wides,
         "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR,
         "SCALARS": CACHED, "scalar": cached_scalar,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain,
         "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
-        "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
+        "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "only": only,
+        "shape_of": shape_of,
         "STORAGES": STORAGES, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
@@ -139,7 +141,7 @@ def source_of(
     if op.variadic:
         (x,) = inputs
         lines.append(f"    {x}, t_{x}, d_{x} = each(NAME, '{x}', {x})")
-        lines.append(f"    kind = common(NAME, *d_{x})")
+        lines.append(f"    kind, *d_{x} = common(NAME, ('{x}',), d_{x})")
     else:
         order = [p.name for p in bare if p.name in inputs]  # reflected operators: x2 first
         first = order[0]
@@ -149,13 +151,15 @@ def source_of(
                 value = CONVERT.format(x=x, other=first) if convert else x
                 lines.append(READ_SCALAR.strip("\n").format(x=x, value=value))
             refuse = REFUSE.format(x=x) if operator else ""
-            lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse))
+            reader = "only" if len(inputs) == 1 else "foreign"
+            lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse, foreign=reader))
         data = ", ".join(f"d_{x}" for x in inputs)
         lines.append(f"    kind = type(d_{first})")
         tests = [f"type(d_{x}) is not kind and {x} is not CONSTANT" for x in order[1:]]
         if tests:
             tests.append(f"{first} is CONSTANT")
-            lines.append(f"    if {' or '.join(tests)}:\n        kind = common(NAME, {data})")
+            lines.append(f"    if {' or '.join(tests)}:")
+            lines.append(f"        kind, {data} = common(NAME, INPUTS, ({data}))")
 
     positional = [f"d_{p.name}" if p.name in inputs else p.name
                   for p in bare if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]  # fmt: skip
@@ -178,7 +182,8 @@ def source_of(
         )
     else:
         lines.append("    answer = Array()\n    answer._state = 0")
-        lines.append("    if type(result) is not kind:")
+        elsewhere = " and type(result) not in STORAGES" if op.moves else ""
+        lines.append(f"    if type(result) is not kind{elsewhere}:")
         lines.append(
             "        result = asarray(result) if kind is ndarray else as_data(result, kind)"
         )

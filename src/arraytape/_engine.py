@@ -12,12 +12,12 @@ import operator
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
 from ._op import PLANS, STEPS, Plan, Structural
-from ._storage import COMPLEX, Storage, is_complex
+from ._paths import Path, walk
+from ._storage import COMPLEX, Storage, is_complex, storage_of
 
 Record = tuple[Any, ...]
 
@@ -45,7 +45,7 @@ def conjugate(x: Any, xp: Any) -> Any:
 
 
 class Raw:
-    """Cotangents by tid, on raw data.
+    """Cotangents by tid, on raw data; ``storage`` and ``xp`` follow the data of the record at hand.
 
     ``borrowed`` names the buffers that something else may refer to: a rule that hands its
     cotangent on unchanged shares it.  Everything else that owns its memory is added to in place.
@@ -81,8 +81,18 @@ class Raw:
         """The cotangent of a value whose record the loop has reached; kept if it was asked for."""
         if tid in self.wanted:
             self.borrowed.add(tid)
-            return self.cotangents.get(tid)
-        return self.cotangents.pop(tid, None)
+            held = self.cotangents.get(tid)
+        else:
+            held = self.cotangents.pop(tid, None)
+        if held is not None:
+            self.move_to(held)
+        return held
+
+    def move_to(self, data: Any) -> None:
+        """Compute where this data lies: a tape may hold values of several storages."""
+        if type(data) is not self.storage.kind:
+            self.storage = storage_of(data)
+            self.xp = self.storage.xp
 
     def add(self, tid: int, contribution: Any) -> None:
         """Add a contribution that nobody else refers to."""
@@ -112,7 +122,12 @@ class Raw:
         held = self.take(tid)
         if held is None or (not borrowed and self.owns(held)):
             return held
-        return self.xp.asarray(held, copy=True)
+        return self.copied(held)
+
+    def copied(self, data: Any) -> Any:
+        """A copy in memory of its own."""
+        self.move_to(data)
+        return self.xp.asarray(data, copy=True)
 
     def give(self, tid: int, buffer: Any) -> None:
         """Hand in a buffer that was taken, or made, for this tid."""
@@ -121,12 +136,17 @@ class Raw:
         self.cotangents[tid] = buffer if held is None else self.into(buffer, held)
 
     def owns(self, held: Any) -> bool:
-        return type(held) is np.ndarray and held.base is None
+        return storage_of(held).owns(held)
 
     into = staticmethod(operator.iadd)
 
     def shares(self, part: Any, whole: Any) -> bool:
-        return self.storage.shares(part, whole)
+        return storage_of(part).shares(part, whole)
+
+    def walk(self, g: Any, path: Path) -> Any:
+        """The part of a cotangent at the end of a view's path."""
+        self.move_to(g)
+        return walk(g, path, self.xp)
 
     def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
         """A contribution in the shape and dtype of the input that it belongs to."""
@@ -212,11 +232,17 @@ class Recorded(Raw):
         super().__init__(storage, followed)
         self.xp = namespace[0]
 
+    def move_to(self, data: Any) -> None:
+        pass  # Arrays dispatch by themselves
+
+    def copied(self, data: Any) -> Any:
+        return self.xp.asarray(data, copy=True)
+
     def owns(self, held: Any) -> bool:
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
     def shares(self, part: Any, whole: Any) -> bool:
-        return self.storage.shares(part._data, whole._data)
+        return storage_of(part._data).shares(part._data, whole._data)
 
     def lift(self, plan: Plan, record: Record) -> Record:
         """The record with kept data as Arrays under the names that outer recorders know."""
@@ -231,12 +257,13 @@ class Recorded(Raw):
         return tuple(items)
 
 
-def backward(pass_: Raw, records: list[Record], complex_: bool) -> None:
+def backward(pass_: Raw, records: list[Record], careful: bool) -> None:
     """Walk the records from the end; ``pass_`` starts with the seeds and ends with the gradients.
 
-    The loop below is for plain records on raw data; ``pull`` says the same in general.
+    The loop below is for plain records of real data in one storage; ``pull`` says the same in
+    general, and ``careful`` asks for it.
     """
-    if complex_ or type(pass_) is not Raw:
+    if careful or type(pass_) is not Raw:
         for record in reversed(records):
             pass_.go_back(PLANS[record[0]], record)
         return

@@ -46,7 +46,8 @@ def describe(value: Any) -> str:
     if shape is not None and dtype is not None:
         dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
         kind = type(value).__name__ if type(value).__module__ != "arraytape._array" else ""
-        return f"{kind} {dtype}({dims})".strip()
+        device = str(getattr(value, "device", "cpu"))
+        return f"{kind} {dtype}({dims})".strip() + (f" on {device}" if device != "cpu" else "")
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
 

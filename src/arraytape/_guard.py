@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._array import Array
 from ._engine import Raw, Record, Recorded
 from ._op import Plan
 
@@ -20,7 +21,9 @@ class Alive(Raw):
     """Cotangents of ones: an element that ends up 0 is one that no selection took."""
 
     def ones(self, data: Any) -> Any:
-        return self.xp.ones(data.shape, dtype=self.xp.float64)
+        data = data._data if type(data) is Array else data
+        self.move_to(data)
+        return self.xp.ones(data.shape, dtype=self.xp.float64, device=data.device)
 
     def mask(self, counts: Any) -> Any:
         """1 where alive, 0 elsewhere: renewed at every step, so that nothing under- or overflows."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from . import _standard
+
 # NumPy's overloads of reduce do not accept a keepdims that is a variable.
 add: Any = np.add
 multiply: Any = np.multiply
@@ -129,6 +131,9 @@ def scatter_add(x: Any, /, shape: Any, key: Any) -> Any:
     return full
 
 
+scattered = scatter_add
+
+
 def cast(x: Any, /, dtype: Any) -> Any:
     return x.astype(dtype)
 
@@ -153,34 +158,24 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """As the standard has it where NumPy differs: with exactly one infinity, the plain quotient."""
+    """As the standard has it where NumPy differs; most data needs no second look."""
     with np.errstate(invalid="ignore"):
         floored = np.floor_divide(x1, x2)
     if floored.dtype.kind != "f" or (np.isfinite(floored).all() and np.isfinite(x2).all()):
         return floored
-    numerator = np.isinf(x1) & np.isfinite(x2) & np.not_equal(x2, 0)
-    far = numerator | (np.isfinite(x1) & np.isinf(x2))
     with np.errstate(all="ignore"):
-        return np.where(far, np.divide(x1, x2, dtype=floored.dtype), floored)
+        return _standard.floor_divide(x1, x2, floored, np)
 
 
 def expm1(x: Any, /) -> Any:
-    """As the standard has it where NumPy's complex form differs: at 0 and where x is not finite."""
     if x.dtype.kind != "c":
         return np.expm1(x)
     with np.errstate(all="ignore"):
-        special = ~np.isfinite(x) | (x == 0)
-        return np.where(special, np.exp(x) - x.dtype.type(1), np.expm1(x))
+        return _standard.expm1(x, np)
 
 
 def tanh(x: Any, /) -> Any:
-    """As the standard has it where NumPy's complex form differs: the sign of 0 at infinity."""
-    y = np.tanh(x)
-    if x.dtype.kind == "c":
-        far = np.isinf(x.real) & np.isfinite(x.imag)
-        limit = np.copysign(1.0, x.real) + 1j * np.copysign(0.0, x.imag)
-        y = np.where(far, limit.astype(x.dtype), y)
-    return y
+    return _standard.tanh(x, np) if x.dtype.kind == "c" else np.tanh(x)
 
 
 # What float64 data may call in place of the function above: no look at the dtype.

@@ -86,10 +86,12 @@ class Op:
         samples: Sequence[Sample] = (),
         domain: tuple[float, float] | None = None,
         selects: bool | None = None,
+        moves: bool = False,
     ) -> None:
         self.name, self.kind = name, kind
         # Whether the VJPs only select, move and add up elements: see _guard.
         self.selects = kind == "linear" if selects is None else selects
+        self.moves = moves  # whether the result may lie in another storage than the inputs
         self.inputs, self.parameters, self.outputs = (
             tuple(inputs),
             tuple(parameters),
@@ -172,7 +174,7 @@ class Plan:
         self.diagonal = op.kind == "elementwise"
         # A None among the rules is a declaration: no gradient, as for the condition of where.
         self.missing = op.rules is None and op.joint is None
-        self.notable = self.missing
+        self.notable = self.missing or op.moves
         if op.joint:
             rules: list[tuple[str, Rule | None]] = [(op.inputs[0], op.joint)]
         else:

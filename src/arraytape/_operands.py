@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ._array import KEPT, PINNED, SCALAR, Array, wrap
-from ._errors import user_line
+from ._errors import describe, user_line
 from ._record import new_tid
-from ._storage import STORAGES
+from ._storage import STORAGES, storage_for
 from ._view import sync
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
@@ -36,11 +37,13 @@ def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     if type(value) in STORAGES:
         return wrap(value, 0, PINNED), 0, value
     if isinstance(value, np.generic):
-        return CONSTANT, 0, np.asarray(value)
+        return CONSTANT, 0, value
     if isinstance(value, bool | int | float | complex):
         return CONSTANT, 0, value
     if isinstance(value, Array):
         return value, sync(value) if value._tid < 0 else value._tid, value._data
+    if storage_for(type(value)) is not None:
+        return wrap(value, 0, PINNED), 0, value
     raise TypeError(
         f"{name}: {argument} must be an Array, got {type(value).__module__}."
         f"{type(value).__qualname__} [at {user_line()}]; convert it with asarray"
@@ -49,8 +52,10 @@ def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
 
 def accepted(value: Any) -> bool:
     """Whether an operator takes ``value``; otherwise it answers NotImplemented."""
-    return type(value) in STORAGES or isinstance(
-        value, bool | int | float | complex | np.generic | Array
+    return (
+        type(value) in STORAGES
+        or isinstance(value, bool | int | float | complex | np.generic | Array)
+        or storage_for(type(value)) is not None
     )
 
 
@@ -74,19 +79,37 @@ def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int,
     return list(handles), tids, list(data)
 
 
-def common(name: str, *data: Any) -> type:
-    """The type of data that an op runs on; TypeError naming both when two storages meet."""
-    kinds = [type(value) for value in data if type(value) in STORAGES]
-    for kind in kinds:
-        if kind is not kinds[0]:
-            first, other = STORAGES[kinds[0]].name, STORAGES[kind].name
-            raise TypeError(
-                f"{name}: one argument holds {first} data and another {other} data "
-                f"[at {user_line()}]; move one of them with to_device or asarray"
-            )
-    if not kinds:
+def only(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
+    """``foreign`` for an op with one input: a NumPy scalar is a 0-d array."""
+    handle, tid, data = foreign(name, argument, value)
+    return handle, tid, np.asarray(data) if isinstance(data, np.generic) else data
+
+
+def common(name: str, names: Sequence[str], data: Sequence[Any]) -> tuple[Any, ...]:
+    """The type of data that an op runs on, and the data, NumPy scalars brought to its storage.
+
+    TypeError naming each argument's device when two storages meet.
+    """
+    at = [i for i, d in enumerate(data) if type(d) in STORAGES]
+    if not at and not any(isinstance(d, np.generic) for d in data):
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
-    return kinds[0]
+    home = data[at[0]] if at else np.empty(0)
+    kind, storage = type(home), STORAGES[type(home)]
+    if any(type(data[i]) is not kind for i in at):
+        homes = {i: STORAGES[type(data[i])] for i in at}
+        where = "; ".join(
+            f"{names[i] if len(names) == len(data) else f'{names[0]}[{i}]'} is "
+            f"{describe(data[i])} ({home.name}, {home.device(data[i])})"
+            for i, home in homes.items()
+        )
+        raise TypeError(
+            f"{name}: the arguments sit on different devices [at {user_line()}]: {where}. Move one "
+            "of them with to_device or asarray(..., device=...)"
+        )
+    device = storage.device(home)
+    return kind, *(
+        storage.asarray(d, d.dtype, device, None) if isinstance(d, np.generic) else d for d in data
+    )
 
 
 def shape_of(value: Any) -> Any:

@@ -86,7 +86,7 @@ def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
         return
     buffer = at.take_owned(root)
     if buffer is None:
-        buffer = at.xp.zeros(shape, dtype=g.dtype)
+        buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
     add_through(buffer, path, g, at)
     at.give(root, buffer)
 
@@ -94,18 +94,17 @@ def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
 def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
     """PUT: the written region's cotangent goes to the value, what is left to the old root.
 
-    ``winners`` is None or, for a key that names elements twice, the mask of the writes that lasted.
+    ``lost`` is None or, for a key that names elements twice, the mask of the writes that were
+    overwritten at once.
     """
-    _, new, old, vtid, path, key, shape, dtype, winners = record
+    _, new, old, vtid, path, key, shape, dtype, lost = record
     buffer = at.take_owned(new)
     if buffer is None:
         return
     if at.follows(vtid):
-        xp = at.xp
-        region = walk(buffer, path, xp)[key]
-        region = xp.asarray(region, copy=True)
-        if winners is not None:
-            region = xp.where(xp.asarray(winners), region, xp.zeros_like(region))
+        region = at.xp.asarray(walk(buffer, path, at.xp)[key], copy=True)
+        if lost is not None:
+            region = at.xp.where(lost, 0.0, region)
         at.add(vtid, at.fit(region, shape, dtype))
     if at.follows(old):
         write_through(buffer, path, key, 0, at)

@@ -1,13 +1,15 @@
 """Storage: what an Array needs to know about one kind of data.
 
-One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ...) and is found by
-``type(data)``.  Its ``xp`` is the raw namespace: the standard's functions on raw data.
+One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ``cupy.ndarray``, ...) and is
+found by ``type(data)``.  Its ``xp`` is the raw namespace: the standard's functions on raw data, and
+the few more that ``_standard`` names.  Raw data has the attributes ``shape`` and ``dtype`` (NumPy's)
+and Python's operators, in-place ones and item assignment included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,24 +17,112 @@ import numpy as np
 from . import _numpy
 
 COMPLEX = "complex floating"
+HOST = "cpu"
 
 
 class Storage:
-    """NumPy's storage, and the protocol of every other: override what differs.
+    """The protocol of a storage, written in the standard's terms: override what is cheaper.
 
     ``kind`` is the type of the data, ``name`` how messages call it, ``xp`` its raw namespace.
     """
 
-    name = "numpy"
-    kind: type = np.ndarray
-    xp: ModuleType = _numpy
+    name: str
+    kind: Any
+    xp: Any
+    ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
+    dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
         """The raw function behind an op, by its dotted name ("exp", "linalg.svd")."""
+        if name == "moved":
+            return moved
         found: Any = self.xp
         for part in name.split("."):
             found = getattr(found, part)
         return found  # type: ignore[no-any-return]
+
+    # --- devices ----------------------------------------------------------------------------------
+    def devices(self) -> tuple[Any, ...]:
+        """The devices as users name them, the default one first."""
+        raise NotImplementedError
+
+    def device(self, data: Any) -> Any:
+        """Where data lies, as users name it."""
+        return data.device
+
+    def on(self, device: Any) -> Any:
+        """What the raw namespace calls a device of ours; None for the default one."""
+        return device
+
+    def takes(self, device: Any) -> bool:
+        """Whether this is one of the storage's devices."""
+        return device in self.devices()
+
+    def moved(self, data: Any, device: Any) -> Any:
+        """A copy of data on another of the storage's devices."""
+        return data.to_device(self.on(device))
+
+    # --- making -----------------------------------------------------------------------------------
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        """New data from the creation function of this name."""
+        return self.function(name)(*arguments, device=self.on(device), **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        """``value`` (scalars, nested sequences, host data or this storage's own) as data.
+
+        ``copy=True`` promises memory of its own.
+        """
+        return self.xp.asarray(value, dtype=dtype, device=self.on(device), copy=copy)
+
+    def from_dlpack(self, x: Any, copy: bool | None) -> Any:
+        """Another library's data, shared unless copy=True."""
+        return self.xp.from_dlpack(x, copy=copy)
+
+    def copy(self, data: Any) -> Any:
+        """The same values in memory of their own; strides keep their order, so views stay views."""
+        return self.xp.asarray(data, copy=True)
+
+    def laid_out(self, data: Any, like: Any) -> Any:
+        """Data in the memory layout of other data of its shape: itself where it is so already."""
+        return data
+
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        """The data as a NumPy array, sharing memory where it can."""
+        raise NotImplementedError
+
+    # --- memory -----------------------------------------------------------------------------------
+    def shares(self, part: Any, whole: Any) -> bool:
+        """Whether a write to one may be seen through the other."""
+        raise NotImplementedError
+
+    def owns(self, data: Any) -> bool:
+        """Whether data is memory of its own, not a view, so that a sum may be formed in it."""
+        return False
+
+    def writeable(self, data: Any) -> bool:
+        return True
+
+    def key(self, key: Any, data: Any) -> Any:
+        """An indexing key with its host arrays moved to where ``data`` lies."""
+        return self.xp.key(key, data)
+
+    # --- looks at values: what may cost a transfer ------------------------------------------------
+    def unless_none(self, mask: Any) -> Any:
+        """A mask to keep, or None when nothing in it is set; the mask where a look is not free."""
+        return mask
+
+    def has_nan(self, data: Any) -> bool:
+        """Whether any element is NaN: one look at floating-point data."""
+        return bool(self.host(self.xp.any(self.xp.isnan(data))))
+
+
+class NumPyStorage(Storage):
+    """NumPy's arrays, in NumPy's cheapest spelling."""
+
+    name = "numpy"
+    kind = np.ndarray
+    xp = _numpy
+    dlpack_types = (1, 3, 11)  # CPU, and what the CPU reads: pinned and managed memory of CUDA's
 
     def ufunc(self, name: str) -> tuple[Any, str]:
         """NumPy's own function for an op, and for which data it will do: "" for none."""
@@ -41,68 +131,131 @@ class Storage:
         found = vars(_numpy).get(name) or getattr(np, name, None)
         return (found, "ufunc") if isinstance(found, np.ufunc) else (None, "")
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
-        """``value`` as this storage's data.  ``copy=True`` promises memory of its own."""
-        self.check_device(device)
-        return np.array(value, dtype=dtype, copy=copy)
-
-    def check_device(self, device: Any) -> None:
-        """ValueError when ``device`` is not one of this storage's."""
-        if device is not None and device != "cpu":
-            raise ValueError(f"unknown device {device!r}: NumPy data lives on 'cpu'")
+    def devices(self) -> tuple[Any, ...]:
+        return (HOST,)
 
     def device(self, data: Any) -> Any:
-        return "cpu"
+        return HOST
 
-    def host(self, data: Any) -> np.ndarray[Any, Any]:
-        """The data as a NumPy array, sharing memory where it can."""
-        return data  # type: ignore[no-any-return]
+    def moved(self, data: Any, device: Any) -> Any:
+        return data.copy()
+
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        return attrgetter(name)(np)(*arguments, **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        return np.array(value, dtype=dtype, copy=copy)
+
+    def from_dlpack(self, x: Any, copy: bool | None) -> Any:
+        return np.from_dlpack(x, copy=copy)
 
     def copy(self, data: Any) -> Any:
-        """The same values in memory of their own; strides keep their order, so views stay views."""
         return data.copy(order="K")
 
-    def unless_none(self, mask: Any) -> Any:
-        """A mask to keep, or None when nothing in it is set; the mask where a look is not free."""
-        return mask if mask.any() else None
-
     def laid_out(self, data: Any, like: Any) -> Any:
-        """A copy of data in the memory layout of another array of its shape."""
+        if data.strides == like.strides:
+            return data
         copy = np.empty_like(like, dtype=data.dtype)
         copy[...] = data
         return copy
 
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        return data  # type: ignore[no-any-return]
+
     def shares(self, part: Any, whole: Any) -> bool:
-        """Whether a write to one may be seen through the other."""
         return np.may_share_memory(part, whole)
 
-    def has_nan(self, data: Any) -> bool:
-        """Whether any element is NaN: one look at floating-point data."""
-        square = np.vdot(data, data)  # squares are not negative, so only a NaN makes one
-        return bool(square != square)
+    def owns(self, data: Any) -> bool:
+        return type(data) is np.ndarray and data.base is None
 
     def writeable(self, data: Any) -> bool:
         return data.flags.writeable  # type: ignore[no-any-return]
 
-    def add_at(self, data: Any, key: Any, value: Any) -> None:
-        """``data[key] += value`` in place, where repeated integers in ``key`` add up."""
-        np.add.at(data, key, value)
+    def key(self, key: Any, data: Any) -> Any:
+        return key
+
+    def unless_none(self, mask: Any) -> Any:
+        return mask if mask.any() else None
+
+    def has_nan(self, data: Any) -> bool:
+        square = np.vdot(data, data)  # squares are not negative, so only a NaN makes one
+        return bool(square != square)
 
 
-NUMPY = Storage()
+NUMPY = NumPyStorage()
 STORAGES: dict[type, Storage] = {np.ndarray: NUMPY}
+# Package or kind of device -> what makes its storage, importing the library it needs.
+ON_DEMAND: dict[str, Callable[[], Storage]] = {}
+DEFAULT: list[Any] = [HOST]  # the device of creation functions that are given none
+
+
+def enter(storage: Storage) -> None:
+    """Make a storage known: its data is accepted, its devices can be named."""
+    STORAGES[storage.kind] = storage
+
+
+def discover(kind: type | None = None, device: Any = None) -> None:
+    """Enter the storage of a library whose data, or whose device, is met for the first time.
+
+    Raises ValueError for a device of a library that cannot be imported.
+    """
+    whose = (kind or type(device)).__module__.partition(".")[0]
+    library = ON_DEMAND.get(whose) or ON_DEMAND.get(str(device).partition(":")[0])
+    if library is None:
+        return
+    try:
+        enter(library())
+    except ImportError as error:
+        raise ValueError(f"no storage for device {device!r}: {error}") from error
+
+
+def storage_for(kind: type) -> Storage | None:
+    """The storage of a type of data, if there is one."""
+    if issubclass(kind, np.generic):  # an element of NumPy's
+        return NUMPY
+    if kind not in STORAGES:
+        discover(kind)
+    return STORAGES.get(kind)
 
 
 def storage_of(data: Any) -> Storage:
     """The storage for this raw data; TypeError when no storage holds its type."""
-    try:
-        return STORAGES[type(data)]
-    except KeyError:
-        known = ", ".join(sorted({storage.name for storage in STORAGES.values()}))
+    found = STORAGES.get(type(data)) or storage_for(type(data))
+    if found is None:
         raise TypeError(
             f"arraytape cannot hold data of type {type(data).__module__}.{type(data).__name__}; "
-            f"known storages: {known}. Convert it with asarray first."
-        ) from None
+            f"known storages: {', '.join(names())}. Convert it with asarray first."
+        )
+    return found
+
+
+def names() -> list[str]:
+    return sorted({storage.name for storage in STORAGES.values()})
+
+
+def storage_at(device: Any) -> Storage:
+    """The storage that has this device; None is the default one.  ValueError for an unknown one."""
+    wanted = DEFAULT[0] if device is None else device
+    for attempt in range(2):
+        for storage in STORAGES.values():
+            if storage.takes(wanted):
+                return storage
+        if not attempt:
+            discover(device=wanted)
+    raise ValueError(f"unknown device {wanted!r}; known: {', '.join(map(str, devices()))}")
+
+
+def devices() -> tuple[Any, ...]:
+    """All devices of all storages that are known."""
+    return tuple(device for storage in STORAGES.values() for device in storage.devices())
+
+
+def moved(data: Any, /, device: Any) -> Any:
+    """A copy of raw data on any device, from any other."""
+    source, target = storage_of(data), storage_at(device)
+    if source is target:
+        return source.moved(data, device)
+    return target.asarray(source.host(data), None, device, True)
 
 
 class RawFunctions(dict[type, Callable[..., Any]]):
@@ -113,7 +266,7 @@ class RawFunctions(dict[type, Callable[..., Any]]):
         self.name = name
 
     def __missing__(self, kind: type) -> Callable[..., Any]:
-        storage = STORAGES.get(kind)
+        storage = storage_for(kind)
         if storage is None:
             raise TypeError(f"no storage holds data of type {kind.__module__}.{kind.__name__}")
         self[kind] = found = storage.function(self.name)
@@ -123,15 +276,9 @@ class RawFunctions(dict[type, Callable[..., Any]]):
 def is_complex(x: Any) -> bool:
     """Whether x (data, an Array or a scalar) is complex: a fact of its dtype, not of its values."""
     dtype = getattr(x, "dtype", None)
-    if dtype is None:
-        return isinstance(x, complex)
-    kind = getattr(dtype, "kind", None)
-    return kind == "c" if kind else bool(storage_of(x).xp.isdtype(dtype, COMPLEX))
+    return isinstance(x, complex) if dtype is None else dtype.kind == "c"
 
 
 def inexact(x: Any) -> bool:
     """Whether values of x's dtype have gradients: real and complex floating point."""
-    kind = getattr(x.dtype, "kind", None)
-    if kind:
-        return kind in "fc"
-    return bool(storage_of(x).xp.isdtype(x.dtype, ("real floating", COMPLEX)))
+    return x.dtype.kind in "fc"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _nest
-from ._arguments import arrays_of, differentiable, seeds_of
+from ._arguments import arrays_of, differentiable, filled, seeds_of
 from ._array import VIEW, Array, wrap
 from ._engine import Raw, Record, Recorded, backward
 from ._errors import TapeWarning, describe, stacklevel, user_line
@@ -19,9 +19,9 @@ from ._exits import LEFT, blame
 from ._guard import GuardedRaw, GuardedRecorded
 from ._op import PLANS, Plan, Structural
 from ._paths import VIEW as VIEW_RECORD
-from ._paths import Path, inputs_of, results_of, walk
+from ._paths import Path, inputs_of, results_of
 from ._record import new_tid, push, recorders, remove
-from ._storage import Storage, is_complex, storage_of
+from ._storage import is_complex, storage_of
 from ._view import current
 
 NOBODY: Any = frozenset()
@@ -38,6 +38,12 @@ class UnconnectedGradients(enum.Enum):
 
     NONE = "none"
     ZERO = "zero"
+
+
+def has_nan(g: Array) -> bool:
+    """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
+    _, data = current(g)
+    return storage_of(data).has_nan(data)
 
 
 def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
@@ -78,7 +84,7 @@ class GradientTape:
         self.record = self._records.append
         self._leaves: set[int] = set()  # tids that no record of this tape makes
         self._used_up = False
-        self._complex = self._unruly = self._left = False
+        self._careful = self._unruly = self._left = False
 
     # --- recording ------------------------------------------------------------------------------
     def __enter__(self) -> GradientTape:
@@ -115,7 +121,7 @@ class GradientTape:
         elif plan.missing:
             self._unruly = True
         else:
-            self._complex = True
+            self._careful = True  # complex data, or more than one storage
 
     def watch(self, x: Any) -> None:
         """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
@@ -157,7 +163,7 @@ class GradientTape:
             self._implied.discard(tid)
         self._known.add(tid)
         self._watched[id(x)] = (x, tid, path)
-        self._complex = self._complex or is_complex(x)
+        self._careful = self._careful or is_complex(x)
 
     # --- gradients ------------------------------------------------------------------------------
     def gradient(
@@ -193,10 +199,9 @@ class GradientTape:
             self._close_or_warn()
         exits = blame(self._records, tids) if self._left else {}
 
-        storage = storage_of((targets or asked)[0]._data) if targets or asked else None
         gradients: list[Any] = [None] * len(asked)
-        if storage is not None:
-            gradients = self._run(storage, starts, seeds, list(zip(tids, paths, strict=True)))
+        if targets and asked:
+            gradients = self._run(starts, seeds, list(zip(tids, paths, strict=True)))
         if not self._persistent:
             self._release()
         answer = [
@@ -206,12 +211,13 @@ class GradientTape:
         return _nest.pack(sources, answer)
 
     def _run(
-        self, storage: Storage, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
+        self, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
     ) -> list[Any]:
+        storage = storage_of(seeds[0]._data)
         plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
         with np.errstate(all="ignore"):
             found = self._pass(plain(storage, self._known), starts, seeds, places)
-            if any(g is not None and storage.has_nan(current(g)[1]) for g in found):
+            if any(g is not None and has_nan(g) for g in found):
                 found = self._pass(guarded(storage, self._known), starts, seeds, places)
         return found
 
@@ -224,10 +230,10 @@ class GradientTape:
         for start, seed in zip(starts, seeds, strict=True):
             if (start in self._known or start in tids) and differentiable(seed):
                 pass_.start(start, seed if recorded else current(seed)[1])
-        backward(pass_, self._records, self._complex or any(is_complex(seed) for seed in seeds))
+        backward(pass_, self._records, self._careful or any(is_complex(seed) for seed in seeds))
         found = [pass_.cotangents.get(tid) for tid, _ in places]
         private = [
-            None if g is None else self._private(pass_, tid, walk(g, path, pass_.xp))
+            None if g is None else self._private(pass_, tid, pass_.walk(g, path))
             for (tid, path), g in zip(places, found, strict=True)
         ]
         return [g if g is None or recorded else wrap(g) for g in private]
@@ -236,7 +242,7 @@ class GradientTape:
     def _private(pass_: Raw, tid: int, g: Any) -> Any:
         # A gradient is the caller's alone: never the seed, a view, or the same buffer twice.
         if tid in pass_.borrowed or not pass_.owns(g):
-            return pass_.xp.asarray(g, copy=True)
+            return pass_.copied(g)
         pass_.borrowed.add(tid)
         return g
 
@@ -252,7 +258,7 @@ class GradientTape:
             )
         if not zero:
             return None
-        return wrap(storage_of(x._data).xp.zeros(x.shape, dtype=x.dtype))
+        return filled("zeros", x)
 
     # --- arguments and state ----------------------------------------------------------------------
     def _check_usable(self) -> None:

@@ -38,7 +38,8 @@ def thawed(x: Array) -> Array:
     """A copy of an op's 0-d result, which NumPy holds immutable, that can be written to."""
     public = REGISTRY["positive"].public
     assert public is not None
-    copy: Array = public(x) if x._data.dtype.kind != "b" else wrap(x._data.copy())
+    data = x._data
+    copy: Array = public(x) if data.dtype.kind != "b" else wrap(storage_of(data).copy(data))
     copy._state &= ~SCALAR
     return copy
 

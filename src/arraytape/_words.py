@@ -114,6 +114,7 @@ def from_signature(
     domain: tuple[float, float] = (-2.0, 2.0),
     saves: dict[str, Rule] | None = None,
     selects: bool | None = None,
+    moves: bool = False,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     inputs, variadic = array_inputs(function)
@@ -123,7 +124,7 @@ def from_signature(
         rules, joint = (None, transpose) if variadic else ([transpose], joint)
     op = Op(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
-        joint=joint, samples=samples, domain=domain, saves=saves, selects=selects,
+        joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, inspect.getdoc(function) or "")

@@ -22,14 +22,18 @@ def symmetric(x: Any, xp: Any) -> Any:
     return (x + adjoint(x, xp)) / 2.0
 
 
+def on_diagonal(x: Any, xp: Any) -> Any:
+    """True on the diagonal of square matrices as wide as x, on its device."""
+    return xp.eye(x.shape[-1], dtype=xp.bool, device=x.device)
+
+
 def diagonal_matrix(values: Any, xp: Any) -> Any:
     """Matrices with the given diagonals."""
-    eye = xp.eye(values.shape[-1], dtype=xp.bool)
-    return xp.where(eye, values[..., None, :], 0.0)
+    return xp.where(on_diagonal(values, xp), values[..., None, :], 0.0)
 
 
 def off_diagonal(x: Any, xp: Any) -> Any:
-    return xp.where(xp.eye(x.shape[-1], dtype=xp.bool), 0.0, x)
+    return xp.where(on_diagonal(x, xp), 0.0, x)
 
 
 def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
@@ -54,7 +58,7 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
         zero = xp.zeros_like(P if P is not None else Q)
         left = zero if P is None else P - adjoint(P, xp)
         right = zero if Q is None else Q - adjoint(Q, xp)
-        eye = xp.eye(k, dtype=xp.bool)
+        eye = on_diagonal(S, xp)
         gap = xp.where(eye, 1.0, row - column)
         turn = off_diagonal(left + right, xp) / gap
         turn = (turn + off_diagonal(left - right, xp) / xp.where(eye, 1.0, row + column)) / 2.0
@@ -81,7 +85,7 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
     inner = 0.0 if values is None else diagonal_matrix(values, xp)
     if vectors is not None:
         gap = eigenvalues[..., None, :] - eigenvalues[..., :, None]
-        gap = xp.where(xp.eye(gap.shape[-1], dtype=xp.bool), 1.0, gap)
+        gap = xp.where(on_diagonal(gap, xp), 1.0, gap)
         inner = inner + off_diagonal(adjoint(eigenvectors, xp) @ vectors, xp) / gap
     return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
 
@@ -102,13 +106,13 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
         lengths = xp.sum(diagonal_matrix_of(turn, xp), axis=-2)
         turn = turn - (back @ eigenvectors) * xp.real(lengths)[..., None, :]
         gap = conjugate(eigenvalues[..., None, :] - eigenvalues[..., :, None], xp)
-        gap = xp.where(xp.eye(gap.shape[-1], dtype=xp.bool), 1.0, gap)
+        gap = xp.where(on_diagonal(gap, xp), 1.0, gap)
         inner = inner + off_diagonal(turn, xp) / gap
     return (xp.linalg.solve(back, inner @ back),)
 
 
 def diagonal_matrix_of(x: Any, xp: Any) -> Any:
-    return xp.where(xp.eye(x.shape[-1], dtype=xp.bool), x, 0.0)
+    return xp.where(on_diagonal(x, xp), x, 0.0)
 
 
 def eigvals(g: Any, x: Any, xp: Any) -> Any:
@@ -169,8 +173,7 @@ def det(g: Any, x: Any, xp: Any) -> Any:
     # The conjugate cofactors, by det(U) det(Vh) U diag(products of the others) Vh: exact also
     # where x is singular.
     U, S, Vh = xp.linalg.svd(x)
-    n = S.shape[-1]
-    others = xp.prod(xp.where(xp.eye(n, dtype=xp.bool), 1.0, S[..., None, :]), axis=-1)
+    others = xp.prod(xp.where(on_diagonal(S, xp), 1.0, S[..., None, :]), axis=-1)
     turned = conjugate(xp.linalg.det(U) * xp.linalg.det(Vh), xp)
     return (g * turned)[..., None, None] * ((U * others[..., None, :]) @ Vh)
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array
+from .._array import Array, beside
 from .._errors import describe, user_line
+from .._storage import storage_of
 from .._view import current
 from .._words import composite
 from . import data_type_functions, elementwise_functions, searching_functions
 from . import statistical_functions as statistics
-from .creation_functions import asarray, copied, zeros
+from .creation_functions import copied, zeros
 from .indexing_functions import scatter_add
 from .linalg import diagonal
 from .linear_algebra_functions import matmul
@@ -45,7 +46,8 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 @composite
 def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> Array:
     """How often each non-negative integer occurs, or the sum of its weights (which stay connected)."""
-    indices = current(x)[1]
+    _, data = current(x)
+    indices = storage_of(data).host(data)
     if indices.ndim != 1 or indices.dtype.kind not in "iu" or (indices < 0).any():
         raise ValueError(
             f"bincount: needs non-negative integers in one dimension, got {describe(x)} "
@@ -53,8 +55,8 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
         )
     size = max(int(indices.max()) + 1 if indices.size else 0, minlength)
     if weights is None:
-        return asarray(np.bincount(indices, minlength=size))
-    return scatter_add(data_type_functions.astype(weights, "float64", copy=False), (size,), indices)
+        return beside(x, np.bincount(indices, minlength=size))
+    return scatter_add(data_type_functions.astype(weights, "float64", copy=False), (size,), data)
 
 
 @composite
@@ -64,7 +66,7 @@ def diag(x: Array, /, k: int = 0) -> Array:
         return diagonal(x, offset=k)
     n = x.shape[0] + abs(k)
     rows = np.arange(x.shape[0])
-    matrix = zeros((n, n), dtype=x.dtype)
+    matrix = zeros((n, n), dtype=x.dtype, device=x.device)
     matrix[rows + max(-k, 0), rows + max(k, 0)] = x
     return matrix
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
 
-from .._array import PINNED, SCALAR, Array, wrap
+from .._array import PINNED, SCALAR, Array, beside, wrap
 from .._errors import explain, user_line
-from .._storage import NUMPY, STORAGES, storage_of
+from .._storage import DEFAULT, NUMPY, STORAGES, storage_at, storage_for, storage_of
 from .._view import current
 from .._words import composite
-from .data_type_functions import astype
+from .data_type_functions import astype, placed
 from .elementwise_functions import positive
 from .manipulation_functions import broadcast_to, reshape, stack
 from .searching_functions import where
@@ -27,15 +25,25 @@ def asarray(
 
     An Array that already fits comes back itself unless copy=True.  Foreign data is copied unless
     copy=False, so that a later write to the source cannot falsify a recorded value; with
-    copy=False the memory is shared, or ValueError where it cannot be.
+    copy=False the memory is shared, or ValueError where it cannot be.  Without a device an Array, or
+    data of a GPU, stays where it is, and what else is given goes to the default device.
     """
     if isinstance(obj, Array):
         return recast(obj, dtype, device, copy)
-    if isinstance(obj, list | tuple) and holds_arrays(obj):
+    if isinstance(obj, list | tuple) and (first := an_array(obj)) is not None:
         if copy is False:
             raise ValueError("asarray: a sequence of Arrays cannot be made into one without a copy")
-        return recast(stack([asarray(part) for part in obj]), dtype, device, None)
-    storage = STORAGES.get(type(obj), NUMPY)
+        parts = [asarray(part, device=first.device) for part in obj]
+        return recast(stack(parts), dtype, device, None)
+    home = storage_for(type(obj))
+    if home is not None and home is not NUMPY:
+        data = obj if copy is False else home.copy(obj)
+        return recast(wrap(data, 0, PINNED if copy is False else 0), dtype, device, copy and None)
+    storage = storage_at(device)
+    if storage is not NUMPY and copy is False and home is NUMPY:
+        raise ValueError(
+            f"asarray: host data on {device or DEFAULT[0]!r} needs a copy, but copy=False"
+        )
     try:
         data = storage.asarray(obj, dtype, device, copy is not False)
     except Exception as error:
@@ -50,17 +58,14 @@ def asarray(
 
 def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
     """asarray of an Array: itself, a recorded copy, or a recorded cast."""
-    _, data = current(x)
-    storage_of(data).check_device(device)
-    if dtype is not None and np.dtype(dtype) != data.dtype:
+    x, came = placed(x, device)
+    if came and copy is False:
+        raise ValueError(f"asarray: moving to {device!r} needs a copy, but copy=False")
+    if dtype is not None and np.dtype(dtype) != x.dtype:
         if copy is False:
-            raise ValueError(
-                f"asarray: casting {data.dtype} to {dtype} needs a copy, but copy=False"
-            )
+            raise ValueError(f"asarray: casting {x.dtype} to {dtype} needs a copy, but copy=False")
         return astype(x, dtype)
-    if not copy:
-        return x
-    return copied(x)
+    return copied(x) if copy and not came else x
 
 
 def copied(x: Array) -> Array:
@@ -71,23 +76,22 @@ def copied(x: Array) -> Array:
     return copy
 
 
-def holds_arrays(nested: Any) -> bool:
-    """Whether an Array is anywhere in a nested sequence."""
-    return any(
-        isinstance(part, Array) or (isinstance(part, list | tuple) and holds_arrays(part))
-        for part in nested
-    )
+def an_array(nested: Any) -> Array | None:
+    """The first Array in a nested sequence, if there is one."""
+    for part in nested:
+        found = part if isinstance(part, Array) else None
+        if isinstance(part, list | tuple):
+            found = an_array(part)
+        if found is not None:
+            return found
+    return None
 
 
-def made(
-    name: str, *arguments: Any, device: Any = None, cast: Any = None, **keywords: Any
-) -> Array:
-    """A new Array from NumPy's creation function of this name, cast to a dtype if one is given."""
-    NUMPY.check_device(device)
-    function: Callable[..., Any] = attrgetter(name)(np)
+def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Array:
+    """A new Array from the storage's creation function of this name."""
+    storage = storage_at(device)
     try:
-        data = function(*arguments, **keywords)
-        return wrap(data if cast is None else data.astype(cast))
+        return wrap(storage.create(name, device, *arguments, **keywords))
     except Exception as error:
         raise explain(name, error, arguments=arguments, **keywords) from error
 
@@ -113,19 +117,25 @@ def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None
 @composite
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Zeros in the shape, dtype and on the device of x."""
-    return made("zeros", x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+    return like(x, "zeros", dtype, device)
 
 
 @composite
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Ones in the shape, dtype and on the device of x."""
-    return made("ones", x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+    return like(x, "ones", dtype, device)
 
 
 @composite
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
     """Unwritten memory in the shape, dtype and on the device of x."""
-    return made("empty", x.shape, dtype=x.dtype if dtype is None else dtype, device=device)
+    return like(x, "empty", dtype, device)
+
+
+def like(x: Array, name: str, dtype: Any, device: Any) -> Array:
+    """A new Array that takes from x what is not given."""
+    dtype = x.dtype if dtype is None else dtype
+    return made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
 
 
 @composite
@@ -157,9 +167,11 @@ def linspace(
     """``num`` evenly spaced values from start to stop; 0-d Arrays as ends keep their gradient."""
     if not (isinstance(start, Array) or isinstance(stop, Array)):
         return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
-    steps = made("arange", num, device=device, cast="float64")
+    if device is None:
+        device = (start if isinstance(start, Array) else stop).device  # type: ignore[union-attr]
+    steps = made("arange", num, device=device, dtype=np.dtype("float64"))
     wide = np.result_type(*(getattr(x, "dtype", type(x)) for x in (start, stop)), np.float64)
-    start, stop = (asarray(x, dtype=wide) for x in (start, stop))
+    start, stop = (asarray(x, dtype=wide, device=device) for x in (start, stop))
     values = steps * ((stop - start) / max(num - 1 if endpoint else num, 1)) + start
     if endpoint and num > 1:
         values[-1] = stop
@@ -185,7 +197,8 @@ def full(
 @composite
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
     """One value everywhere, in the shape, dtype and on the device of x."""
-    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+    dtype, device = x.dtype if dtype is None else dtype, x.device if device is None else device
+    return full(x.shape, fill_value, dtype=dtype, device=device)
 
 
 @composite
@@ -209,13 +222,14 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 
 @composite
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An Array around another library's data, shared unless copy=True."""
-    NUMPY.check_device(device)
+    """An Array around another library's data, shared unless copy=True; then put on ``device``."""
     try:
-        data = np.from_dlpack(x, copy=copy)
+        kind = x.__dlpack_device__()[0]
+        homes = [s for s in STORAGES.values() if kind in s.dlpack_types]
+        data = (homes[0] if homes else storage_at("cuda:0")).from_dlpack(x, copy)
     except (TypeError, BufferError, ValueError, AttributeError) as error:
         raise explain("from_dlpack", error, x=x) from error
-    return wrap(data, 0, 0 if copy is True else PINNED)
+    return asarray(wrap(data, 0, 0 if copy is True else PINNED), device=device)
 
 
 @composite
@@ -229,14 +243,15 @@ def eye(
     device: Any = None,
 ) -> Array:
     """Ones on the k-th diagonal."""
-    return made("eye", n_rows, n_cols, k=k, dtype=dtype or np.dtype("float64"), device=device)
+    dtype = np.dtype("float64") if dtype is None else dtype
+    return made("eye", n_rows, n_cols, k=k, dtype=dtype, device=device)
 
 
 def _triangle(x: Array, k: int, upper: bool) -> Array:
     n, m = x.shape[-2:]
     rows, columns = np.arange(n)[:, None], np.arange(m)
     inside = columns - rows >= k if upper else columns - rows <= k
-    return where(asarray(inside), x, zeros_like(x))
+    return where(beside(x, inside), x, zeros_like(x))
 
 
 @composite
@@ -253,7 +268,10 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
 
 def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Array:
     """x on another device; x itself when it is there already.  ValueError for an unknown device."""
-    return asarray(x, device=device)
+    try:
+        return placed(x, device)[0]
+    except ValueError as error:
+        raise explain("to_device", error, x=x, device=device) from error
 
 
 setattr(Array, "to_device", to_device)  # noqa: B010

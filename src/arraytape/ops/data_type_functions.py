@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import _storage as storages
 from .._array import Array
 from .._errors import explain
-from .._storage import NUMPY, storage_of
+from .._storage import NUMPY, storage_at, storage_of
 from .._view import current
 from .._words import composite, linear, sample, without_derivative
 
@@ -24,6 +25,32 @@ def cast(x: Array, /, dtype: Any) -> Array:
     """A copy of x with another dtype."""
 
 
+def _back(g, source):
+    # Not by xp: a rule's namespace is one storage's, and this leads out of it.
+    return moved(g, source) if isinstance(g, Array) else storages.moved(g, source)
+
+
+@linear(
+    moves=True,
+    transpose=_back,
+    saves={"source": lambda x, storage: storage.device(x)},
+    samples=(sample((3, 4), device="cpu"),),
+)
+def moved(x: Array, /, device: Any) -> Array:
+    """A copy of x on another device."""
+
+
+def placed(x: Array, device: Any) -> tuple[Array, bool]:
+    """x on a device (None: where it is), and whether it had to be moved; ValueError for no device."""
+    if device is None:
+        return x, False
+    _, data = current(x)
+    here = storage_of(data)
+    if storage_at(device) is here and here.on(device) == here.on(here.device(data)):
+        return x, False
+    return moved(x, device), True
+
+
 @without_derivative
 def discretized(x: Array, /, dtype: Any) -> Array:
     """A copy of x with an integer or boolean dtype."""
@@ -33,16 +60,15 @@ def discretized(x: Array, /, dtype: Any) -> Array:
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """x with another dtype; x itself when nothing changes and copy=False.
 
-    Casting to an integer or boolean dtype cuts the gradient.
+    Casting to an integer or boolean dtype cuts the gradient; a move to another device does not.
     """
-    _, data = current(x)
-    storage = storage_of(data)
-    storage.check_device(device)
     try:
         dtype = np.dtype(dtype)
     except TypeError as error:
         raise explain("astype", error, x=x, dtype=dtype) from error
-    if dtype == data.dtype and not copy:
+    x, came = placed(x, device)
+    _, data = current(x)
+    if dtype == data.dtype and (came or not copy):
         return x
     return cast(x, dtype) if dtype.kind in "fc" else discretized(x, dtype)
 
@@ -54,7 +80,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
     """The dtype of an op on these arrays, dtypes and Python scalars."""
-    return np.result_type(*(x._data if isinstance(x, Array) else x for x in arrays_and_dtypes))
+    return np.result_type(*(getattr(x, "dtype", x) for x in arrays_and_dtypes))
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from .._array import Array
 from .._words import composite, linear, sample
 from .creation_functions import made
+from .data_type_functions import astype
 from .elementwise_functions import conj
 from .manipulation_functions import roll
 
@@ -32,7 +33,8 @@ def fitted(g: Any, shape: Any, axis: int, xp: Any) -> Any:
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
     if missing > 0:
-        zeros = xp.zeros((*g.shape[:at], missing, *g.shape[at + 1 :]), dtype=g.dtype)
+        shape = (*g.shape[:at], missing, *g.shape[at + 1 :])
+        zeros = xp.zeros(shape, dtype=g.dtype, device=g.device)
         return xp.concat([g, zeros], axis=at)
     return g if not missing else g[(*(slice(None),) * at, slice(0, length + missing))]
 
@@ -63,7 +65,7 @@ def _irfft(g: Any, shape: Any, dtype: Any, axis: int, norm: str, xp: Any) -> Any
         twice[-1] = 1.0
     spread = [1] * len(shape)
     spread[axis] = bins
-    scale = xp.astype(xp.asarray(twice.reshape(spread)), xp.real(back).dtype)
+    scale = xp.astype(xp.asarray(twice.reshape(spread), device=g.device), xp.real(back).dtype)
     back = fitted(back * scale, shape, axis, xp)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
@@ -206,13 +208,19 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
 @composite
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
     """The frequencies of a transform of length n with spacing d."""
-    return made("fft.fftfreq", n, d, device=device, cast=dtype)
+    return freqs("fftfreq", n, d, dtype, device)
 
 
 @composite
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
     """The non-negative frequencies of a transform of length n with spacing d."""
-    return made("fft.rfftfreq", n, d, device=device, cast=dtype)
+    return freqs("rfftfreq", n, d, dtype, device)
+
+
+def freqs(name: str, n: int, d: float, dtype: Any, device: Any) -> Array:
+    """Frequencies, cast to a dtype if one is given."""
+    frequencies = made(f"fft.{name}", n, d=d, device=device)
+    return frequencies if dtype is None else astype(frequencies, dtype, copy=False)
 
 
 __all__ = [

@@ -10,8 +10,9 @@ import numpy as np
 from .._array import SCALAR, Array
 from .._errors import explain
 from .._paths import GETITEM
+from .._storage import STORAGES, storage_of
 from .._view import BASIC, current, make_view, thawed
-from .._words import linear, primitive, sample
+from .._words import composite, linear, primitive, sample
 
 
 def index(x: Array, key: Any, /) -> Array:
@@ -29,9 +30,17 @@ def index(x: Array, key: Any, /) -> Array:
             part = data[raw]
         except Exception as error:
             raise explain("__getitem__", error, x=data, key=key) from error
-        if type(part) is type(data):
+        # NumPy gives a scalar for one element, other storages a 0-d view: both are copied below.
+        if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),))
+    elif type(data) is not np.ndarray:
+        raw = storage_of(data).key(raw, data)
     return getitem(x, frozen(raw) if tid else raw)
+
+
+def whole(key: Any) -> bool:
+    """Whether a basic key that leaves no axis has an Ellipsis: then NumPy makes a 0-d view too."""
+    return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
 @linear(
@@ -55,14 +64,26 @@ def getitem(x: Array, /, key: Any) -> Array:
         sample((2,), shape=(3,), key=np.asarray([True, False, True])),
     ),
 )
+def scattered(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
+    """Zeros of ``shape`` with x added at ``key``, a key of raw data beside x."""
+
+
+@composite
 def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     """Zeros of ``shape`` with x added at ``key``; elements named twice add up."""
+    tid, data = current(x)
+    raw, basic = raw_key(key)
+    if not basic:
+        raw = storage_of(data).key(raw, data)
+    return scattered(x, shape, frozen(raw) if tid else raw)
 
 
 def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
-    grid = np.ogrid[tuple(slice(n) for n in g.shape)]
-    key = list(grid)
-    key[axis] = indices
+    key, at = [], axis % len(g.shape)
+    for i, n in enumerate(g.shape):
+        line = [1] * len(g.shape)
+        line[i] = n
+        key.append(indices if i == at else xp.reshape(xp.arange(n, device=g.device), tuple(line)))
     return xp.scatter_add(g, shape, tuple(key))
 
 
@@ -114,8 +135,8 @@ def raw_key(key: Any) -> tuple[Any, bool]:
         return tuple([part for part, _ in parts]), all(basic for _, basic in parts)
     if isinstance(key, Array):
         _, data = current(key)
-        if data.shape == () and data.dtype.kind in "iu":
-            return int(data), True
+        if data.shape == () and data.dtype.kind in "iu" and type(data) is np.ndarray:
+            return int(data), True  # on other storages an index array: no look at its value
         return data, False
     if isinstance(key, bool):
         return np.asarray(key), False
@@ -128,7 +149,7 @@ def frozen(key: Any) -> Any:
     """The key with its arrays copied: a record must not change when they are written to."""
     if type(key) is tuple:
         return tuple([frozen(part) for part in key])
-    return key.copy() if isinstance(key, np.ndarray) else key
+    return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key
 
 
 def rows(x: Array) -> Iterator[Array]:

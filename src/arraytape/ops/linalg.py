@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array import Array
+from .._array import Array, beside
 from .._engine import sum_to
 from .._errors import describe
 from .._words import composite, primitive, sample, without_derivative
 from . import _factorisations as rules
+from .creation_functions import eye
 from .elementwise_functions import abs as absolute
 from .elementwise_functions import conj, multiply, subtract
 from .linear_algebra_functions import matmul, matrix_transpose, tensordot, vecdot
@@ -31,7 +32,7 @@ SQUARE = (sample((3, 3)), sample((2, 3, 3)), sample((1, 1)))
 
 def positive_definite(x: Any) -> Any:
     """A Hermitian positive-definite matrix from any square one, for samples."""
-    return x @ matrix_transpose(conj(x)) + 2.0 * np.eye(x.shape[-1])
+    return x @ matrix_transpose(conj(x)) + beside(x, 2.0 * np.eye(x.shape[-1]))
 
 
 def hermitian(x: Any) -> Any:
@@ -41,7 +42,7 @@ def hermitian(x: Any) -> Any:
 
 def regular(x: Any) -> Any:
     """A well-conditioned matrix with separate eigenvalues from any square one, for samples."""
-    return x + np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0))
+    return x + beside(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
 
 def _solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
@@ -101,7 +102,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     if n < 0:
         return matrix_power(inv(x), -n)
     if n == 0:
-        return x * 0.0 + np.eye(x.shape[-1], dtype=x.dtype)
+        return x * 0.0 + eye(x.shape[-1], dtype=x.dtype, device=x.device)
     power: Array | None = None
     square = x
     while True:

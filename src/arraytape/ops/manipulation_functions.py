@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, wrap
+from .._array import Array, beside
 from .._errors import describe, explain, user_line
 from .._paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
+from .._storage import storage_of
 from .._view import alias, current
 from .._words import composite, linear, sample
 from .indexing_functions import take
@@ -207,12 +208,15 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     if axis is None:
         return repeat(reshape(x, (-1,)), repeats, axis=0)
     at = normal_axis("repeat", x, axis)
-    times = current(repeats)[1] if isinstance(repeats, Array) else repeats
+    times: Any = repeats
+    if isinstance(repeats, Array):  # the result's shape depends on their values
+        _, data = current(repeats)
+        times = storage_of(data).host(data)
     try:
         indices = np.repeat(np.arange(x.shape[at]), times)
     except Exception as error:
         raise explain("repeat", error, x=x, repeats=repeats) from error
-    return take(x, wrap(indices), axis=at)
+    return take(x, beside(x, indices), axis=at)
 
 
 @composite

@@ -162,8 +162,7 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
     if include_initial:
         g = g[(*(slice(None),) * at, slice(1, None))]
     rows = xp.moveaxis(x, at, -1)
-    n = rows.shape[-1]
-    eye = xp.eye(n, dtype=xp.bool)
+    eye = xp.eye(rows.shape[-1], dtype=xp.bool, device=x.device)
     factors = xp.where(eye, 1.0, rows[..., None, :])
     products = xp.triu(xp.cumulative_prod(factors, axis=-1))
     back = conjugate(products, xp) @ xp.moveaxis(g, at, -1)[..., None]

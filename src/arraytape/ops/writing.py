@@ -16,7 +16,7 @@ import numpy as np
 from .._array import HOT, KEPT, SCALAR, VIEW, Array
 from .._errors import describe, explain, user_line
 from .._op import Op
-from .._operands import accepted, foreign
+from .._operands import accepted, common, foreign
 from .._paths import GETITEM, PUT
 from .._record import new_tid, recorders, tell
 from .._storage import RawFunctions, inexact, is_complex, storage_of
@@ -40,11 +40,14 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         )
     check_writeable(x, data)
     raw, basic = raw_key(key)
+    if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
+        _, v, _ = common("__setitem__", ("value", "x"), (v, data))
+        raw = raw if basic else storage_of(data).key(raw, data)
     root, path = location(x)
     if basic and is_same(handle, root, (*path, (GETITEM, raw))):
         return
     if type(v) is type(data) and storage_of(data).shares(v, data):
-        v = v.copy()
+        v = storage_of(v).copy(v)
     own(x)
     try:
         x._data[raw] = v
@@ -84,31 +87,36 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
     root._tid = new_tid() if followers else 0
     for recorder in followers:
         shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
-        lasted = None if basic else winners(x._data, key, value)
-        kept = (path, key if basic else frozen(key), shape, dtype, lasted)
+        lost = None if basic else overwritten(x._data, key, value)
+        kept = (path, key if basic else frozen(key), shape, dtype, lost)
         put = (PUT.number, root._tid, old, vtid, *kept)
         tell(recorder, put)
         if is_complex(root._data):
             recorder.notice(PUT, put)
 
 
-def winners(data: Any, key: Any, value: Any) -> Any:
-    """For a key of integer arrays that may name an element twice: which writes lasted.
+def overwritten(data: Any, key: Any, value: Any) -> Any:
+    """For a key of integer arrays that may name an element twice: the writes that did not last.
 
     The last one wins, so only that one gets a gradient.  None when every write lasts.
     """
     parts = key if type(key) is tuple else (key,)
     if all(is_basic(part) or part.dtype.kind == "b" for part in parts):
         return None
-    turns = np.full(data.shape, -1)
+    storage = storage_of(data)
+    xp = storage.xp
+    turns = xp.full(data.shape, -1, device=data.device)
     shape = turns[key].shape
-    order = np.arange(math.prod(shape)).reshape(shape)
+    order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)
     if getattr(value, "shape", ()) == shape:  # NumPy goes through the value in its memory's order
-        order = np.empty_like(value, dtype=int)
-        order[...] = np.arange(math.prod(shape)).reshape(shape)
+        order = storage.laid_out(order, value)
     turns[key] = order
-    lasted = turns[key] == order
-    return None if lasted.all() else lasted
+    lasting = turns[key]
+    if not storage.ordered_writes and hasattr(value, "shape"):
+        # Which write lasts is left open there: write again, what won in ``turns`` everywhere.
+        spread = xp.reshape(xp.broadcast_to(value, shape), (-1,))
+        data[key] = xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape)
+    return storage.unless_none(lasting != order)
 
 
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
@@ -158,8 +166,8 @@ def check_fits(op: Op, data: Any, other: Any) -> None:
                 f"in-place {op.name}: shape {shape} does not fit into {describe(data)}, which has "
                 f"to keep its shape [at {user_line()}]"
             )
-    if dtype is not data.dtype and isinstance(data, np.ndarray):
-        result = np.result_type(data, other)
+    if dtype is not data.dtype:
+        result = np.result_type(data.dtype, other if dtype is None else dtype)
         if not np.can_cast(result, data.dtype, "same_kind"):
             raise TypeError(
                 f"in-place {op.name}: a result of dtype {result} does not fit into "
@@ -183,9 +191,8 @@ def replace(op: Op, x: Array, result: Array) -> Array:
         written(x, ..., tid, new)
     else:
         state = result._state & KEPT
-        if new.strides != x._data.strides:  # an in-place result keeps its array's layout
-            new, state = storage_of(new).laid_out(new, x._data), 0
-        x._data, x._tid, x._state = new, tid, state
+        laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
+        x._data, x._tid, x._state = laid, tid, state if laid is new else 0
     return x
 
 

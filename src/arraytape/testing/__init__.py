@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ._array import Array, namespace
-from ._op import REGISTRY, Op, Sample
-from ._tape import GradientTape, UnconnectedGradients
+from .._array import Array, beside, namespace
+from .._op import REGISTRY, Op, Sample
+from .._tape import GradientTape, UnconnectedGradients
 
 Function = Callable[..., Array]
 ZERO = UnconnectedGradients.ZERO
@@ -31,13 +31,13 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 def total(outputs: Any) -> Array:
     """A real weighted sum over all floating-point outputs (an Array or a tuple of them)."""
     xp: Any = namespace[0]
-    answer: Array = xp.asarray(0.0)
+    answer: Any = 0.0
     for i, y in enumerate(outputs if isinstance(outputs, tuple | list) else (outputs,)):
         if y.dtype.kind == "c":
             answer = answer + total((xp.real(y), 2.0 * xp.imag(y))) * (i + 1.0)
         elif y.dtype.kind == "f":
-            answer = answer + xp.sum(y * weights(y.shape)) * (i + 1.0)
-    return answer
+            answer = answer + xp.sum(y * beside(y, weights(y.shape))) * (i + 1.0)
+    return xp.asarray(answer)  # type: ignore[no-any-return]
 
 
 def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
@@ -61,9 +61,9 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
             y = f(*arrays)
         first = inner.gradient(y, arrays, unconnected_gradients=ZERO)
         parts = [
-            xp.sum(xp.real(g) * np.real(v)) + xp.sum(xp.imag(g) * np.imag(v))
+            xp.sum(xp.real(g) * beside(g, np.real(v))) + xp.sum(xp.imag(g) * beside(g, np.imag(v)))
             if np.iscomplexobj(v)
-            else xp.sum(g * v)
+            else xp.sum(g * beside(g, v))
             for g, v in zip(first, along, strict=True)
         ]
         slope = sum(parts[1:], parts[0])

@@ -1,0 +1,120 @@
+"""The raw namespace of data that is not NumPy's, over any namespace of the standard.
+
+Ops and rules ask a raw namespace for the standard's functions and for the few names that
+``Standard`` adds.  The first functions below are the standard's own special cases, which NumPy and
+its relatives compute differently.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+
+def floor_divide(x1: Any, x2: Any, floored: Any, xp: Any) -> Any:
+    """``floored`` as the standard has it: with exactly one infinity, the plain quotient."""
+    numerator = xp.isinf(x1) & xp.isfinite(x2) & (x2 != 0)
+    far = numerator | (xp.isfinite(x1) & xp.isinf(x2))
+    return xp.where(far, xp.astype(xp.divide(x1, x2), floored.dtype), floored)
+
+
+def expm1(x: Any, xp: Any) -> Any:
+    """Complex expm1 as the standard has it at 0 and where x is not finite."""
+    special = ~xp.isfinite(x) | (x == 0)
+    return xp.where(special, xp.exp(x) - 1.0, xp.expm1(x))
+
+
+def tanh(x: Any, xp: Any) -> Any:
+    """Complex tanh as the standard has it: the sign of 0 at infinity."""
+    re, im = xp.real(x), xp.imag(x)
+    far = xp.isinf(re) & xp.isfinite(im)
+    one = xp.ones_like(re)
+    limit = xp.copysign(one, re) + 1j * xp.copysign(0.0 * one, im)
+    return xp.where(far, xp.astype(limit, x.dtype), xp.tanh(x))
+
+
+class Standard:
+    """A raw namespace over ``base``, a namespace of the standard.
+
+    Data of ``base`` has NumPy's dtypes and Python's operators, in-place ones included.
+    """
+
+    power_operator = staticmethod(operator.pow)
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.base, name)
+        setattr(self, name, found)  # the next look is direct
+        return found
+
+    # --- what the standard leaves open or to complex data -------------------------------------------
+    def real(self, x: Any, /) -> Any:
+        return self.fresh(self.base.real(x) if x.dtype.kind == "c" else x)
+
+    def imag(self, x: Any, /) -> Any:
+        return self.fresh(self.base.imag(x)) if x.dtype.kind == "c" else self.zeros_like(x)
+
+    def conj(self, x: Any, /) -> Any:
+        return self.base.conj(x) if x.dtype.kind == "c" else self.fresh(x)
+
+    def floor_divide(self, x1: Any, x2: Any, /) -> Any:
+        floored = self.base.floor_divide(x1, x2)
+        if floored.dtype.kind != "f":
+            return floored
+        first, second = (self.like(x, floored) for x in (x1, x2))
+        return floor_divide(first, second, floored, self)
+
+    def expm1(self, x: Any, /) -> Any:
+        return expm1(x, self.base) if x.dtype.kind == "c" else self.base.expm1(x)
+
+    def tanh(self, x: Any, /) -> Any:
+        return tanh(x, self.base) if x.dtype.kind == "c" else self.base.tanh(x)
+
+    # --- beyond the standard ------------------------------------------------------------------------
+    def like(self, x: Any, other: Any) -> Any:
+        """A Python scalar as 0-d data beside other data."""
+        if hasattr(x, "dtype"):
+            return x
+        return self.full((), x, dtype=other.dtype, device=other.device)
+
+    def fresh(self, x: Any) -> Any:
+        """A copy."""
+        return self.asarray(x, copy=True)
+
+    stop_gradient = fresh
+
+    def getitem(self, x: Any, /, key: Any) -> Any:
+        part = x[self.key(key, x)]
+        return self.fresh(part) if part.shape == () else part  # one element: not a view
+
+    def key(self, key: Any, x: Any) -> Any:
+        """An indexing key with its host arrays moved to where x lies."""
+        if type(key) is tuple:
+            return tuple([self.key(part, x) for part in key])
+        return self.asarray(key, device=x.device) if type(key) is np.ndarray else key
+
+    def cast(self, x: Any, /, dtype: Any) -> Any:
+        return self.astype(x, dtype, copy=True)
+
+    discretized = cast
+
+    def reshaped(self, x: Any, /, shape: Any) -> Any:
+        return self.reshape(x, shape, copy=True)
+
+    def broadcast_view(self, x: Any, /, shape: Any) -> Any:
+        return self.broadcast_to(x, shape)
+
+    def add_at(self, x: Any, key: Any, value: Any) -> None:
+        """``x[key] += value`` in place, where elements named twice add up."""
+        raise NotImplementedError
+
+    def scatter_add(self, x: Any, /, shape: Any, key: Any) -> Any:
+        full = self.zeros(shape, dtype=x.dtype, device=x.device)
+        self.add_at(full, self.key(key, x), x)
+        return full
+
+    scattered = scatter_add

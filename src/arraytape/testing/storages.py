@@ -1,0 +1,307 @@
+"""Storages that stand in for other hardware and other libraries, to test code against.
+
+    with testing.on(testing.hostile()):     # creation functions make data that raises when looked at
+        check_gradients(f, [x])
+
+``hostile`` behaves like a GPU's or a lazy library's data at its strictest: bool(), float(), len()
+and iteration raise, every result is an array, and no NumPy function takes it.  ``strict`` is that over
+array_api_strict, which has nothing beyond the standard, and several devices that do not mix.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import _numpy
+from .._standard import Standard
+from .._storage import DEFAULT, Storage, enter
+
+LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
+UNARY = ("abs", "invert", "neg", "pos")
+BINARY = (
+    "add", "and", "eq", "floordiv", "ge", "gt", "le", "lshift", "lt", "matmul", "mod", "mul", "ne",
+    "or", "pow", "rshift", "sub", "truediv", "xor",
+)  # fmt: skip
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
+
+
+class Boxed:
+    """Data that answers to what the storage protocol asks for, and to nothing else.
+
+    ``inner`` is an array of the namespace within, ``boxes`` the namespace that makes such data.
+    """
+
+    __slots__ = ("inner",)
+    __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None
+    boxes: Boxes
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    @property
+    def memory(self) -> np.ndarray[Any, Any]:
+        """The values, for the storage itself: whoever else looks has gone around the protocol."""
+        return getattr(self.inner, "_array", self.inner)  # type: ignore[no-any-return]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.memory.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self.memory.ndim
+
+    @property
+    def size(self) -> int:
+        return self.memory.size
+
+    @property
+    def dtype(self) -> Any:
+        return self.memory.dtype
+
+    @property
+    def device(self) -> Any:
+        return self.boxes.device_of(self.inner)
+
+    def to_device(self, device: Any) -> Any:
+        return self.boxes.from_memory(self.memory.copy(), device)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.boxes.from_memory(self.memory[self.boxes.key(self, key)], self.device)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, Boxed) and value.device != self.device:
+            raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
+        self.memory[self.boxes.key(self, key)] = getattr(value, "memory", value)
+
+
+def refusing(look: str) -> Callable[..., Any]:
+    def method(x: Boxed, *_: Any) -> Any:
+        raise TypeError(f"__{look}__ looks at values, which may lie on another machine")
+
+    return method
+
+
+def binary(name: str, method: str) -> Callable[..., Any]:
+    function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
+
+    def forward(x: Boxed, other: Any) -> Any:
+        return x.boxes.box(function(x.inner, x.boxes.operand(other, x)))
+
+    def reflected(x: Boxed, other: Any) -> Any:
+        return x.boxes.box(function(x.boxes.operand(other, x), x.inner))
+
+    def in_place(x: Boxed, other: Any) -> Any:
+        getattr(operator, f"i{name}")(x.inner, x.boxes.operand(other, x))
+        return x
+
+    return {"": forward, "r": reflected, "i": in_place}[method]
+
+
+def unary(name: str) -> Callable[..., Any]:
+    return lambda x: x.boxes.box(getattr(operator, name)(x.inner))
+
+
+for _name in LOOKS:
+    setattr(Boxed, f"__{_name}__", refusing(_name))
+for _name in UNARY:
+    setattr(Boxed, f"__{_name}__", unary(_name))
+for _name in BINARY:
+    for _method in ("",) if _name in COMPARISONS else ("", "r", "i"):
+        setattr(Boxed, f"__{_method}{_name}__", binary(_name, _method))
+
+
+class Boxes:
+    """A namespace of the standard over another one: its functions on boxed data."""
+
+    def __init__(self, within: Any, kind: type[Boxed], root: Boxes | None = None) -> None:
+        self.within, self.kind, self.root = within, kind, root or self
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.within, name)
+        if isinstance(found, ModuleType):
+            value: Any = type(self)(found, self.kind, self.root)
+        elif isinstance(dtype := self.dtype_within(found), np.dtype):
+            value = dtype
+        elif callable(found):
+            value = self.boxed(found)
+        else:
+            value = found
+        setattr(self, name, value)
+        return value
+
+    def boxed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
+            boxes = self.root
+            keywords |= boxes.placing(device)
+            arguments = tuple([boxes.unbox(a) for a in arguments])
+            return boxes.box(
+                function(*arguments, **{k: boxes.unbox(v) for k, v in keywords.items()})
+            )
+
+        return call
+
+    def box(self, result: Any) -> Any:
+        if isinstance(result, tuple | list):
+            parts = [self.box(part) for part in result]
+            return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+        if isinstance(result, np.generic):
+            result = np.asarray(result)
+        return self.kind(result) if hasattr(result, "shape") else result
+
+    def unbox(self, argument: Any) -> Any:
+        if isinstance(argument, Boxed):
+            return argument.inner
+        if type(argument) in (tuple, list):
+            return type(argument)([self.unbox(part) for part in argument])
+        if isinstance(argument, np.dtype) or (
+            isinstance(argument, type) and issubclass(argument, np.generic)
+        ):
+            return self.dtype_for(argument)
+        return argument
+
+    def key(self, x: Boxed, key: Any) -> Any:
+        """An indexing key on memory; IndexError for host arrays, which no GPU's data takes."""
+        if type(key) is tuple:
+            return tuple([self.key(x, part) for part in key])
+        if isinstance(key, np.ndarray | list):
+            raise IndexError(f"a key of {type(key).__name__} does not lie beside the data")
+        if isinstance(key, Boxed) and key.device != x.device:
+            raise ValueError(f"a key on {key.device} cannot index data on {x.device}")
+        return getattr(key, "memory", key)
+
+    def operand(self, other: Any, beside: Boxed) -> Any:
+        """The other operand of an operator; TypeError for host arrays."""
+        if isinstance(other, np.ndarray):
+            raise TypeError("host data does not mix with data on a device")
+        if isinstance(other, np.generic):
+            return self.from_memory(np.asarray(other), beside.device).inner
+        return self.unbox(other)
+
+    # --- what depends on the namespace within: here NumPy's ---------------------------------------
+    def from_memory(self, memory: Any, device: Any) -> Boxed:
+        return self.kind(np.asarray(memory))
+
+    def device_of(self, inner: Any) -> Any:
+        return "hostile:0"
+
+    def placing(self, device: Any) -> dict[str, Any]:
+        """The keyword arguments with which the namespace within is told a device."""
+        return {}
+
+    def dtype_for(self, dtype: Any) -> Any:
+        return dtype
+
+    def dtype_within(self, found: Any) -> Any:
+        return (
+            np.dtype(found) if isinstance(found, type) and issubclass(found, np.generic) else None
+        )
+
+
+class StrictBoxes(Boxes):
+    """Boxes around the arrays of array_api_strict, whose dtypes are its own."""
+
+    def from_memory(self, memory: Any, device: Any) -> Boxed:
+        array = type(self.within.asarray(0.0))
+        return self.kind(array._new(np.asarray(memory), device=device))
+
+    def device_of(self, inner: Any) -> Any:
+        return inner.device
+
+    def placing(self, device: Any) -> dict[str, Any]:
+        return {} if device is None else {"device": device}
+
+    def dtype_for(self, dtype: Any) -> Any:
+        return getattr(self.within, np.dtype(dtype).name)
+
+    def dtype_within(self, found: Any) -> Any:
+        return getattr(found, "_np_dtype", None)
+
+
+class BoxedNamespace(Standard):
+    """The raw namespace of boxed data."""
+
+    def add_at(self, x: Any, key: Any, value: Any) -> None:
+        np.add.at(x.memory, x.boxes.key(x, key), getattr(value, "memory", value))
+
+
+class BoxedStorage(Storage):
+    """A storage of boxed data."""
+
+    def __init__(
+        self, name: str, boxes: type[Boxes], within: Any, devices: tuple[Any, ...]
+    ) -> None:
+        self.name = name
+        kind = type(f"{name.title().replace('_', '')}Data", (Boxed,), {"__slots__": ()})
+        self.kind = kind
+        self.boxes = kind.boxes = boxes(within, kind)  # type: ignore[attr-defined]
+        self.xp = BoxedNamespace(self.boxes)
+        self._devices = devices
+
+    def devices(self) -> tuple[Any, ...]:
+        return self._devices
+
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        device = self._devices[0] if device is None else device
+        return super().create(name, device, *arguments, **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        if isinstance(value, Boxed):
+            return self.xp.asarray(value, dtype=dtype, copy=copy)
+        host = np.asarray(value, dtype=dtype)
+        if host.dtype.kind not in "biufc":
+            raise TypeError(f"no data of dtype {host.dtype}")
+        if copy is False:
+            raise ValueError("host data needs a copy")
+        device = self._devices[0] if device is None else device
+        return self.boxes.from_memory(host.copy(), device)
+
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        return data.memory  # type: ignore[no-any-return]
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        return np.may_share_memory(part.memory, whole.memory)
+
+    def writeable(self, data: Any) -> bool:
+        return data.memory.flags.writeable  # type: ignore[no-any-return]
+
+    def copy(self, data: Any) -> Any:
+        return self.boxes.from_memory(data.memory.copy(order="K"), data.device)
+
+
+@cache
+def hostile() -> BoxedStorage:
+    """NumPy's functions on data that raises whenever somebody looks at its values."""
+    storage = BoxedStorage("hostile", Boxes, _numpy, ("hostile:0",))
+    enter(storage)
+    return storage
+
+
+@cache
+def strict() -> BoxedStorage:
+    """array_api_strict's functions, on three devices.  Needs the package array-api-strict."""
+    import array_api_strict
+
+    devices = tuple(array_api_strict.Device(n) for n in ("CPU_DEVICE", "device1", "device2"))
+    storage = BoxedStorage("array_api_strict", StrictBoxes, array_api_strict, devices)
+    enter(storage)
+    return storage
+
+
+@contextmanager
+def on(storage: Storage, device: Any = None) -> Iterator[None]:
+    """Within the block, creation functions that are given no device make data of this storage."""
+    before = DEFAULT[0]
+    DEFAULT[0] = storage.devices()[0] if device is None else device
+    try:
+        yield
+    finally:
+        DEFAULT[0] = before
