@@ -239,12 +239,12 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
     inputs, several = op.inputs, len(handles) > 1
     places = {x: f"d_{x}" for x in inputs} | dict(zip(op.outputs, results, strict=True))
     known = places | {"storage": "STORAGES[kind]"}
+    places |= {p: p for p in op.parameters}  # in the order of Op.layout
     lines = [f"wide = {wide_of(op, results)}"]
     for saved, function in op.saves.items():
         arguments = (known.get(p, p) for p in inspect.signature(function).parameters)
         lines.append(f"s_{saved} = SAVE_{saved}({', '.join(arguments)})")
         places[saved] = f"s_{saved}"
-    places |= {p: p for p in op.parameters}
     empty = {"shape": "()", "dtype": "None"}
     layout = {
         f"{what} {x}": f"{what}_of(d_{x})"
@@ -269,7 +269,8 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
         add="followed.update(out)" if several else "followed.add(out)",
         complex=" or ".join(f"is_complex({result})" for result in results),
     )
-    if len(inputs) <= 2 and not (op.variadic or several) and (op.rules or op.joint):
+    one_form = not (op.variadic or several or op.moves)
+    if len(inputs) <= 2 and one_form and (op.rules or op.joint):
         branches = fast_branches(op, places | layout)
         fast = FAST.strip("\n").format(branches=indent(branches, 8), general=indent(body, 4))
         body = fast

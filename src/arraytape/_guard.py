@@ -27,6 +27,7 @@ class Alive(Raw):
 
     def mask(self, counts: Any) -> Any:
         """1 where alive, 0 elsewhere: renewed at every step, so that nothing under- or overflows."""
+        self.move_to(counts)
         return self.xp.astype(counts != 0, self.xp.float64)
 
 
@@ -65,6 +66,7 @@ def guarded(base: type[Raw]) -> type[Raw]:
                     if part is None or tid not in self.followed:
                         continue
                     self.alive.add(tid, lives)
+                    self.move_to(part)
                     self.add(tid, self.xp.where(self.as_mask(lives), part, 0.0))
 
         def living(self, plan: Plan, pull: Any, alive: Any, record: Record, parts: Any) -> Any:

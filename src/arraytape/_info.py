@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+
+from ._storage import DEFAULT, devices, discover, storage_at
 
 KINDS = {
     "bool": ("bool",),
@@ -25,7 +28,7 @@ class Info:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Any:
-        return "cpu"
+        return DEFAULT[0]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         self._check(device)
@@ -34,7 +37,9 @@ class Info:
         return {name: np.dtype(default) for name, default in zip(names, defaults, strict=True)}
 
     def devices(self) -> tuple[Any, ...]:
-        return ("cpu",)
+        if find_spec("cupy"):
+            discover(device="cuda")
+        return devices()
 
     def dtypes(
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
@@ -49,8 +54,16 @@ class Info:
         return {name: np.dtype(name) for name in ALL if name in names}
 
     def _check(self, device: Any) -> None:
-        if device is not None and device not in self.devices():
-            raise ValueError(f"unknown device {device!r}; known: {self.devices()}")
+        storage_at(device)
+
+
+def set_default_device(device: Any) -> None:
+    """Where creation functions put arrays when they are given no device, from here on.
+
+    So third-party code that names no device runs on a GPU.  ValueError for an unknown device.
+    """
+    storage_at(device)
+    DEFAULT[0] = device
 
 
 def __array_namespace_info__() -> Info:

@@ -61,6 +61,10 @@ class Standard:
     def conj(self, x: Any, /) -> Any:
         return self.base.conj(x) if x.dtype.kind == "c" else self.fresh(x)
 
+    def sign(self, x: Any, /) -> Any:
+        signs = self.base.sign(x)  # of a complex zero, which may be negative: 0
+        return self.where(x == 0, self.zeros_like(x), signs) if x.dtype.kind == "c" else signs
+
     def floor_divide(self, x1: Any, x2: Any, /) -> Any:
         floored = self.base.floor_divide(x1, x2)
         if floored.dtype.kind != "f":

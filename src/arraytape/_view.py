@@ -112,4 +112,10 @@ def own(x: Array) -> None:
         sync(x)
 
 
-__all__ = ["BASIC", "SCALAR", "alias", "current", "hold", "make_view", "own", "sync"]
+def pin(x: Array) -> None:
+    """Before memory is shared with foreign code: memory that no record shares, nor ever will."""
+    own(x)
+    (x._view.root if x._state & VIEW else x)._state |= PINNED
+
+
+__all__ = ["BASIC", "SCALAR", "alias", "current", "hold", "make_view", "own", "pin", "sync"]

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._array import PINNED, SCALAR, Array, beside, wrap
 from .._errors import explain, user_line
-from .._storage import DEFAULT, NUMPY, STORAGES, storage_at, storage_for, storage_of
-from .._view import current
+from .._exits import leave
+from .._storage import DEFAULT, NUMPY, STORAGES, Storage, storage_at, storage_for, storage_of
+from .._view import current, pin
 from .._words import composite
 from .data_type_functions import astype, placed
 from .elementwise_functions import positive
@@ -39,11 +40,10 @@ def asarray(
     if home is not None and home is not NUMPY:
         data = obj if copy is False else home.copy(obj)
         return recast(wrap(data, 0, PINNED if copy is False else 0), dtype, device, copy and None)
+    device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     if storage is not NUMPY and copy is False and home is NUMPY:
-        raise ValueError(
-            f"asarray: host data on {device or DEFAULT[0]!r} needs a copy, but copy=False"
-        )
+        raise ValueError(f"asarray: host data on {device!r} needs a copy, but copy=False")
     try:
         data = storage.asarray(obj, dtype, device, copy is not False)
     except Exception as error:
@@ -89,6 +89,7 @@ def an_array(nested: Any) -> Array | None:
 
 def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Array:
     """A new Array from the storage's creation function of this name."""
+    device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     try:
         return wrap(storage.create(name, device, *arguments, **keywords))
@@ -224,12 +225,24 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """An Array around another library's data, shared unless copy=True; then put on ``device``."""
     try:
-        kind = x.__dlpack_device__()[0]
-        homes = [s for s in STORAGES.values() if kind in s.dlpack_types]
-        data = (homes[0] if homes else storage_at("cuda:0")).from_dlpack(x, copy)
+        if isinstance(x, Array):
+            if copy is not True:
+                pin(x)
+            x = leave(x, "from_dlpack()")
+        data = dlpack_storage(x).from_dlpack(x, copy)
     except (TypeError, BufferError, ValueError, AttributeError) as error:
         raise explain("from_dlpack", error, x=x) from error
     return asarray(wrap(data, 0, 0 if copy is True else PINNED), device=device)
+
+
+def dlpack_storage(x: Any) -> Storage:
+    """The storage that shares memory with another library's data, by where that lies."""
+    home = STORAGES.get(type(x))
+    if home is not None:
+        return home
+    kind = x.__dlpack_device__()[0]
+    homes = [storage for storage in STORAGES.values() if kind in storage.dlpack_types]
+    return homes[0] if homes else storage_at("cuda:0")
 
 
 @composite

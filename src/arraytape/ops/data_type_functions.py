@@ -80,7 +80,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
     """The dtype of an op on these arrays, dtypes and Python scalars."""
-    return np.result_type(*(getattr(x, "dtype", x) for x in arrays_and_dtypes))
+    return np.result_type(*(x.dtype if isinstance(x, Array) else x for x in arrays_and_dtypes))
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:

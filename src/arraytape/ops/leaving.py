@@ -13,17 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from .._array import PINNED, VIEW, Array, wrap
+from .._array import Array, wrap
 from .._errors import explain
 from .._exits import leave
 from .._storage import storage_of
-from .._view import current, own
+from .._view import current, pin
+
+
+def host(x: Array) -> Any:
+    """The current data as a NumPy array."""
+    _, data = current(x)
+    return storage_of(data).host(data)
 
 
 def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False) -> Any:
     """The one element of x as a Python scalar; unless silent, it leaves the tape."""
     try:
-        value = kind(current(x)[1])
+        value = kind(host(x))
     except Exception as error:
         raise explain(f"{name}()", error, x=x) from error
     if not silent:
@@ -63,14 +69,8 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     """
     if copy is False:
         pin(x)
-    data = leave(x, "np.asarray()")
-    return np.array(storage_of(data).host(data), dtype=dtype, copy=copy is not False)
-
-
-def pin(x: Array) -> None:
-    """Before memory is shared with foreign code: memory that no record shares, nor ever will."""
-    own(x)
-    (x._view.root if x._state & VIEW else x)._state |= PINNED
+    leave(x, "np.asarray()")
+    return np.array(host(x), dtype=dtype, copy=copy is not False)
 
 
 def item(x: Array) -> Any:
@@ -80,7 +80,8 @@ def item(x: Array) -> Any:
 
 def tolist(x: Array) -> Any:
     """The values as nested lists; they leave the tape."""
-    return leave(x, "tolist()").tolist()
+    leave(x, "tolist()")
+    return host(x).tolist()
 
 
 def dlpack(
@@ -106,19 +107,19 @@ def dlpack_device(x: Array, /) -> tuple[Any, int]:
 
 def representation(x: Array) -> str:
     """Values, dtype, device, and whether some tape follows the value."""
-    tid, data = current(x)
-    body = np.array2string(storage_of(data).host(data), separator=", ", prefix="Array(")
-    return f"Array({body}, dtype={data.dtype}, device={x.device!r}{', followed' if tid else ''})"
+    tid, _ = current(x)
+    body = np.array2string(host(x), separator=", ", prefix="Array(")
+    return f"Array({body}, dtype={x.dtype}, device={x.device!r}{', followed' if tid else ''})"
 
 
 def formatted(x: Array, spec: str) -> str:
     """``format(x, spec)`` formats the value of a 0-d array."""
-    data = current(x)[1]
+    data = host(x)
     return format(data[()], spec) if not data.shape else format(str(data), spec)
 
 
 def text(x: Array) -> str:
-    return str(current(x)[1])
+    return str(host(x))
 
 
 def rebuild(data: Any) -> Array:

@@ -131,6 +131,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             return functional(x, other)
         tid, data = current(x)
         _, vtid, v = foreign(op.name, "x2", other)
+        if type(v) is not type(data) and hasattr(v, "dtype"):
+            _, _, v = common(op.name, ("x1", "x2"), (data, v))
         check_fits(op, data, v)
         check_writeable(x, data)
         if tid or vtid:

@@ -38,7 +38,7 @@ class Boxed:
     ``inner`` is an array of the namespace within, ``boxes`` the namespace that makes such data.
     """
 
-    __slots__ = ("inner",)
+    __slots__ = ("__weakref__", "inner")
     __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None
     boxes: Boxes
@@ -70,6 +70,12 @@ class Boxed:
     @property
     def device(self) -> Any:
         return self.boxes.device_of(self.inner)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.memory.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.memory.__dlpack_device__()
 
     def to_device(self, device: Any) -> Any:
         return self.boxes.from_memory(self.memory.copy(), device)
@@ -142,7 +148,10 @@ class Boxes:
         def call(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
             boxes = self.root
             keywords |= boxes.placing(device)
-            arguments = tuple([boxes.unbox(a) for a in arguments])
+            first = next((a for a in arguments if isinstance(a, Boxed)), None)
+            arguments = tuple(
+                [boxes.unbox(a) if first is None else boxes.operand(a, first) for a in arguments]
+            )
             return boxes.box(
                 function(*arguments, **{k: boxes.unbox(v) for k, v in keywords.items()})
             )
