@@ -87,6 +87,7 @@ class Op:
         domain: tuple[float, float] | None = None,
         selects: bool | None = None,
         moves: bool = False,
+        cusped: bool = False,
     ) -> None:
         self.name, self.kind = name, kind
         # Whether the VJPs only select, move and add up elements: see _guard.
@@ -97,6 +98,8 @@ class Op:
             tuple(parameters),
             tuple(outputs),
         )
+        self.cusped = cusped  # whether the slope may be finite where the curvature is not
+        self.diagonal = kind == "elementwise"
         self.variadic = variadic
         self.saves = saves or {}
         self.samples, self.domain = tuple(samples), domain
@@ -171,7 +174,7 @@ class Plan:
         followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
         self.op, self.name, self.wide = op, op.name, wide
         self.number = enter(self)
-        self.diagonal = op.kind == "elementwise"
+        self.diagonal = op.diagonal
         # A None among the rules is a declaration: no gradient, as for the condition of where.
         self.missing = op.rules is None and op.joint is None
         self.notable = self.missing or op.moves

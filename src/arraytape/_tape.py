@@ -16,7 +16,7 @@ from ._array import VIEW, Array, wrap
 from ._engine import Raw, Record, Recorded, backward
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT, blame
-from ._guard import GuardedRaw, GuardedRecorded
+from ._guard import GuardedRaw, GuardedRecorded, hides_a_cusp
 from ._op import PLANS, Plan, Structural
 from ._paths import VIEW as VIEW_RECORD
 from ._paths import Path, inputs_of, results_of
@@ -216,6 +216,8 @@ class GradientTape:
         storage = storage_of(seeds[0]._data)
         plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
         with np.errstate(all="ignore"):
+            if plain is Recorded and hides_a_cusp(self._records):
+                return self._pass(guarded(storage, self._known), starts, seeds, places)
             found = self._pass(plain(storage, self._known), starts, seeds, places)
             if any(g is not None and has_nan(g) for g in found):
                 found = self._pass(guarded(storage, self._known), starts, seeds, places)

@@ -42,18 +42,21 @@ def elementwise(
     saves: dict[str, Rule] | None = None,
     selects: bool = False,
     convert: bool = True,
+    cusped: bool = False,
 ) -> Callable[..., Array]:
     """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
     The line serves both modes: the VJP is ``conj(rule(conj(g)))``, summed over broadcast axes and
     cast to the input's dtype by the engine.  ``domain`` is where the generated tests sample.
     ``saves`` names what is computed from the inputs while recording, in place of keeping them;
-    ``selects`` says that the lines only select elements, so that what they leave out is exactly 0.
+    ``selects`` says that the lines only select elements, so that what they leave out is exactly 0;
+    ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0.
     """
     inputs, signature = (("x",), UNARY) if len(rules) == 1 else (("x1", "x2"), BINARY)
     default = SHAPES1 if len(rules) == 1 else SHAPES2
     op = Op(name, "elementwise", inputs, rules=rules, domain=domain,
-            samples=default if samples is None else samples, saves=saves, selects=selects)  # fmt: skip
+            samples=default if samples is None else samples, saves=saves, selects=selects,
+            cusped=cusped)  # fmt: skip
     lines = " and ".join(source_line(rule) for rule in rules)
     return publish(
         op, signature, f"{name} of each element.\n\nDerivative: {lines}.", convert=convert

@@ -75,7 +75,7 @@ def _exponent(t, x1, y, xp):
     return xp.where(zero, 0.0, t * (y * xp.log(xp.where(zero, 1.0, x1))))
 
 
-pow = elementwise("pow", _base, _exponent, domain=(0.3, 3), convert=False)
+pow = elementwise("pow", _base, _exponent, domain=(0.3, 3), convert=False, cusped=True)
 atan2 = elementwise(
     "atan2",
     lambda t, x1, x2, xp: t * _over(x2, x1, x2, xp),
