@@ -15,6 +15,7 @@ from typing import Any
 from ._array import Array
 from ._engine import Raw, Record, Recorded
 from ._op import Plan
+from ._storage import HERE
 
 
 class Alive(Raw):
@@ -27,7 +28,9 @@ class Alive(Raw):
 
     def mask(self, counts: Any) -> Any:
         """1 where alive, 0 elsewhere: renewed at every step, so that nothing under- or overflows."""
-        return self.xp.astype(counts != 0, self.xp.float64)
+        self.move_to(counts)
+        with self.at(counts):
+            return self.xp.astype(counts != 0, self.xp.float64)
 
 
 def guarded(base: type[Raw]) -> type[Raw]:
@@ -64,8 +67,10 @@ def guarded(base: type[Raw]) -> type[Raw]:
                 for tid, part, lives in zip(tids, parts, living, strict=True):
                     if part is None or tid not in self.followed:
                         continue
-                    self.alive.add(tid, lives)
-                    self.add(tid, self.xp.where(self.as_mask(lives), part, 0.0))
+                    self.move_to(part)
+                    with self.at(part) if plan.op.moves else HERE:
+                        self.alive.add(tid, lives)
+                        self.add(tid, self.xp.where(self.as_mask(lives), part, 0.0))
 
         def living(self, plan: Plan, pull: Any, alive: Any, record: Record, parts: Any) -> Any:
             """Which elements of the contributions are alive, by the kind of op that made them."""

@@ -20,10 +20,16 @@ from .._storage import storage_of
 from .._view import current, own
 
 
+def host(x: Array) -> Any:
+    """The current data as a NumPy array."""
+    _, data = current(x)
+    return storage_of(data).host(data)
+
+
 def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False) -> Any:
     """The one element of x as a Python scalar; unless silent, it leaves the tape."""
     try:
-        value = kind(current(x)[1])
+        value = kind(host(x))
     except Exception as error:
         raise explain(f"{name}()", error, x=x) from error
     if not silent:
@@ -96,7 +102,9 @@ def dlpack(
     if copy is not True:
         pin(x)
     data = leave(x, "dlpack")
-    return data.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    return storage_of(data).to_dlpack(
+        data, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+    )
 
 
 def dlpack_device(x: Array, /) -> tuple[Any, int]:
@@ -113,12 +121,12 @@ def representation(x: Array) -> str:
 
 def formatted(x: Array, spec: str) -> str:
     """``format(x, spec)`` formats the value of a 0-d array."""
-    data = current(x)[1]
+    data = host(x)
     return format(data[()], spec) if not data.shape else format(str(data), spec)
 
 
 def text(x: Array) -> str:
-    return str(current(x)[1])
+    return str(host(x))
 
 
 def rebuild(data: Any) -> Array:
