@@ -30,6 +30,7 @@ from ._operands import (
     foreign,
     name_all,
     only,
+    saving,
     shape_of,
     wrap_all,
 )
@@ -116,7 +117,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
         "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "only": only,
         "shape_of": shape_of,
-        "STORAGES": STORAGES, "sync": sync, "wrap_all": wrap_all,
+        "STORAGES": STORAGES, "saving": saving, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     return scope | {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
@@ -239,11 +240,13 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
     inputs, several = op.inputs, len(handles) > 1
     places = {x: f"d_{x}" for x in inputs} | dict(zip(op.outputs, results, strict=True))
     known = places | {"storage": "STORAGES[kind]"}
-    places |= {p: p for p in op.parameters}  # in the order of Op.layout
     lines = [f"wide = {wide_of(op, results)}"]
+    places |= {p: p for p in op.parameters}  # in the order of Op.layout
     for saved, function in op.saves.items():
         arguments = (known.get(p, p) for p in inspect.signature(function).parameters)
-        lines.append(f"s_{saved} = SAVE_{saved}({', '.join(arguments)})")
+        text = ", ".join(arguments)
+        near = f"saving(SAVE_{saved}, STORAGES[kind], {text})"
+        lines.append(f"s_{saved} = SAVE_{saved}({text}) if kind is ndarray else {near}")
         places[saved] = f"s_{saved}"
     empty = {"shape": "()", "dtype": "None"}
     layout = {

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from typing import Any
 
 from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
 from ._op import PLANS, STEPS, Plan, Structural
-from ._paths import Path, walk
-from ._storage import COMPLEX, Storage, is_complex, storage_of
+from ._paths import Path, results_of, walk
+from ._storage import COMPLEX, HERE, Storage, is_complex, storage_of
 
 Record = tuple[Any, ...]
 
@@ -65,10 +66,15 @@ class Raw:
 
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
         """One record, of any kind."""
-        if isinstance(plan, Structural):
-            self.structural(plan, record)
-        else:
-            self.pull(plan, record)
+        for tid in results_of(record):
+            held = self.cotangents.get(tid)
+            if held is not None:
+                with self.at(held):
+                    if isinstance(plan, Structural):
+                        self.structural(plan, record)
+                    else:
+                        self.pull(plan, record)
+                return
 
     def structural(self, plan: Structural, record: Record) -> None:
         """A record of aliasing or of an exit."""
@@ -87,6 +93,10 @@ class Raw:
         if held is not None:
             self.move_to(held)
         return held
+
+    def at(self, held: Any) -> AbstractContextManager[Any]:
+        """Within it, operators on raw data compute where a cotangent lies."""
+        return storage_of(held).at(held)
 
     def move_to(self, data: Any) -> None:
         """Compute where this data lies: a tape may hold values of several storages."""
@@ -183,7 +193,8 @@ class Raw:
                     if piece is not None and tid in self.followed:
                         self.lend(tid, piece)
             elif part is not None:
-                (self.lend if part is g else self.add)(record[pull[0]], part)
+                with self.at(part) if plan.op.moves else HERE:
+                    (self.lend if part is g else self.add)(record[pull[0]], part)
 
     def take_results(self, record: Record) -> Any:
         """The cotangent of a record's result; of several, a tuple; None when there is none."""
@@ -234,6 +245,9 @@ class Recorded(Raw):
 
     def move_to(self, data: Any) -> None:
         pass  # Arrays dispatch by themselves
+
+    def at(self, held: Any) -> AbstractContextManager[Any]:
+        return storage_of(held._data).at(held._data)
 
     def copied(self, data: Any) -> Any:
         return self.xp.asarray(data, copy=True)

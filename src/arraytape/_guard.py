@@ -22,7 +22,7 @@ from ._array import Array
 from ._engine import Raw, Record, Recorded
 from ._op import LAYOUT, PLANS, Plan
 from ._paths import inputs_of, results_of
-from ._storage import inexact, storage_of
+from ._storage import HERE, inexact, storage_of
 
 ALL: Any = "all"  # in place of a mask of ones
 
@@ -59,8 +59,9 @@ class Alive(Raw):
     def renewed(self, counts: Any) -> Any:
         """1 where alive, 0 elsewhere: at every step, so that nothing under- or overflows."""
         self.move_to(counts)
-        dead = storage_of(counts).unless_none(counts == 0)
-        return ALL if dead is None else self.xp.where(dead, 0.0, self.ones(counts))
+        with self.at(counts):
+            dead = storage_of(counts).unless_none(counts == 0)
+            return ALL if dead is None else self.xp.where(dead, 0.0, self.ones(counts))
 
     def uneven(self, data: Any, start: float) -> Any:
         """Numbers in place of data, no two alike, none of them 0."""
@@ -171,10 +172,11 @@ def guarded(base: type[Raw]) -> type[Raw]:
                     if part is None or tid not in self.followed:
                         continue
                     self.alive.add(tid, lives)
-                    if lives is ALL:
-                        (self.lend if part is g or plan.op.joint else self.add)(tid, part)
-                    else:
-                        self.add(tid, self.only(lives, part))
+                    with self.at(part) if plan.op.moves else HERE:
+                        if lives is ALL:
+                            (self.lend if part is g or plan.op.joint else self.add)(tid, part)
+                        else:
+                            self.add(tid, self.only(lives, part))
 
         def parts(self, plan: Plan, g: Any, alive: Any, record: Record) -> Iterator[Any]:
             """For each rule its contributions, and which of their elements are alive."""

@@ -134,3 +134,9 @@ def wrap_all(results: Any) -> tuple[Any, list[Array]]:
     arrays = [wrap(r) if type(r) in STORAGES else wrap(np.asarray(r), 0, SCALAR) for r in results]
     answer = type(results)(*arrays) if hasattr(results, "_fields") else tuple(arrays)
     return answer, arrays
+
+
+def saving(function: Any, storage: Any, *values: Any) -> Any:
+    """What an op saves beside its inputs, computed where they lie."""
+    with storage.at(*values):
+        return function(*values)

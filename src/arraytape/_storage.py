@@ -9,6 +9,7 @@ and Python's operators, in-place ones and item assignment included.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
 from typing import Any
 
@@ -18,6 +19,7 @@ from . import _numpy
 
 COMPLEX = "complex floating"
 HOST = "cpu"
+HERE: AbstractContextManager[Any] = nullcontext()
 
 
 class Storage:
@@ -62,6 +64,13 @@ class Storage:
         """A copy of data on another of the storage's devices."""
         return data.to_device(self.on(device))
 
+    def at(self, *data: Any) -> AbstractContextManager[Any]:
+        """Within it, operators on raw data compute where this data lies.
+
+        Raises ValueError for data on several devices.  The functions of ``xp`` need no such help.
+        """
+        return HERE
+
     # --- making -----------------------------------------------------------------------------------
     def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
         """New data from the creation function of this name."""
@@ -77,6 +86,10 @@ class Storage:
     def from_dlpack(self, x: Any, copy: bool | None) -> Any:
         """Another library's data, shared unless copy=True."""
         return self.xp.from_dlpack(x, copy=copy)
+
+    def to_dlpack(self, data: Any, *, copy: bool | None, dl_device: Any, **options: Any) -> Any:
+        """A dlpack capsule; copy, dl_device, max_version and stream as in the standard."""
+        return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
 
     def copy(self, data: Any) -> Any:
         """The same values in memory of their own; strides keep their order, so views stay views."""
@@ -122,7 +135,7 @@ class NumPyStorage(Storage):
     name = "numpy"
     kind = np.ndarray
     xp = _numpy
-    dlpack_types = (1, 3, 11)  # CPU, and what the CPU reads: pinned and managed memory of CUDA's
+    dlpack_types = (1, 3, 11)  # the CPU's, and pinned memory of CUDA's and ROCm's
 
     def ufunc(self, name: str) -> tuple[Any, str]:
         """NumPy's own function for an op, and for which data it will do: "" for none."""

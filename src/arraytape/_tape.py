@@ -215,7 +215,7 @@ class GradientTape:
     ) -> list[Any]:
         storage = storage_of(seeds[0]._data)
         plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), storage.at(seeds[0]._data):
             if plain is Recorded and hides_a_cusp(self._records):
                 return self._pass(guarded(storage, self._known), starts, seeds, places)
             found = self._pass(plain(storage, self._known), starts, seeds, places)
@@ -232,7 +232,10 @@ class GradientTape:
         for start, seed in zip(starts, seeds, strict=True):
             if (start in self._known or start in tids) and differentiable(seed):
                 pass_.start(start, seed if recorded else current(seed)[1])
-        backward(pass_, self._records, self._careful or any(is_complex(seed) for seed in seeds))
+        careful = self._careful or any(is_complex(seed) for seed in seeds)
+        if not careful and len(seeds) > 1:  # one device: the loop looks no further
+            careful = any(seed.device != seeds[0].device for seed in seeds)
+        backward(pass_, self._records, careful)
         found = [pass_.cotangents.get(tid) for tid, _ in places]
         private = [
             None if g is None else self._private(pass_, tid, pass_.walk(g, path))

@@ -97,7 +97,9 @@ def dlpack(
     if copy is not True:
         pin(x)
     data = leave(x, "dlpack")
-    return data.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    return storage_of(data).to_dlpack(
+        data, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+    )
 
 
 def dlpack_device(x: Array, /) -> tuple[Any, int]:

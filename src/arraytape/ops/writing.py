@@ -50,7 +50,11 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         v = storage_of(v).copy(v)
     own(x)
     try:
-        x._data[raw] = v
+        if type(data) is np.ndarray:
+            x._data[raw] = v
+        else:
+            with storage_of(data).at(data, raw, v):
+                x._data[raw] = v
     except Exception as error:
         raise explain("__setitem__", error, x=data, key=raw, value=v) from error
     written(x, raw, vtid, v, basic)
@@ -87,7 +91,8 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
     root._tid = new_tid() if followers else 0
     for recorder in followers:
         shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
-        lost = None if basic else overwritten(x._data, key, value)
+        with storage_of(x._data).at(x._data):
+            lost = None if basic else overwritten(x._data, key, value)
         kept = (path, key if basic else frozen(key), shape, dtype, lost)
         put = (PUT.number, root._tid, old, vtid, *kept)
         tell(recorder, put)
@@ -122,7 +127,9 @@ def overwritten(data: Any, key: Any, value: Any) -> Any:
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     """The in-place operator of an op: its result takes x's place, in x's memory where it may."""
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
-    raw = RawFunctions(op.name) if op.name == "floor_divide" else getattr(operator, f"i{short}")
+    raw = getattr(operator, f"i{short}")
+    # Not the data's own operator: see _numpy and _cupy.
+    function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
 
     def method(x: Array, other: Any, /) -> Any:
         if type(other) is not Array and not accepted(other):
@@ -141,10 +148,13 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         if type(other) is Array:  # its data may have moved with x's
             v = current(other)[1]
         try:
-            if isinstance(raw, RawFunctions):  # not NumPy's own: see _numpy
-                x._data[...] = raw[type(data)](x._data, v)
-            else:
+            if type(data) is np.ndarray and op.name != "floor_divide":
                 raw(x._data, v)
+            else:
+                with storage_of(data).at(data, v):
+                    result = (raw if function is None else function[type(data)])(x._data, v)
+                    if result is not x._data:  # such as @=, which few libraries have in place
+                        x._data[...] = result
         except Exception as error:
             raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
         written(x, ..., 0, v)
@@ -189,7 +199,8 @@ def replace(op: Op, x: Array, result: Array) -> Array:
         )
     if x._state & ~(KEPT | HOT):  # a view, or memory that foreign code shares
         own(x)
-        x._data[...] = new
+        with storage_of(new).at(x._data, new):
+            x._data[...] = new
         written(x, ..., tid, new)
     else:
         state = result._state & KEPT
