@@ -283,7 +283,9 @@ FOLLOWERS = {
     "reshape, flip, roll": lambda z: xp.roll(xp.flip(xp.reshape(z, (6, 2))), 1, axis=0)[1:] ** 2,
     "transpose": lambda z: xp.matrix_transpose(z)[1] ** 2,
     "solve": lambda z: xp.linalg.solve(xp.asarray(np.eye(4) * 3 + A[:4] * 0.1), z) ** 2,
-    "fft": lambda z: xp.abs(xp.fft.fft(z, axis=0)) ** 2 * xp.asarray(uneven(SHAPE)),
+    "fft": lambda z: (
+        xp.abs(xp.fft.fft(xp.astype(z, xp.complex128), axis=0)) ** 2 * xp.asarray(uneven(SHAPE))
+    ),
     "a second selection": lambda z: xp.where(z > 0.6, z * z, 0.0),
 }
 
@@ -332,7 +334,10 @@ ROW_FUNCTIONS = {  # name: (function of an (n, 3) array to an (n, m) array, the 
         lambda x: xp.linalg.solve(xp.asarray(MATRIX), xp.sqrt(x)[:, :, None])[:, :, 0],
         0.0,
     ),
-    "fft": (lambda x: xp.real(xp.fft.fft(xp.sqrt(x) * xp.asarray(uneven((3,))))), 0.0),
+    "fft": (
+        lambda x: xp.real(xp.fft.fft((xp.sqrt(x) + 0.0j) * xp.asarray(uneven((3,))))),
+        0.0,
+    ),
     "sum": (lambda x: xp.sum(xp.sqrt(x), axis=1, keepdims=True), 0.0),
     "mean": (lambda x: xp.mean(xp.log(x), axis=1, keepdims=True), 0.0),
     "norm": (lambda x: xp.linalg.vector_norm(x, axis=1, keepdims=True), 0.0),

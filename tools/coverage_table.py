@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arraytape as xp
-from arraytape import testing
+from arraytape import _cupy, testing
 from arraytape._info import Info
 from arraytape._op import REGISTRY, Op
-from arraytape._storage import STORAGES, Storage
+from arraytape._storage import NUMPY
 from arraytape.ops import operators
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -305,21 +305,9 @@ def keeps(op: Op | None, finding: Finding) -> str:
 
 def storages(op: Op | None) -> str:
     """The storages that arraytape itself brings and that have the op's function."""
-    return ", ".join(sorted({s.name for s in STORAGES.values() if ours(s) and serves(s, op)}))
-
-
-def ours(storage: Storage) -> bool:
-    home = type(storage).__module__
-    return home.startswith(xp.__name__) and not home.startswith(testing.__name__)
-
-
-def serves(storage: Storage, op: Op | None) -> bool:
-    if op is None or op.kind == "composite":
-        return True
-    try:
-        return callable(storage.function(op.name))
-    except AttributeError:
-        return False
+    since = " 14" if op is not None and op.name in _cupy.SINCE_14 else ""
+    serves = op is None or op.kind == "composite" or callable(NUMPY.function(op.name))
+    return f"numpy, cupy{since}" if serves else f"cupy{since}"
 
 
 def row(chapter: str, name: str, op: Op | None, finding: Finding, word: str = DASH) -> Row:

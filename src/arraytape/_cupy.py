@@ -21,6 +21,9 @@ from ._storage import HERE, ON_DEMAND, Storage
 EigResult = namedtuple("EigResult", ["eigenvalues", "eigenvectors"])
 
 
+SINCE_14 = ("linalg.eig", "linalg.eigvals")  # what CuPy 13 has not
+
+
 def is_floating(x: Any) -> bool:
     """Whether data, or a Python scalar, is real floating point."""
     return x.dtype.kind == "f" if hasattr(x, "dtype") else isinstance(x, float)
