@@ -16,7 +16,7 @@ LAYERS = [
     ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info"],
     ["_array"],
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
-    ["_engine", "_guard", "_exits", "_arguments", "_tape", "custom"],
+    ["_engine", "_guard", "_exits", "_arguments", "_tape", "_forward", "custom"],
     ["ops"],
     ["testing"],
     ["__init__"],

@@ -2,7 +2,8 @@
 
 Each program is Python text, run with NumPy and with arraytape.  At the end all arrays must equal
 NumPy's bit for bit, and the slope of a weighted sum of all of them, along a random direction for
-each input, must be what the complex step gives; every tenth program is checked to second order.
+each input, must be what the complex step gives; every fourth program is run in forward mode too,
+and every tenth is checked to second order.
 A program that fails is printed as a script.  ARRAYTAPE_PROGRAMS=100000 runs more of them, and
 ``replay(seed)`` runs one.
 """
@@ -554,6 +555,19 @@ def check_slopes(program, watched):
         near(np.sum(parts), expected, np.sum(np.abs(parts)), 1e-8, f"slope along {x} of {watched}")
 
 
+def check_pushed(program):
+    """Forward mode along all inputs at once."""
+    env, inputs = begin(program)
+    tangents = {x: xp.asarray(program.along[x]) for x in inputs}
+    with xp.ForwardAccumulator(inputs, tangents) as accumulator:
+        program.run(ARRAYTAPE, env)
+        y = total(program, ARRAYTAPE, env)
+    check_values(program, env)
+    pushed = accumulator.jvp(y, unconnected_gradients="zero")
+    expected = [slope(program, x) for x in program.inputs]
+    near(float(pushed), sum(expected), sum(map(abs, expected)), 1e-8, "forward mode")
+
+
 def check_curvature(program):
     """The gradient of the slope along all inputs, against differences of the complex step."""
     env, inputs = begin(program)
@@ -585,6 +599,8 @@ def check(program):
     check_values(program, env)
     check_slopes(program, program.inputs)
     check_slopes(program, [program.inputs[program.seed % len(program.inputs)]])
+    if program.seed % 4 == 1:
+        check_pushed(program)
     if program.seed % 10 == 0:
         check_curvature(program)
 

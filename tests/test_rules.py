@@ -149,3 +149,36 @@ def test_values_are_numpys_bit_for_bit(op, sample):
     ):
         assert y.dtype == np.asarray(e).dtype
         np.testing.assert_array_equal(np.asarray(y), e)
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_modes_agree_by_inner_products(op, sample, dtype):
+    """<w, J v> by forward mode is <J^T w, v> by reverse mode."""
+    if dtype is np.complex128 and op.name in REAL_ONLY:
+        return  # sampled with real numbers only
+    function, floats = testing.as_function(op, sample, testing.materialise(op, sample, dtype))
+    for seed in range(2):
+        along = testing.directions(floats, seed)
+        (pushed,) = testing.slopes(function, floats, along)
+        pulled = testing.inner(testing.gradients(function, floats), along)
+        np.testing.assert_allclose(float(pushed), pulled, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize(("op", "sample"), CASES)
+def test_the_three_nestings_give_the_same_curvature(op, sample):
+    function, floats = testing.as_function(op, sample, testing.materialise(op, sample))
+    along = testing.directions(floats)
+    expected = testing.curvature(function, floats, along)
+    found = testing.forward_curvature(function, floats, along)
+    arrays = [xp.asarray(x) for x in floats]
+    with xp.GradientTape() as tape:
+        tape.watch(arrays)
+        with xp.ForwardAccumulator(arrays, [xp.asarray(v) for v in along]) as accumulator:
+            y = function(*arrays)
+        slope = accumulator.jvp(y, unconnected_gradients="zero")
+    turned = tape.gradient(slope, arrays, unconnected_gradients="zero")
+    for e, f, t in zip(expected, found, turned, strict=True):
+        scale = max(1.0, np.max(np.abs(e), initial=0.0))
+        np.testing.assert_allclose(f, e, rtol=1e-11, atol=1e-11 * scale)
+        np.testing.assert_allclose(np.asarray(t), e, rtol=1e-11, atol=1e-11 * scale)

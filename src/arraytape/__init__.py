@@ -11,6 +11,7 @@ import numpy as _np
 from . import _array, _cupy
 from ._array import Array
 from ._errors import TapeWarning
+from ._forward import ForwardAccumulator
 from ._info import __array_namespace_info__, set_default_device
 from ._tape import GradientTape, UnconnectedGradients
 from ._version import __version__

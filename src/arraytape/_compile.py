@@ -256,6 +256,11 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
         for what in LAYOUT
         for x in inputs
     }
+    for what in LAYOUT:
+        layout |= {
+            f"{what} {y}": f"{y_data}.{what}" for y, y_data in zip(op.outputs, results, strict=True)
+        }
+    layout = {name: layout[name] for name in op.layout() if name in layout}
 
     tids = [f"t_{x}" for x in inputs]
     values = ["plan.number", "out", *tids, *places.values(), *inputs, *handles]

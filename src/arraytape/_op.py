@@ -124,7 +124,9 @@ class Op:
         self.rules, self.joint, self.asks = rules, joint, asks
         asked = {name for names in self.asks.values() for name in names}
         # Without rules yet, the compiled function must serve whatever a later rule asks for.
-        self.asks_layout = bool(asked & {"shape", "dtype"}) or not (rules or joint)
+        self.asks_layout = (
+            bool(asked & {"shape", "dtype"}) or not (rules or joint) or self.kind == "primitive"
+        )
         subsets = range(1 << len(self.inputs)) if self.recorded else ()
         # In place: the compiled function refers to these lists.
         self.plans[:] = [Plan(self, subset, wide=False) for subset in subsets]
@@ -149,7 +151,8 @@ class Op:
         names = [*(f"tid {x}" for x in self.inputs), *self.inputs, *self.outputs]
         names += [*self.parameters, *self.saves]
         names += [f"handle {x}" for x in (*self.inputs, *self.outputs)]
-        names += [f"shape {x}" for x in self.inputs] + [f"dtype {x}" for x in self.inputs]
+        for what in LAYOUT:
+            names += [f"{what} {x}" for x in (*self.inputs, *self.outputs)]
         return {name: position for position, name in enumerate(names, start=2)}
 
 
@@ -206,6 +209,14 @@ class Plan:
             tuple(tuple(place(what, x) for x in op.inputs) for what in LAYOUT)
             if fitting and op.joint else None
         )  # fmt: skip
+        # For forward mode: a linear op is its own derivative, a primitive's is its VJP's transpose.
+        if op.kind == "linear":
+            for name in op.parameters:
+                kept.setdefault(name, first + len(kept))
+        elif (op.kind == "primitive" or wide) and not any(name in kept for name in op.outputs):
+            for what in LAYOUT:
+                for name in op.outputs:
+                    place(what, name)
         # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
         if not (op.joint or op.checked or len(op.outputs) > 1):
             STEPS[self.number] = [step(*pull) for pull in self.pulls]

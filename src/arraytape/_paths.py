@@ -97,7 +97,7 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
     ``lost`` is None or, for a key that names elements twice, the mask of the writes that were
     overwritten at once.
     """
-    _, new, old, vtid, path, key, shape, dtype, lost = record
+    _, new, old, vtid, path, key, shape, dtype, lost, _, _ = record
     buffer = at.take_owned(new)
     if buffer is None:
         return

@@ -94,7 +94,7 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
         with storage_of(x._data).at(x._data):
             lost = None if basic else overwritten(x._data, key, value)
         kept = (path, key if basic else frozen(key), shape, dtype, lost)
-        put = (PUT.number, root._tid, old, vtid, *kept)
+        put = (PUT.number, root._tid, old, vtid, *kept, root._data.shape, root._data.dtype)
         tell(recorder, put)
         if is_complex(root._data):
             recorder.notice(PUT, put)

@@ -1,0 +1,280 @@
+"""ForwardAccumulator: derivatives along given directions, computed while the program runs.
+
+It is a recorder like the tape and takes the same records.  What an op does to tangents follows from
+its one statement: an elementwise line is the map itself, a linear op is its own derivative, and the
+derivative of any other is the transpose of its VJP, which a tape takes of the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import get_ident
+from types import TracebackType
+from typing import Any
+
+from . import _nest
+from ._arguments import differentiable, filled
+from ._array import VIEW, Array, namespace
+from ._engine import Recorded
+from ._errors import describe, user_line
+from ._op import PLANS, Plan, Structural
+from ._paths import PUT, Path, inputs_of, results_of, walk, write_through
+from ._paths import VIEW as VIEW_RECORD
+from ._record import STACK, new_tid, push, recorders, remove
+from ._storage import is_complex, storage_of
+from ._tape import NAMING, NOBODY, GradientTape, UnconnectedGradients, unconnected
+from ._view import current
+
+
+class ForwardAccumulator:
+    """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
+
+        with ForwardAccumulator(x, tangent) as acc:
+            y = f(x)
+        jvp = acc.jvp(y)
+
+    primals : an Array, or a nesting of Arrays, each once.
+    tangents : the same nesting; each has its primal's shape and dtype.
+    Raises ValueError for a primal given twice and for a tangent that does not fit its primal.
+    """
+
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        arrays = _nest.leaves(primals)
+        given = _nest.leaves_like(primals, tangents, "tangents")
+        for x, t in zip(arrays, given, strict=True):
+            check_pair(x, t)
+        if len({id(x) for x in arrays}) < len(arrays):
+            raise ValueError("ForwardAccumulator: the same primal is given twice")
+        self._pairs = list(zip(arrays, given, strict=True))
+        self._tangents: dict[int, Array] = {}
+        self._lacking: dict[int, str] = {}  # tid -> op without a rule that its value went through
+        self._known: set[int] = set()
+        self.followed: set[int] = NOBODY
+        self._started = False
+
+    # --- recording ------------------------------------------------------------------------------
+    def __enter__(self) -> ForwardAccumulator:
+        if self.followed is not NOBODY:
+            raise ValueError("this ForwardAccumulator is already active")
+        if not self._started:
+            self._started = True
+            for x, t in self._pairs:
+                self._watch(x, t)
+        self.followed = self._known
+        push(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.followed = NOBODY
+        remove(self)
+
+    def _watch(self, x: Array, t: Array) -> None:
+        xp: Any = namespace[0]
+        root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
+        with NAMING:
+            tid = root._tid = root._tid or new_tid()
+        held = self._tangents.get(tid)
+        if path:  # a view is followed through its root
+            whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
+            write_through(whole, path, ..., t, Recorded(storage_of(t._data), self._known))
+            t = whole
+        self._tangents[tid] = xp.asarray(t, copy=True)
+        self._known.add(tid)
+
+    def record(self, record: tuple[Any, ...]) -> None:
+        """Take one record: the tangents of its results from those of its inputs."""
+        plan = PLANS[record[0]]
+        lacking = [self._lacking[tid] for tid in inputs_of(record) if tid in self._lacking]
+        if plan.missing and isinstance(plan, Plan):
+            lacking.append(plan.op.name)
+        if lacking:
+            self._lacking |= dict.fromkeys(results_of(record), lacking[0])
+            return
+        with self._outside():
+            if isinstance(plan, Plan):
+                found = self._through(plan, record)
+            else:
+                found = self._structural(plan, record)
+        for tid, tangent in zip(results_of(record), found, strict=True):
+            if tangent is not None:
+                self._tangents[tid] = tangent
+
+    def notice(self, plan: Plan | Structural, values: tuple[Any, ...]) -> None:
+        """Nothing to look out for."""
+
+    @contextmanager
+    def _outside(self) -> Iterator[None]:
+        """Within it only the recorders around this one see what the tangents' ops do."""
+        around = recorders()
+        token = STACK.set((get_ident(), around[: around.index(self)]))
+        try:
+            yield
+        finally:
+            STACK.reset(token)
+
+    # --- tangents ---------------------------------------------------------------------------------
+    def _through(self, plan: Plan, record: tuple[Any, ...]) -> list[Array | None]:
+        op = plan.op
+        pass_ = Recorded(storage_of(self._some(record)._data), self._known)
+        if op.kind == "linear":
+            return [self._linear(plan, record)]
+        lifted = pass_.lift(plan, record)
+        if op.diagonal:
+            parts = [
+                rule(self._tangents[record[at]], *[lifted[i] if i else pass_.xp for i in asks])
+                for at, rule, _, asks, _ in plan.pulls
+                if record[at] in self._tangents
+            ]
+            total = parts[0] if parts else None
+            for part in parts[1:]:
+                total = total + part
+            return [None if total is None else self._laid_out(plan, record, total)]
+        return self._transposed(plan, record, lifted, pass_)
+
+    def _some(self, record: tuple[Any, ...]) -> Array:
+        return next(self._tangents[tid] for tid in inputs_of(record) if tid in self._tangents)
+
+    def _laid_out(self, plan: Plan, record: tuple[Any, ...], tangent: Any) -> Array:
+        """The tangent in its result's shape and dtype, and no other handle on an input's."""
+        xp: Any = namespace[0]
+        places = plan.positions
+        y = record[places["y"]] if "y" in places else None
+        shape = (
+            y.shape if y is not None else record[places["shape y"]] if "shape y" in places else None
+        )
+        dtype = (
+            y.dtype if y is not None else record[places["dtype y"]] if "dtype y" in places else None
+        )
+        if shape is not None and tangent.shape != shape:
+            tangent = xp.broadcast_to(tangent, shape)
+        if dtype is not None and tangent.dtype != dtype:
+            tangent = xp.astype(tangent, dtype)
+        return xp.asarray(tangent, copy=True)  # type: ignore[no-any-return]
+
+    def _linear(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+        op, xp = plan.op, namespace[0]
+        assert op.public is not None
+        parameters = {name: record[plan.positions[name]] for name in op.parameters}
+        if not op.variadic:
+            return op.public(self._tangents[record[2]], **parameters)  # type: ignore[no-any-return]
+        some = self._some(record)
+        places = plan.positions
+        shapes = (
+            record[places["shape " + op.inputs[0]]] if "shape " + op.inputs[0] in places else None
+        )
+        tangents = [
+            self._tangents[tid] if tid in self._tangents
+            else xp.zeros(shapes[i] if shapes else some.shape, dtype=some.dtype, device=some.device)
+            for i, tid in enumerate(record[2])
+        ]  # fmt: skip
+        return op.public(tangents, **parameters)  # type: ignore[no-any-return]
+
+    def _transposed(
+        self, plan: Plan, record: tuple[Any, ...], lifted: tuple[Any, ...], pass_: Recorded
+    ) -> list[Array | None]:
+        """The JVP as the transpose of the VJP: the rule is linear in the cotangent."""
+        op, xp = plan.op, pass_.xp
+        device = self._some(record).device
+        g = []
+        for y in op.outputs:
+            y_kept = record[plan.positions[y]] if y in plan.positions else None
+            shape = y_kept.shape if y_kept is not None else record[plan.positions[f"shape {y}"]]
+            dtype = y_kept.dtype if y_kept is not None else record[plan.positions[f"dtype {y}"]]
+            g.append(xp.zeros(shape, dtype=dtype, device=device))
+        with GradientTape() as tape:
+            tape.watch([part for part in g if differentiable(part)])
+            pulled: list[tuple[int, Any]] = []
+            for pull in plan.pulls:
+                parts = pass_.apply(plan, pull, tuple(g) if len(g) > 1 else g[0], lifted)
+                if op.joint:
+                    pulled += zip(pass_.inputs(plan, record), parts, strict=True)
+                else:
+                    pulled.append((record[pull[0]], parts))
+        pairs = [
+            (v, self._tangents[tid]) for tid, v in pulled if v is not None and tid in self._tangents
+        ]
+        if not pairs:
+            return [None] * len(g)
+        found = tape.gradient(
+            [v for v, _ in pairs], g, [t for _, t in pairs],
+            unconnected_gradients=UnconnectedGradients.ZERO,
+        )  # fmt: skip
+        return [t if differentiable(part) else None for part, t in zip(g, found, strict=True)]
+
+    def _structural(self, plan: Structural, record: tuple[Any, ...]) -> list[Array | None]:
+        xp: Any = namespace[0]
+        if plan is VIEW_RECORD:
+            _, _, root, _, path = record
+            return [self._part(self._tangents[root], path)] if root in self._tangents else [None]
+        if plan is not PUT:
+            return [None]
+        _, _, old, vtid, path, key, _, _, _, shape, dtype = record
+        held = self._tangents.get(old)
+        if held is None and vtid not in self._tangents:
+            return [None]
+        device = (held if held is not None else self._tangents[vtid]).device
+        whole = (
+            xp.zeros(shape, dtype=dtype, device=device)
+            if held is None
+            else xp.asarray(held, copy=True)
+        )
+        t = self._tangents.get(vtid, 0.0)
+        if is_complex(t) and dtype.kind != "c":
+            t = xp.real(t)
+        write_through(whole, path, key, t, Recorded(storage_of(whole._data), self._known))
+        return [whole]
+
+    def _part(self, tangent: Array, path: Path) -> Array:
+        return namespace[0].asarray(walk(tangent, path, namespace[0]), copy=True)  # type: ignore[no-any-return]
+
+    # --- results ----------------------------------------------------------------------------------
+    def jvp(
+        self,
+        targets: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The derivative of each target along the tangents; any nesting, as often as one likes.
+
+        None, or zeros with ``unconnected_gradients="zero"``, for what the primals do not reach.
+        Raises LookupError for a target that went through an op without a rule.
+        """
+        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+        leaves = _nest.leaves(targets)
+        for y in leaves:
+            if not isinstance(y, Array):
+                raise TypeError(f"jvp(): every target must be an Array, got {describe(y)}")
+        return _nest.pack(targets, [self._of(y, zero) for y in leaves])
+
+    def _of(self, y: Array, zero: bool) -> Array | None:
+        tid, _ = current(y)
+        if tid in self._lacking:
+            name = self._lacking[tid]
+            raise LookupError(
+                f"gradient registry has no entry for: {name}. Declare one with "
+                f"register_gradient({name!r}) or no_gradient({name!r}) [at {user_line()}]"
+            )
+        tangent = self._tangents.get(tid)
+        if tangent is None and y._state & VIEW and y._view.root._tid in self._tangents:
+            return self._part(self._tangents[y._view.root._tid], y._view.path)
+        if tangent is None:
+            return filled("zeros", y) if zero else None
+        return namespace[0].asarray(tangent, copy=True)  # type: ignore[no-any-return]
+
+
+def check_pair(x: Any, t: Any) -> None:
+    """A primal and its tangent: Arrays of one shape and dtype that has derivatives."""
+    for what, value in (("primal", x), ("tangent", t)):
+        if not isinstance(value, Array):
+            raise TypeError(f"ForwardAccumulator: a {what} must be an Array, got {describe(value)}")
+    if not differentiable(x):
+        raise ValueError(f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative")
+    if x.shape != t.shape or x.dtype != t.dtype:
+        raise ValueError(
+            f"ForwardAccumulator: the tangent {describe(t)} does not fit its primal {describe(x)}"
+        )

@@ -1,0 +1,243 @@
+"""Derivatives of functions of Arrays by both modes, and by central differences in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, beside, namespace
+from .._forward import ForwardAccumulator
+from .._tape import GradientTape, UnconnectedGradients
+
+Function = Callable[..., Array]
+ZERO = UnconnectedGradients.ZERO
+
+
+def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Fixed, uneven weights, so that no two outputs can stand in for each other."""
+    count = int(np.prod(shape))
+    uneven: np.ndarray[Any, Any] = np.cos(1.0 + 0.7 * np.arange(count)).reshape(shape) + 0.3
+    return uneven
+
+
+def total(outputs: Any) -> Array:
+    """A real weighted sum over all floating-point outputs (an Array or a tuple of them)."""
+    xp: Any = namespace[0]
+    answer: Any = 0.0
+    for i, y in enumerate(outputs if isinstance(outputs, tuple | list) else (outputs,)):
+        if y.dtype.kind == "c":
+            answer = answer + total((xp.real(y), 2.0 * xp.imag(y))) * (i + 1.0)
+        elif y.dtype.kind == "f":
+            answer = answer + xp.sum(y * beside(y, weights(y.shape))) * (i + 1.0)
+    return xp.asarray(answer)  # type: ignore[no-any-return]
+
+
+def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """The tape's gradients of the scalar ``f(*inputs)``, zeros where f does not depend on one."""
+    xp: Any = namespace[0]
+    arrays = [xp.asarray(x) for x in inputs]
+    with GradientTape() as tape:
+        tape.watch(arrays)
+        y = f(*arrays)
+    return [np.asarray(g) for g in tape.gradient(y, arrays, unconnected_gradients=ZERO)]
+
+
+def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
+    """Hessian-vector products of ``f`` by nested tapes: the gradient of <gradient, along>."""
+    xp: Any = namespace[0]
+    arrays = [xp.asarray(x) for x in inputs]
+    with GradientTape() as outer:
+        outer.watch(arrays)
+        with GradientTape() as inner:
+            inner.watch(arrays)
+            y = f(*arrays)
+        first = inner.gradient(y, arrays, unconnected_gradients=ZERO)
+        parts = [
+            xp.sum(xp.real(g) * beside(g, np.real(v))) + xp.sum(xp.imag(g) * beside(g, np.imag(v)))
+            if np.iscomplexobj(v)
+            else xp.sum(g * beside(g, v))
+            for g, v in zip(first, along, strict=True)
+        ]
+        slope = sum(parts[1:], parts[0])
+    return [np.asarray(g) for g in outer.gradient(slope, arrays, unconnected_gradients=ZERO)]
+
+
+def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
+    """Each output's derivative along directions, by forward mode; zeros where there is none."""
+    arrays = [asarray(x) for x in inputs]
+    tangents = [beside(x, np.asarray(v, dtype=x.dtype)) for x, v in zip(arrays, along, strict=True)]
+    with ForwardAccumulator(arrays, tangents) as accumulator:
+        outputs = parts_of(f(*arrays))
+    return [np.asarray(t) for t in accumulator.jvp(outputs, unconnected_gradients=ZERO)]
+
+
+def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """The vector-Jacobian products of the outputs' cotangents, by reverse mode."""
+    arrays = [asarray(x) for x in inputs]
+    with GradientTape() as tape:
+        tape.watch(arrays)
+        outputs = parts_of(f(*arrays))
+    weights = [
+        beside(y, np.asarray(w, dtype=y.dtype)) for y, w in zip(outputs, cotangents, strict=True)
+    ]
+    found = tape.gradient(outputs, arrays, weights, unconnected_gradients=ZERO)
+    return [np.asarray(g) for g in found]
+
+
+def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
+    """Hessian-vector products by forward over reverse mode."""
+
+    def gradient(*arrays: Array) -> Any:
+        with GradientTape() as tape:
+            tape.watch(arrays)
+            y = f(*arrays)
+        return tape.gradient(y, arrays, unconnected_gradients=ZERO)
+
+    return slopes(gradient, inputs, along)
+
+
+def parts_of(outputs: Any) -> list[Array]:
+    """The floating-point outputs of a function that gives one Array or several."""
+    several = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    return [y for y in several if y.dtype.kind in "fc"]
+
+
+def differences(
+    f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any], h: float = 1e-3
+) -> Any:
+    """d f(inputs + t * along) / dt at t = 0, by central differences of fourth order.
+
+    Source: Fornberg 1988, "Generation of finite difference formulas", table 1.
+    """
+
+    def at(t: float) -> Any:
+        return f(*[x + t * v for x, v in zip(inputs, along, strict=True)])
+
+    return (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h)
+
+
+def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any]]:
+    """Random directions in the shapes and kinds of the inputs."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for x in inputs:
+        v = rng.uniform(0.2, 1.0, np.shape(x)) * rng.choice([-1.0, 1.0], np.shape(x))
+        found.append(v + 1j * rng.uniform(-1, 1, np.shape(x)) if np.iscomplexobj(x) else v)
+    return found
+
+
+def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
+    """Re <a, b> over all arrays: the slope along b of a function whose gradient is a."""
+    return float(sum(np.sum(np.real(np.conj(x) * y)) for x, y in zip(a, b, strict=True)))
+
+
+def check_jvp(
+    f: Callable[..., Any],
+    inputs: Sequence[Any],
+    *,
+    rtol: float = 1e-7,
+    seeds: int = 3,
+    h: float = 1e-3,
+) -> None:
+    """Compare forward mode with central differences, for a function of any number of outputs.
+
+    f : takes Arrays in the shapes of ``inputs`` (float64 or complex128), gives Arrays.
+    Raises AssertionError naming the output and the direction's seed.
+    """
+    for seed in range(seeds):
+        along = directions(inputs, seed)
+        found = slopes(f, inputs, along)
+        for i, jvp in enumerate(found):
+            slope = differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
+            close(jvp, slope, rtol, f"jvp of output {i}, seed {seed}")
+
+
+def check_vjp(
+    f: Callable[..., Any],
+    inputs: Sequence[Any],
+    *,
+    rtol: float = 1e-7,
+    seeds: int = 3,
+    h: float = 1e-3,
+) -> None:
+    """Compare reverse mode with central differences by inner products <w, J v> = <J^T w, v>.
+
+    f : takes Arrays in the shapes of ``inputs`` (float64 or complex128), gives Arrays.
+    Raises AssertionError naming the seed of the cotangents and the direction.
+    """
+    for seed in range(seeds):
+        along = directions(inputs, seed)
+        outputs = [np.asarray(y) for y in parts_of(f(*[asarray(x) for x in inputs]))]
+        cotangents = directions(outputs, seed + 50)
+        pushed = [
+            differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
+            for i in range(len(outputs))
+        ]
+        near(
+            inner(pulled(f, inputs, cotangents), along), inner(cotangents, pushed), rtol,
+            f"vjp, seed {seed}",
+        )  # fmt: skip
+
+
+def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
+    """The i-th output of a function, as a NumPy array."""
+    return np.asarray(parts_of(f(*[asarray(x) for x in inputs]))[i])
+
+
+def check_gradients(
+    f: Function,
+    inputs: Sequence[Any],
+    *,
+    order: int = 2,
+    modes: Sequence[str] = ("fwd", "rev"),
+    rtol: float = 1e-7,
+    seeds: int = 3,
+    h: float = 1e-3,
+) -> None:
+    """Compare the derivatives of a scalar function with central differences.
+
+    f : takes Arrays in the shapes of ``inputs`` (float64 or complex128), gives a real 0-d Array.
+    order : 1 checks gradients, 2 also Hessian-vector products.
+    modes : "rev" checks the tape (nested tapes for order 2), "fwd" ForwardAccumulator (around a tape).
+    Raises AssertionError naming the order, the mode, the slopes and the direction's seed.
+    """
+    if not set(modes) <= {"fwd", "rev"}:
+        raise ValueError(f"modes are 'fwd' and 'rev', got {modes!r}")
+    found = gradients(f, inputs)
+    for seed in range(seeds):
+        along = directions(inputs, seed)
+        slope = differences(lambda *xs: float(f(*[asarray(x) for x in xs])), inputs, along, h)
+        if "rev" in modes:
+            near(inner(found, along), slope, rtol, f"first order, rev, seed {seed}")
+        if "fwd" in modes:
+            (pushed,) = slopes(f, inputs, along)
+            near(float(pushed), slope, rtol, f"first order, fwd, seed {seed}")
+        if order < 2:
+            continue
+        other = directions(inputs, seed + 100)
+        slope = differences(
+            lambda *xs, along=along: inner(gradients(f, xs), along), inputs, other, h
+        )
+        ways = {"rev": curvature, "fwd": forward_curvature}
+        for mode in modes:
+            second = inner(ways[mode](f, inputs, along), other)
+            near(second, slope, 10 * rtol, f"second order, {mode}, seed {seed}")
+
+
+def near(found: float, expected: float, rtol: float, what: str) -> None:
+    """AssertionError unless two slopes agree; NaN agrees with nothing."""
+    if not abs(found - expected) <= rtol * max(1.0, abs(expected)):
+        raise AssertionError(f"{what}: the tape gives {found!r}, differences give {expected!r}")
+
+
+def close(found: Any, expected: Any, rtol: float, what: str) -> None:
+    """AssertionError unless two arrays agree everywhere; NaN agrees with nothing."""
+    error = np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0)
+    if not error <= rtol:
+        raise AssertionError(f"{what}: forward mode gives {found!r}, differences give {expected!r}")
+
+
+def asarray(x: Any) -> Array:
+    return namespace[0].asarray(x)  # type: ignore[no-any-return]

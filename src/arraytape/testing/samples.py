@@ -1,0 +1,71 @@
+"""The samples that ops declare, as arguments and as functions to differentiate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array import Array
+from .._op import REGISTRY, Op, Sample
+from .derivatives import Function, asarray, total
+
+
+def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) -> list[Any]:
+    """The arguments of a sample: random arrays from the op's domain; constants as they are."""
+    rng = np.random.default_rng(seed)
+    low, high = sample.domain or op.domain or (-2.0, 2.0)
+
+    def make(spec: Any) -> Any:
+        if isinstance(spec, str):
+            return rng.random(eval_shape(spec)) < 0.5
+        if isinstance(spec, list):
+            return [make(part) for part in spec]
+        if not isinstance(spec, tuple):
+            return spec
+        x = rng.uniform(low, high, spec)
+        if np.issubdtype(dtype, np.complexfloating):
+            x = x + 1j * rng.uniform(0.1, 0.5, spec)
+        return np.asarray(x, dtype=dtype)
+
+    return [make(spec) for spec in sample.inputs]
+
+
+def eval_shape(spec: str) -> tuple[int, ...]:
+    """The shape in a specification such as "bool(3, 4)"."""
+    inside = spec[spec.index("(") + 1 : -1]
+    return tuple(int(n) for n in inside.split(",") if n.strip())
+
+
+def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function, list[Any]]:
+    """The sample's weighted total as a function of its floating-point arrays alone, and these."""
+    floats: list[Any] = []
+
+    def slot(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+            floats.append(value)
+            return len(floats) - 1
+        return [slot(part) for part in value] if isinstance(value, list) else (value,)
+
+    plan = [slot(value) for value in arguments]
+
+    def fill(entry: Any, arrays: Sequence[Any]) -> Any:
+        if isinstance(entry, list):
+            return [fill(part, arrays) for part in entry]
+        if isinstance(entry, int):
+            return arrays[entry]
+        return asarray(entry[0]) if isinstance(entry[0], np.ndarray) else entry[0]
+
+    def function(*arrays: Any) -> Array:
+        assert op.public is not None
+        first, *rest = [fill(entry, arrays) for entry in plan]
+        first = sample.prepare(first) if sample.prepare else first
+        return total(op.public(first, *rest, **sample.parameters))
+
+    return function, floats
+
+
+def recorded_ops() -> list[Op]:
+    """The ops of the registry that have (or lack) a rule of their own."""
+    return [op for op in REGISTRY.values() if op.recorded]
