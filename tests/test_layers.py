@@ -16,11 +16,14 @@ LAYERS = [
     ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info"],
     ["_array"],
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
-    ["_engine", "_guard", "_exits", "_arguments", "_tape", "_forward", "custom"],
+    [
+        "_engine", "_guard", "_exits", "_lacking", "_arguments", "_recording", "_tape", "_inside",
+        "_forward", "_custom_gradient", "_checkpoint", "_host", "custom",
+    ],
     ["ops"],
     ["testing"],
     ["__init__"],
-]
+]  # fmt: skip
 RANK = {name: (i, j) for i, layer in enumerate(LAYERS) for j, name in enumerate(layer)}
 
 

@@ -31,6 +31,11 @@ def leave(x: Array, how: str) -> Any:
     return data
 
 
+def last_exit(records: Sequence[tuple[Any, ...]]) -> str | None:
+    """``file:line (how)`` of the last exit among these records, if there is one."""
+    return next((record[3] for record in reversed(records) if record[0] == LEFT.number), None)
+
+
 def blame(records: Sequence[tuple[Any, ...]], sources: Sequence[int]) -> dict[int, str]:
     """For each source tid the last exit, as ``file:line (how)``, of a value that depends on it."""
     found: dict[int, str] = {}

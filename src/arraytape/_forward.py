@@ -22,8 +22,9 @@ from ._op import PLANS, Plan, Structural
 from ._paths import PUT, Path, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
 from ._record import STACK, new_tid, push, recorders, remove
+from ._recording import NAMING, NOBODY
 from ._storage import is_complex, storage_of
-from ._tape import NAMING, NOBODY, GradientTape, UnconnectedGradients, unconnected
+from ._tape import GradientTape, UnconnectedGradients, unconnected
 from ._view import current
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
-import threading
 import warnings
-from types import TracebackType
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,18 @@ import numpy as np
 from . import _nest
 from ._arguments import arrays_of, differentiable, filled, seeds_of
 from ._array import VIEW, Array, wrap
-from ._engine import Raw, Record, Recorded, backward
-from ._errors import TapeWarning, describe, stacklevel, user_line
-from ._exits import LEFT, blame
+from ._engine import Raw, Recorded, backward
+from ._errors import TapeWarning, stacklevel
+from ._exits import blame, last_exit
 from ._guard import GuardedRaw, GuardedRecorded, hides_a_cusp
-from ._op import PLANS, Plan, Structural
+from ._lacking import check_rules
 from ._paths import VIEW as VIEW_RECORD
-from ._paths import Path, inputs_of, results_of
-from ._record import new_tid, push, recorders, remove
+from ._paths import Path
+from ._record import new_tid, recorders, watched
+from ._recording import Recording
 from ._storage import is_complex, storage_of
 from ._view import current
 
-NOBODY: Any = frozenset()
-NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
-ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
@@ -54,7 +51,14 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
         raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
 
 
-class GradientTape:
+def guards(nan: str) -> bool:
+    """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
+    if nan not in ("guard", "keep"):
+        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r}")
+    return nan == "guard"
+
+
+class GradientTape(Recording):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
@@ -66,105 +70,6 @@ class GradientTape:
     watch_accessed_variables : watch every trainable Variable that is read.
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._persistent = persistent
-        self._watch_variables = watch_accessed_variables
-        self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
-        self._active = False
-        self._entered = False
-        self._warned = False
-        self._forget()
-
-    def _forget(self) -> None:
-        self._known: set[int] = set()
-        # id of handle -> handle, the root's tid when it was watched, path from the root to it
-        self._watched: dict[int, tuple[Array, int, Path]] = {}
-        self._implied: set[int] = set()  # roots of which only a view is watched
-        self._records: list[Record] = []
-        self.record = self._records.append
-        self._leaves: set[int] = set()  # tids that no record of this tape makes
-        self._used_up = False
-        self._careful = self._unruly = self._left = False
-
-    # --- recording ------------------------------------------------------------------------------
-    def __enter__(self) -> GradientTape:
-        with ENTERING:
-            if self._active:
-                raise ValueError(
-                    "Tape is already recording; it can be entered again once it is left"
-                )
-            self._active = True
-        if self._used_up:
-            self._forget()
-        self._entered = True
-        self.followed = self._known
-        push(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        self.followed = NOBODY
-        remove(self)
-        self._active = False
-
-    def notice(self, plan: Plan | Structural, values: Record) -> None:
-        """What the backward pass must look out for, so that it need not look otherwise."""
-        if plan is LEFT:
-            self._left = True
-        elif plan.missing:
-            self._unruly = True
-        else:
-            self._careful = True  # complex data, or more than one storage
-
-    def watch(self, x: Any) -> None:
-        """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
-
-        None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
-        RuntimeError when the tape is not recording; TypeError for what is not an Array.
-        """
-        if not self._active:
-            raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
-        found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
-        for leaf in found:
-            if not isinstance(leaf, Array):
-                raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
-                )
-        for leaf in found:
-            self._watch(leaf)
-
-    def _watch(self, x: Array) -> None:
-        if not differentiable(x):
-            warnings.warn(
-                f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
-                "floating-point arrays do",
-                TapeWarning,
-                stacklevel=stacklevel(),
-            )
-            return
-        # A view is followed through its root, so what is read through other aliases counts too.
-        root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-        with NAMING:
-            tid = root._tid = root._tid or new_tid()
-        if id(x) in self._watched and self._watched[id(x)][1] == tid:
-            return
-        if tid not in self._known:
-            self._leaves.add(tid)
-            if path:
-                self._implied.add(tid)
-        if not path:
-            self._implied.discard(tid)
-        self._known.add(tid)
-        self._watched[id(x)] = (x, tid, path)
-        self._careful = self._careful or is_complex(x)
-
     # --- gradients ------------------------------------------------------------------------------
     def gradient(
         self,
@@ -172,6 +77,8 @@ class GradientTape:
         sources: Any,
         output_gradients: Any = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        *,
+        nan: str = "guard",
     ) -> Any:
         """The gradient of the sum of ``target`` (any nesting) with respect to each of ``sources``.
 
@@ -181,12 +88,17 @@ class GradientTape:
         shapes and kinds of dtype.  ``gradient(y, x)`` means the value that x held when it was
         watched; for an intermediate result, the value that it holds now.
 
+        ``nan="guard"`` runs the pass again, guarded, when a gradient holds a NaN, so that what a
+        selection did not take contributes exactly zero; ``nan="keep"`` returns the NaN of the plain
+        pass: no look at values, no second pass.
+
         Raises RuntimeError on a tape that was used up or never entered, LookupError when an op on
         the path has no rule, TypeError and ValueError for arguments that do not fit.
         """
         self._check_usable()
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
-        targets = arrays_of(target, "target")
+        guard = guards(nan)
+        targets = arrays_of(target, "target", last_exit(self._records) if self._left else None)
         asked = arrays_of(sources, "source")
         seeds = seeds_of(target, targets, output_gradients)
         tids = [self._tid_of(x) for x in asked]
@@ -194,14 +106,15 @@ class GradientTape:
         nobody = {id(x): new_tid() for x, tid in zip(asked, tids, strict=True) if not tid}
         tids = [tid or nobody[id(x)] for x, tid in zip(asked, tids, strict=True)]
         starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
-        self._check_rules(starts, tids)
+        if self._unruly:
+            check_rules(self._records, starts, tids)
         if self._active:
             self._close_or_warn()
         exits = blame(self._records, tids) if self._left else {}
 
         gradients: list[Any] = [None] * len(asked)
         if targets and asked:
-            gradients = self._run(starts, seeds, list(zip(tids, paths, strict=True)))
+            gradients = self._run(starts, seeds, list(zip(tids, paths, strict=True)), guard)
         if not self._persistent:
             self._release()
         answer = [
@@ -211,15 +124,15 @@ class GradientTape:
         return _nest.pack(sources, answer)
 
     def _run(
-        self, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
+        self, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]], guard: bool
     ) -> list[Any]:
         storage = storage_of(seeds[0]._data)
-        plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
+        plain, guarded = (Recorded, GuardedRecorded) if watched() else (Raw, GuardedRaw)
         with np.errstate(all="ignore"), storage.at(seeds[0]._data):
-            if plain is Recorded and hides_a_cusp(self._records):
+            if guard and plain is Recorded and hides_a_cusp(self._records):
                 return self._pass(guarded(storage, self._known), starts, seeds, places)
             found = self._pass(plain(storage, self._known), starts, seeds, places)
-            if any(g is not None and has_nan(g) for g in found):
+            if guard and any(g is not None and has_nan(g) for g in found):
                 found = self._pass(guarded(storage, self._known), starts, seeds, places)
         return found
 
@@ -271,6 +184,12 @@ class GradientTape:
             raise RuntimeError(USED_UP)
         if not self._entered:
             raise RuntimeError("this tape never recorded: enter it with `with tape:` first")
+        others = [thread for thread in self._workers if thread != get_ident()]
+        if others and not self._persistent:
+            raise RuntimeError(
+                f"{len(others)} other threads still record on this tape: wait until they leave "
+                "in_this_thread(), or make the tape persistent"
+            )
 
     def _tid_of(self, x: Array, current_value: bool = False) -> int:
         if not current_value and id(x) in self._watched:
@@ -288,7 +207,7 @@ class GradientTape:
     def _close_or_warn(self) -> None:
         if not self._persistent:
             self._close()
-        elif not self._warned:
+        elif self in recorders() and not self._warned:
             self._warned = True
             warnings.warn(
                 "Calling gradient on a persistent tape inside its context records the gradient's own "
@@ -296,31 +215,3 @@ class GradientTape:
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
-
-    def _check_rules(self, starts: list[int], sources: list[int]) -> None:
-        # Before anything is consumed: does an op without a rule lie between sources and targets?
-        if not self._unruly:
-            return
-        depending = set(sources)
-        for record in self._records:
-            if not depending.isdisjoint(inputs_of(record)):
-                depending.update(results_of(record))
-        reached = set(starts)
-        for record in reversed(self._records):
-            if reached.isdisjoint(results_of(record)):
-                continue
-            plan = PLANS[record[0]]
-            on_path = not depending.isdisjoint(inputs_of(record))
-            if isinstance(plan, Plan) and plan.missing and on_path:
-                name = plan.op.name
-                raise LookupError(
-                    f"gradient registry has no entry for: {name}. Declare one with "
-                    f"register_gradient({name!r}) or no_gradient({name!r}), or stop_gradient its "
-                    f"result [at {user_line()}]"
-                )
-            reached.update(inputs_of(record))
-
-    def _release(self) -> None:
-        self._records, self._known, self._watched = [], set(), {}
-        self.record = self._records.append
-        self._used_up = True
