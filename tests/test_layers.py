@@ -18,7 +18,7 @@ LAYERS = [
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
     [
         "_engine", "_guard", "_exits", "_lacking", "_arguments", "_recording", "_tape", "_inside",
-        "_forward", "_custom_gradient", "_checkpoint", "_host", "custom",
+        "_calls", "_forward", "_custom_gradient", "_checkpoint", "_host", "custom",
     ],
     ["ops"],
     ["testing"],

@@ -158,6 +158,9 @@ def guarded(base: type[Raw]) -> type[Raw]:
             self.alive.add(tid, ALL)
 
         def structural(self, plan: Any, record: Record) -> None:
+            if plan.unfolds:  # into records that carry aliveness themselves
+                super().structural(plan, record)
+                return
             held = self.alive.cotangents
             for tid in record[1:3]:
                 if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
