@@ -893,7 +893,7 @@ ROWS = [
 # Public functions without a row, with the reason.
 EXEMPT = {
     "custom_gradient": "a decorator: test_custom",
-    "define_op": "declares an op: test_custom",
+    "define_op": "declares an op: test_define_op",
     "grad_pass_through": "a decorator: test_custom",
     "host_function": "makes a function: test_custom",
     "no_gradient": "declares that an op has no gradient",
