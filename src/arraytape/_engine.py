@@ -13,6 +13,7 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
@@ -282,7 +283,7 @@ def backward(pass_: Raw, records: list[Record], careful: bool) -> None:
             pass_.go_back(PLANS[record[0]], record)
         return
     cotangents, borrowed, wanted = pass_.cotangents, pass_.borrowed, pass_.wanted
-    take, setdefault = cotangents.pop, cotangents.setdefault
+    take, setdefault, reduce = cotangents.pop, cotangents.setdefault, np.add.reduce
     for record in reversed(records):
         steps = STEPS[record[0]]
         if steps is None:
@@ -307,8 +308,13 @@ def backward(pass_: Raw, records: list[Record], careful: bool) -> None:
                     continue
                 if fit is not None:
                     shape, dtype = record[fit[0]], record[fit[1]]
-                    if part.shape != shape or part.dtype is not dtype:
+                    if part.dtype is not dtype:
                         part = pass_.fit(part, shape, dtype, PLANS[record[0]].name)
+                    elif part.shape != shape:
+                        if part.shape[1:] == shape and type(part) is ndarray:
+                            part = reduce(part, 0)
+                        else:
+                            part = pass_.fit(part, shape, dtype, PLANS[record[0]].name)
             tid = record[at]
             if part is g:
                 if tid not in cotangents:
