@@ -18,6 +18,7 @@ LAYERS = [
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
     ["_engine", "_guard", "_exits", "_arguments", "_tape", "_forward", "custom"],
     ["ops"],
+    ["variable"],
     ["testing"],
     ["__init__"],
 ]

@@ -182,6 +182,8 @@ from .ops import leaving as _leaving  # isort: skip
 from .ops import operators as _operators  # isort: skip
 from .ops import numpy_protocols as _numpy_protocols  # isort: skip
 
+from .variable import Variable  # isort: skip
+
 __array_api_version__ = "2025.12"
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 bool = _np.bool

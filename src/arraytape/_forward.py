@@ -21,9 +21,9 @@ from ._errors import describe, user_line
 from ._op import PLANS, Plan, Structural
 from ._paths import PUT, Path, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
-from ._record import STACK, new_tid, push, recorders, remove
+from ._record import STACK, push, recorders, remove
 from ._storage import is_complex, storage_of
-from ._tape import NAMING, NOBODY, GradientTape, UnconnectedGradients, unconnected
+from ._tape import NOBODY, GradientTape, UnconnectedGradients, name_of, unconnected
 from ._view import current
 
 
@@ -77,8 +77,7 @@ class ForwardAccumulator:
     def _watch(self, x: Array, t: Array) -> None:
         xp: Any = namespace[0]
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-        with NAMING:
-            tid = root._tid = root._tid or new_tid()
+        tid = name_of(root)
         held = self._tangents.get(tid)
         if path:  # a view is followed through its root
             whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)

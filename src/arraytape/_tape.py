@@ -40,6 +40,15 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
+def name_of(x: Any) -> int:
+    """The name of the value that an Array which is no view holds; it gets one if it has none."""
+    if type(x) is not Array:
+        return x._identity  # type: ignore[no-any-return]
+    with NAMING:
+        tid = x._tid = x._tid or new_tid()
+    return tid
+
+
 def has_nan(g: Array) -> bool:
     """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
     _, data = current(g)
@@ -79,6 +88,7 @@ class GradientTape:
         self._known: set[int] = set()
         # id of handle -> handle, the root's tid when it was watched, path from the root to it
         self._watched: dict[int, tuple[Array, int, Path]] = {}
+        self._variables: list[Any] = []  # the Variables among them, as they were met
         self._implied: set[int] = set()  # roots of which only a view is watched
         self._records: list[Record] = []
         self.record = self._records.append
@@ -140,6 +150,13 @@ class GradientTape:
         for leaf in found:
             self._watch(leaf)
 
+    def accessed(self, x: Any) -> None:
+        """A trainable Variable was read."""
+        recording = self.followed is not NOBODY
+        if self._watch_variables and recording and x._identity not in self._known:
+            if differentiable(x):
+                self._watch(x)
+
     def _watch(self, x: Array) -> None:
         if not differentiable(x):
             warnings.warn(
@@ -151,8 +168,7 @@ class GradientTape:
             return
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-        with NAMING:
-            tid = root._tid = root._tid or new_tid()
+        tid = name_of(root)
         if id(x) in self._watched and self._watched[id(x)][1] == tid:
             return
         if tid not in self._known:
@@ -163,7 +179,13 @@ class GradientTape:
             self._implied.discard(tid)
         self._known.add(tid)
         self._watched[id(x)] = (x, tid, path)
+        if type(x) is not Array:
+            self._variables.append(x)
         self._careful = self._careful or is_complex(x)
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The Variables that the tape watches, in the order in which they were met."""
+        return tuple(self._variables)
 
     # --- gradients ------------------------------------------------------------------------------
     def gradient(
@@ -275,7 +297,7 @@ class GradientTape:
     def _tid_of(self, x: Array, current_value: bool = False) -> int:
         if not current_value and id(x) in self._watched:
             return self._watched[id(x)][1]
-        tid, _ = current(x)
+        tid = current(x)[0] if type(x) is Array else x._identity
         if tid in self._implied and not current_value:
             return 0
         if x._state & VIEW and tid and tid not in self._known and x._view.seen in self._known:

@@ -20,6 +20,8 @@ def index(x: Array, key: Any, /) -> Array:
 
     Raises IndexError for a key that does not fit the shape.
     """
+    if type(x) is not Array:
+        x = x.value()
     tid, data = current(x)
     raw, basic = raw_key(key)
     if basic:
