@@ -152,10 +152,9 @@ class GradientTape:
 
     def accessed(self, x: Any) -> None:
         """A trainable Variable was read."""
-        recording = self.followed is not NOBODY
-        if self._watch_variables and recording and x._identity not in self._known:
-            if differentiable(x):
-                self._watch(x)
+        new = self._watch_variables and x._identity not in self._known
+        if new and self.followed is not NOBODY and differentiable(x):
+            self._watch(x)
 
     def _watch(self, x: Array) -> None:
         if not differentiable(x):
