@@ -134,7 +134,24 @@ class ForwardAccumulator:
             for part in parts[1:]:
                 total = total + part
             return [None if total is None else self._laid_out(plan, record, total)]
+        if op.linear_in and set(op.parameters) <= plan.positions.keys():
+            return [self._by_itself(plan, lifted)]
         return self._transposed(plan, record, lifted, pass_)
+
+    def _by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+        """The tangent of an op that is linear in each followed input: the op, once for each."""
+        op, places = plan.op, plan.positions
+        assert op.public is not None
+        parameters = {name: record[places[name]] for name in op.parameters}
+        total: Any = None
+        for i, x in enumerate(op.inputs):
+            tangent = self._tangents.get(record[2 + i])
+            if tangent is None:
+                continue
+            given = [tangent if other == x else record[places[other]] for other in op.inputs]
+            part = op.public(*given, **parameters)
+            total = part if total is None else total + part
+        return total  # type: ignore[no-any-return]
 
     def _some(self, record: tuple[Any, ...]) -> Array:
         return next(self._tangents[tid] for tid in inputs_of(record) if tid in self._tangents)

@@ -158,7 +158,7 @@ def abs(x: Array, /) -> Array:
     """Absolute value.  The slope at 0 is 0."""
 
 
-@primitive(lambda g, xp: xp.conj(g), samples=(sample((3, 4)), sample(())))
+@primitive(lambda g, xp: xp.conj(g), linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def conj(x: Array, /) -> Array:
     """Complex conjugate."""
 
@@ -167,12 +167,12 @@ def _imag(g, dtype, xp):
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
-@primitive(same, samples=(sample((3, 4)), sample(())))
+@primitive(same, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def real(x: Array, /) -> Array:
     """Real part."""
 
 
-@primitive(_imag, samples=(sample((3, 4)), sample(())))
+@primitive(_imag, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def imag(x: Array, /) -> Array:
     """Imaginary part."""
 

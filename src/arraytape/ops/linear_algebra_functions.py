@@ -42,6 +42,7 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
 @primitive(
     _matmul_first,
     _matmul_second,
+    linear_in=("x1", "x2"),
     samples=(
         sample((2, 3), (3, 4)),
         sample((3,), (3,)),
@@ -83,6 +84,7 @@ def _vecdot_second(g: Any, x1: Any, axis: int, shape: Any, xp: Any) -> Any:
 @primitive(
     _vecdot_first,
     _vecdot_second,
+    linear_in=("x1", "x2"),
     samples=(sample((3,), (3,)), sample((2, 3), (3,)), sample((3, 2), (3, 1), axis=-2)),
 )
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
