@@ -77,6 +77,9 @@ class Boxed:
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.memory.__dlpack_device__()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.boxes.name, self.memory, str(self.device))
+
     def to_device(self, device: Any) -> Any:
         return self.boxes.from_memory(self.memory.copy(), device)
 
@@ -130,6 +133,7 @@ class Boxes:
 
     def __init__(self, within: Any, kind: type[Boxed], root: Boxes | None = None) -> None:
         self.within, self.kind, self.root = within, kind, root or self
+        self.name = ""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.within, name)
@@ -252,6 +256,7 @@ class BoxedStorage(Storage):
         kind = type(f"{name.title().replace('_', '')}Data", (Boxed,), {"__slots__": ()})
         self.kind = kind
         self.boxes = kind.boxes = boxes(within, kind)  # type: ignore[attr-defined]
+        self.boxes.name = name
         self.xp = BoxedNamespace(self.boxes)
         self._devices = devices
 
@@ -303,6 +308,13 @@ def strict() -> BoxedStorage:
     storage = BoxedStorage("array_api_strict", StrictBoxes, array_api_strict, devices)
     enter(storage)
     return storage
+
+
+def unpickled(name: str, memory: Any, device: str) -> Boxed:
+    """Boxed data on the storage of this name."""
+    storage = strict() if name == "array_api_strict" else hostile()
+    (place,) = (d for d in storage.devices() if str(d) == device)
+    return storage.boxes.from_memory(memory, place)
 
 
 @contextmanager
