@@ -95,3 +95,68 @@ def test_what_the_choice_of_vectors_leaves_alone_has_exact_gradients(name, dtype
     rng = np.random.default_rng(1)
     x = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype is np.complex128 else 0.0)
     testing.check_gradients(INVARIANT[name], [x], order=2, rtol=1e-6)
+
+
+def spectrum(values, dtype=np.float64, seed=0):
+    """A Hermitian matrix with these eigenvalues, in a random basis."""
+    rng = np.random.default_rng(seed)
+    n = len(values)
+    x = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if dtype is np.complex128 else 0.0)
+    q = np.linalg.qr(x)[0]
+    return (q * np.asarray(values)) @ q.conj().T
+
+
+def curvature(f, x):
+    return testing.curvature(f, [np.asarray(x)], testing.directions([np.asarray(x)]))[0]
+
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+
+
+SINGULAR = {
+    "eye": np.eye(4),
+    "zeros": np.zeros((3, 3)),
+    "one": np.zeros((1, 1)),
+    "rank 1": np.ones((3, 3)),
+    "rank 3": spectrum((1.0, 1.0, 2.0, 0.0), np.complex128),
+    "rank 2": spectrum((1.0, 1.0, 0.0, 0.0), np.complex128),
+    "stack": np.stack([np.eye(3), np.zeros((3, 3)), np.diag([0.0, 1.0, 1.0])]),
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_a_complex_determinant_is_exact_to_second_order_where_singular_values_coincide(name):
+    x = SINGULAR[name].astype(np.complex128)
+    testing.check_gradients(lambda x: testing.total(xp.linalg.det(x)), [x])
+
+
+@DTYPES
+def test_slogdet_is_infinite_or_nan_in_the_singular_matrices_of_a_stack_alone(dtype):
+    x = np.stack([np.zeros((2, 2)), M, np.diag([0.0, 1.0])]).astype(dtype)
+
+    def f(x):
+        return xp.sum(xp.linalg.slogdet(x)[1])
+
+    (found,) = testing.gradients(f, [x])
+    assert np.isinf(found[0]).all()
+    assert np.isinf(found[2]).all()
+    np.testing.assert_allclose(found[1], [[0.6, -0.2], [-0.2, 0.4]])
+    with np.errstate(invalid="ignore"):
+        second = curvature(f, x)
+    assert np.isnan(second[0]).all()
+    assert np.isnan(second[2]).all()
+    assert np.isfinite(second[1]).all()
+
+
+@pytest.mark.parametrize("order", [0.5, -0.5, 1.5, 3])
+def test_a_norm_with_zeros_among_its_elements_is_exact_in_the_others(order):
+    def f(x):
+        return xp.linalg.vector_norm(x, ord=order)
+
+    x = np.asarray([0.0, 2.0, -3.0])
+    with np.errstate(divide="ignore"):
+        (found,), second = testing.gradients(f, [x]), curvature(f, x)
+    assert found[0] == 0.0
+    assert np.isfinite(second).all()
+    if order > 0:  # of negative order, the norm is 0 wherever an element is
+        np.testing.assert_allclose(found[1:], testing.gradients(f, [x[1:]])[0], rtol=1e-14)

@@ -6,6 +6,7 @@ asks for their derivative gets NaN, loudly.  Values alone (eigvalsh, svdvals) ar
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._engine import conjugate
@@ -170,12 +171,26 @@ def pinv(g: Any, x: Any, y: Any, xp: Any) -> Any:
 
 
 def det(g: Any, x: Any, xp: Any) -> Any:
-    # The conjugate cofactors, by det(U) det(Vh) U diag(products of the others) Vh: exact also
-    # where x is singular.
+    return g[..., None, None] * conjugate(xp.cofactors(x), xp)
+
+
+def cofactors(g: Any, x: Any, xp: Any) -> Any:
+    # The second derivative of the determinant, which is linear in each row and each column: of a
+    # diagonal matrix along A and B, the sum over i != j of the product of the others than i and j
+    # times (A_ii B_jj - A_ij B_ji); of any other by x = U S Vh.
     U, S, Vh = xp.linalg.svd(x)
-    others = xp.prod(xp.where(on_diagonal(S, xp), 1.0, S[..., None, :]), axis=-1)
-    turned = conjugate(xp.linalg.det(U) * xp.linalg.det(Vh), xp)
-    return (g * turned)[..., None, None] * ((U * others[..., None, :]) @ Vh)
+    eye = on_diagonal(S, xp)
+    columns = xp.arange(S.shape[-1], device=x.device)
+    skipped = xp.where(eye, 1.0, S[..., None, :])
+    before = xp.cumulative_prod(skipped, axis=-1, include_initial=True)[..., :-1]
+    after = xp.prod(xp.where(columns[:, None] < columns, S[..., None, :], 1.0), axis=-1)
+    pairs = xp.triu(before * after[..., None, :], k=1)
+    pairs = pairs + xp.matrix_transpose(pairs)
+    turned = xp.matrix_transpose(U) @ g @ xp.matrix_transpose(Vh)
+    others = xp.sum(pairs * xp.sum(diagonal_matrix_of(turned, xp), axis=-1)[..., None, :], axis=-1)
+    inner = diagonal_matrix(others, xp) - pairs * xp.matrix_transpose(turned)
+    phase = conjugate(xp.linalg.det(U) * xp.linalg.det(Vh), xp)
+    return phase[..., None, None] * (U @ inner @ Vh)
 
 
 def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
@@ -186,4 +201,13 @@ def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
         scale = scale - xp.imag(conjugate(gs, xp) * sign) * 1j
     elif gl is None:
         return (xp.zeros_like(x),)
-    return (scale[..., None, None] * adjoint(xp.linalg.inv(x), xp),)
+    # The slope of log |0| is infinite, which a quotient says to second order, too; the sign of 0
+    # does not turn.
+    singular = logabsdet == -math.inf
+    steep: Any = 0.0
+    if gl is not None:
+        steep = (gl / xp.exp(xp.where(singular, logabsdet, 0.0)))[..., None, None]
+    singular = singular[..., None, None]
+    regular = xp.where(singular, xp.eye(x.shape[-1], dtype=x.dtype, device=x.device), x)
+    found = scale[..., None, None] * adjoint(xp.linalg.inv(regular), xp)
+    return (xp.where(singular, steep, found),)

@@ -86,14 +86,21 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     """Moore-Penrose pseudo-inverse; singular values below rtol times the largest count as 0."""
 
 
-@primitive(rules.det, samples=SQUARE)
+@primitive(rules.det, samples=(
+    *SQUARE, sample((4, 4)), sample(np.eye(4)), sample(np.zeros((3, 3))),
+    sample(np.diag([0.0, 0.0, 2.0])),
+    sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
+))  # fmt: skip
 def det(x: Array, /) -> Array:
     """Determinant; its derivative, the cofactors, is exact also where x is singular."""
 
 
 @primitive(joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE)
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Sign and logarithm of the absolute value of the determinant."""
+    """Sign and logarithm of the absolute value of the determinant.
+
+    The slope of the logarithm is infinite where x is singular.
+    """
 
 
 @composite
@@ -252,11 +259,8 @@ def _norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, xp: Any
         return (g * taken / xp.sum(taken, axis=axes, keepdims=True)) * xp.sign(x)
     if ord == 1:
         return g * xp.sign(x)
-    return (
-        g
-        * xp.sign(x)
-        * (xp.where(size == 0, 0.0, xp.where(size == 0, 1.0, size) / safe) ** (ord - 1))
-    )
+    share = xp.where(size == 0, 1.0, size) / safe
+    return xp.where((size == 0) | (y == 0), 0.0, g * xp.sign(x) * share ** (ord - 1.0))
 
 
 @primitive(
