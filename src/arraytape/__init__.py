@@ -119,6 +119,7 @@ from .ops.indexing_functions import (
     take_along_axis,
 )
 from .ops.linear_algebra_functions import (
+    cofactors,
     matmul,
     matrix_transpose,
     tensordot,

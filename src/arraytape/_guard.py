@@ -231,7 +231,10 @@ def guarded(base: type[Raw]) -> type[Raw]:
             clean = {p: self.xp.where(self.own(spoilt[p]), filler[p], lifted[p]) for p in places}
             for pull, f, s in zip(plan.pulls, first, second, strict=True):
                 whole = self.apply(plan, pull, g, lifted)
-                apart = self.apply(plan, pull, g, replaced(lifted, clean))
+                try:
+                    apart = self.apply(plan, pull, g, replaced(lifted, clean))
+                except (ArithmeticError, ValueError):
+                    apart = whole
                 living = each(f, lambda counts: trial.renewed(trial.xp.abs(counts)))
                 if type(whole) is not list:
                     yield self.xp.where(self.own(f != s), whole, apart), living

@@ -90,9 +90,16 @@ hypot = elementwise(
 )
 logaddexp = elementwise(
     "logaddexp",
-    lambda t, x1, y, xp: t * xp.exp(x1 - y),
-    lambda t, x2, y, xp: t * xp.exp(x2 - y),
+    lambda t, x1, x2, y, xp: t * _weight(x1, x2, y, xp),
+    lambda t, x1, x2, y, xp: t * _weight(x2, x1, y, xp),
 )
+
+
+def _weight(x, other, y, xp):
+    # exp(x) / (exp(x) + exp(other)); an operand that is inf is the result, and two of them share.
+    taken = (x == y) & (y == math.inf)
+    weight = xp.exp(xp.where(taken, 0.0, x - y))
+    return xp.where(taken & (other == y), 0.5, weight)
 
 
 def _over(part, x1, x2, xp):

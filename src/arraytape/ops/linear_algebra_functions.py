@@ -12,6 +12,7 @@ from .._errors import explain
 from .._paths import PERMUTE
 from .._view import alias
 from .._words import composite, primitive, sample
+from . import _factorisations as rules
 from .manipulation_functions import normal_axis, permute_dims, reshape
 
 
@@ -56,6 +57,14 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
 )
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Matrix product of (stacks of) matrices; a 1-d operand is a vector."""
+
+
+@primitive(
+    rules.cofactors,
+    samples=(sample((3, 3)), sample((2, 2, 2)), sample((1, 1)), sample((0, 0))),
+)
+def cofactors(x: Array, /) -> Array:
+    """The derivative of linalg.det, for its rule: exact also where x is singular."""
 
 
 @composite
