@@ -306,7 +306,7 @@ def test_the_singular_values_of_zeros_have_a_finite_gradient():
     near(found @ found.T, EYE)  # some u vh: a subgradient
 
 
-C = weighted([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 10.0]])
+C = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 10.0]])
 TWICE = np.ones((3, 3)) + np.eye(3)  # eigenvalues 1, 1, 4: the computed ones differ by rounding
 SYMMETRIC_C = [[1.0, 3.0, 5.0], [3.0, 5.0, 7.0], [5.0, 7.0, 10.0]]
 
