@@ -16,8 +16,9 @@ LAYERS = [
     ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info"],
     ["_array"],
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
-    ["_engine", "_guard", "_exits", "_arguments", "_tape", "_forward", "custom"],
+    ["_engine", "_guard", "_exits", "_arguments", "_jacobian", "_tape", "_forward", "custom"],
     ["ops"],
+    ["functional"],
     ["testing"],
     ["__init__"],
 ]
