@@ -19,6 +19,7 @@ from ._arguments import (
     unconnected,
 )
 from ._array import VIEW, Array, wrap
+from ._batched import REPLAY, active
 from ._engine import Raw, Record, Recorded, backward
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT, blame
@@ -28,7 +29,7 @@ from ._op import PLANS, Plan, Structural
 from ._paths import VIEW as VIEW_RECORD
 from ._paths import Path, inputs_of, results_of
 from ._record import new_tid, push, recorders, remove
-from ._storage import is_complex, storage_of
+from ._storage import HERE, is_complex, storage_of
 from ._view import current
 
 NOBODY: Any = frozenset()
@@ -209,17 +210,26 @@ class GradientTape(Jacobians):
         return starts, list(zip(tids, paths, strict=True)), exits
 
     def _run(
-        self, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
+        self,
+        starts: list[int],
+        seeds: list[Any],
+        places: list[tuple[int, Path]],
+        picks: bool = False,
     ) -> list[Any]:
         storage = storage_of(seeds[0]._data)
         plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
-        with np.errstate(all="ignore"), storage.at(seeds[0]._data):
+
+        def guard() -> list[Any]:
+            pass_ = guarded(storage, self._known)
+            pass_.picks = picks
+            return self._pass(pass_, starts, seeds, places)
+
+        replayed = HERE if plain is Raw else active(REPLAY)
+        with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
             if plain is Recorded and hides_a_cusp(self._records):
-                return self._pass(guarded(storage, self._known), starts, seeds, places)
+                return guard()
             found = self._pass(plain(storage, self._known), starts, seeds, places)
-            if any(g is not None and has_nan(g) for g in found):
-                found = self._pass(guarded(storage, self._known), starts, seeds, places)
-        return found
+            return guard() if any(g is not None and has_nan(g) for g in found) else found
 
     def _pass(
         self, pass_: Raw, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
