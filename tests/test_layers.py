@@ -13,15 +13,19 @@ LIMIT = 350
 
 # A module imports only from lower layers and, within its own, from those before it.
 LAYERS = [
-    ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info"],
+    ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info",
+     "_batched", "_batched_names", "_batched_operators", "_batched_indexing", "_batched_products",
+     "_batched_namespace", "_batched_storage"],
     ["_array"],
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
-    ["_engine", "_guard", "_exits", "_arguments", "_tape", "_forward", "custom"],
+    ["_levels", "_engine", "_guard", "_exits", "_arguments", "_jacobian", "_tape", "_forward",
+     "custom"],
     ["ops"],
     ["variable"],
+    ["functional"],
     ["testing"],
     ["__init__"],
-]
+]  # fmt: skip
 RANK = {name: (i, j) for i, layer in enumerate(LAYERS) for j, name in enumerate(layer)}
 
 

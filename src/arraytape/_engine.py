@@ -17,6 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
+from ._levels import Levelled, RecordedLevels
 from ._op import PLANS, STEPS, Plan, Structural
 from ._paths import Path, results_of, walk
 from ._storage import COMPLEX, HERE, Storage, is_complex, storage_of
@@ -46,12 +47,16 @@ def conjugate(x: Any, xp: Any) -> Any:
     return xp.conj(x) if is_complex(x) else x
 
 
-class Raw:
+class Raw(Levelled):
     """Cotangents by tid, on raw data; ``storage`` and ``xp`` follow the data of the record at hand.
 
     ``borrowed`` names the buffers that something else may refer to: a rule that hands its
     cotangent on unchanged shares it.  Everything else that owns its memory is added to in place.
     """
+
+    picks = (
+        False  # whether the seeds pick elements of the targets: the guard takes the others for dead
+    )
 
     def __init__(self, storage: Storage, followed: Collection[int]) -> None:
         self.storage = storage
@@ -101,7 +106,7 @@ class Raw:
 
     def move_to(self, data: Any) -> None:
         """Compute where this data lies: a tape may hold values of several storages."""
-        if type(data) is not self.storage.kind:
+        if type(data) is not self.storage.kind and not self.storage.mixed:
             self.storage = storage_of(data)
             self.xp = self.storage.xp
 
@@ -161,6 +166,7 @@ class Raw:
 
     def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
         """A contribution in the shape and dtype of the input that it belongs to."""
+        contribution = self.settle(contribution, shape)
         xp = self.xp
         if contribution.shape != shape:
             given = contribution.shape
@@ -237,7 +243,7 @@ class Raw:
         return self.fit(part, record[fit[0]], record[fit[1]], plan.op.name)
 
 
-class Recorded(Raw):
+class Recorded(RecordedLevels, Raw):
     """Cotangents by tid, on Arrays: the rules' own ops are recorded by the outer recorders."""
 
     def __init__(self, storage: Storage, followed: Collection[int]) -> None:

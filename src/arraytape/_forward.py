@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from . import _nest
-from ._arguments import differentiable, filled
+from ._arguments import UnconnectedGradients, differentiable, filled, unconnected
 from ._array import VIEW, Array, namespace
 from ._engine import Recorded
 from ._errors import describe, user_line
@@ -23,7 +23,7 @@ from ._paths import PUT, Path, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
 from ._record import STACK, push, recorders, remove
 from ._storage import is_complex, storage_of
-from ._tape import NOBODY, GradientTape, UnconnectedGradients, name_of, unconnected
+from ._tape import NOBODY, GradientTape, name_of
 from ._view import current
 
 

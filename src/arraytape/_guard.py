@@ -146,7 +146,12 @@ def guarded(base: type[Raw]) -> type[Raw]:
 
         def start(self, tid: int, seed: Any) -> None:
             super().start(tid, seed)
-            self.alive.add(tid, ALL)
+            if not self.picks:
+                self.alive.add(tid, ALL)
+                return
+            self.alive.move_to(seed := seed._data if type(seed) is Array else seed)
+            with self.alive.at(seed):
+                self.alive.add(tid, self.alive.xp.where(seed != 0, self.alive.ones(seed), 0.0))
 
         def structural(self, plan: Any, record: Record) -> None:
             held = self.alive.cotangents

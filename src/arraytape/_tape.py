@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import threading
 import warnings
 from types import TracebackType
@@ -11,17 +10,26 @@ from typing import Any
 import numpy as np
 
 from . import _nest
-from ._arguments import arrays_of, differentiable, filled, seeds_of
+from ._arguments import (
+    UnconnectedGradients,
+    arrays_of,
+    differentiable,
+    filled,
+    seeds_of,
+    unconnected,
+)
 from ._array import VIEW, Array, wrap
+from ._batched import REPLAY, active
 from ._engine import Raw, Record, Recorded, backward
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT, blame
 from ._guard import GuardedRaw, GuardedRecorded, hides_a_cusp
+from ._jacobian import Jacobians
 from ._op import PLANS, Plan, Structural
 from ._paths import VIEW as VIEW_RECORD
 from ._paths import Path, inputs_of, results_of
 from ._record import new_tid, push, recorders, remove
-from ._storage import is_complex, storage_of
+from ._storage import HERE, is_complex, storage_of
 from ._view import current
 
 NOBODY: Any = frozenset()
@@ -31,13 +39,6 @@ USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-
-
-class UnconnectedGradients(enum.Enum):
-    """What ``gradient`` gives for a source that the target does not depend on."""
-
-    NONE = "none"
-    ZERO = "zero"
 
 
 def name_of(x: Any) -> int:
@@ -55,15 +56,7 @@ def has_nan(g: Array) -> bool:
     return storage_of(data).has_nan(data)
 
 
-def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """The enum member; ValueError with the allowed values for anything else."""
-    try:
-        return UnconnectedGradients(value)
-    except ValueError:
-        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
-
-
-class GradientTape:
+class GradientTape(Jacobians):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
@@ -210,6 +203,22 @@ class GradientTape:
         targets = arrays_of(target, "target")
         asked = arrays_of(sources, "source")
         seeds = seeds_of(target, targets, output_gradients)
+        starts, places, exits = self._prepare(targets, asked)
+        gradients: list[Any] = [None] * len(asked)
+        if targets and asked:
+            gradients = self._run(starts, seeds, places)
+        if not self._persistent:
+            self._release()
+        answer = [
+            self._finish(x, g, zero, exits.get(tid))
+            for x, g, (tid, _) in zip(asked, gradients, places, strict=True)
+        ]
+        return _nest.pack(sources, answer)
+
+    def _prepare(
+        self, targets: list[Array], asked: list[Array]
+    ) -> tuple[list[int], list[tuple[int, Path]], dict[int, str]]:
+        """The targets' tids, the sources' tids and paths, and where values left the tape."""
         tids = [self._tid_of(x) for x in asked]
         paths = [self._watched[id(x)][2] if id(x) in self._watched else () for x in asked]
         nobody = {id(x): new_tid() for x, tid in zip(asked, tids, strict=True) if not tid}
@@ -219,30 +228,29 @@ class GradientTape:
         if self._active:
             self._close_or_warn()
         exits = blame(self._records, tids) if self._left else {}
-
-        gradients: list[Any] = [None] * len(asked)
-        if targets and asked:
-            gradients = self._run(starts, seeds, list(zip(tids, paths, strict=True)))
-        if not self._persistent:
-            self._release()
-        answer = [
-            self._finish(x, g, zero, exits.get(tid))
-            for x, g, tid in zip(asked, gradients, tids, strict=True)
-        ]
-        return _nest.pack(sources, answer)
+        return starts, list(zip(tids, paths, strict=True)), exits
 
     def _run(
-        self, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
+        self,
+        starts: list[int],
+        seeds: list[Any],
+        places: list[tuple[int, Path]],
+        picks: bool = False,
     ) -> list[Any]:
         storage = storage_of(seeds[0]._data)
         plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
-        with np.errstate(all="ignore"), storage.at(seeds[0]._data):
+
+        def guard() -> list[Any]:
+            pass_ = guarded(storage, self._known)
+            pass_.picks = picks
+            return self._pass(pass_, starts, seeds, places)
+
+        replayed = HERE if plain is Raw else active(REPLAY)
+        with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
             if plain is Recorded and hides_a_cusp(self._records):
-                return self._pass(guarded(storage, self._known), starts, seeds, places)
+                return guard()
             found = self._pass(plain(storage, self._known), starts, seeds, places)
-            if any(g is not None and has_nan(g) for g in found):
-                found = self._pass(guarded(storage, self._known), starts, seeds, places)
-        return found
+            return guard() if any(g is not None and has_nan(g) for g in found) else found
 
     def _pass(
         self, pass_: Raw, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
@@ -272,7 +280,9 @@ class GradientTape:
         pass_.borrowed.add(tid)
         return g
 
-    def _finish(self, x: Array, g: Any, zero: bool, exit_: str | None) -> Any:
+    def _finish(
+        self, x: Array, g: Any, zero: bool, exit_: str | None, shape: tuple[int, ...] | None = None
+    ) -> Any:
         if g is not None:
             return g
         if exit_ is not None:
@@ -282,9 +292,7 @@ class GradientTape:
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
-        if not zero:
-            return None
-        return filled("zeros", x)
+        return filled("zeros", x, shape) if zero else None
 
     # --- arguments and state ----------------------------------------------------------------------
     def _check_usable(self) -> None:

@@ -21,6 +21,8 @@ def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
     if len(x2.shape) == 1:
         return g[..., None] * x2
     if len(shape) == 1:
+        if len(x2.shape) == 2:
+            return g @ xp.matrix_transpose(x2)
         g = g[..., None, :]
         return sum_to((g @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
     return sum_to(g @ xp.matrix_transpose(x2), shape, xp)

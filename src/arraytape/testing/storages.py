@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import _numpy
+from .._batched import Batched
 from .._standard import Standard
 from .._storage import DEFAULT, Storage, enter
 
@@ -103,12 +104,16 @@ def binary(name: str, method: str) -> Callable[..., Any]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
     def forward(x: Boxed, other: Any) -> Any:
+        if type(other) is Batched:
+            return NotImplemented
         return x.boxes.box(function(x.inner, x.boxes.operand(other, x)))
 
     def reflected(x: Boxed, other: Any) -> Any:
         return x.boxes.box(function(x.boxes.operand(other, x), x.inner))
 
     def in_place(x: Boxed, other: Any) -> Any:
+        if type(other) is Batched:
+            return NotImplemented
         getattr(operator, f"i{name}")(x.inner, x.boxes.operand(other, x))
         return x
 
