@@ -59,7 +59,7 @@ class Raw(Levelled):
     )
 
     def __init__(self, storage: Storage, followed: Collection[int]) -> None:
-        self.storage = storage
+        self.storage, self.kind = storage, storage.kind
         self.xp: Any = storage.xp
         self.followed = followed
         self.cotangents: dict[int, Any] = {}
@@ -96,7 +96,7 @@ class Raw(Levelled):
             held = self.cotangents.get(tid)
         else:
             held = self.cotangents.pop(tid, None)
-        if held is not None:
+        if held is not None and type(held) is not self.kind:
             self.move_to(held)
         return held
 
@@ -108,7 +108,7 @@ class Raw(Levelled):
         """Compute where this data lies: a tape may hold values of several storages."""
         if type(data) is not self.storage.kind and not self.storage.mixed:
             self.storage = storage_of(data)
-            self.xp = self.storage.xp
+            self.kind, self.xp = self.storage.kind, self.storage.xp
 
     def add(self, tid: int, contribution: Any) -> None:
         """Add a contribution that nobody else refers to."""
@@ -152,7 +152,7 @@ class Raw(Levelled):
         self.cotangents[tid] = buffer if held is None else self.into(buffer, held)
 
     def owns(self, held: Any) -> bool:
-        return storage_of(held).owns(held)
+        return held.base is None if type(held) is ndarray else storage_of(held).owns(held)
 
     into = staticmethod(operator.iadd)
 
@@ -293,7 +293,11 @@ def backward(pass_: Raw, records: list[Record], careful: bool) -> None:
     for record in reversed(records):
         steps = STEPS[record[0]]
         if steps is None:
-            pass_.go_back(PLANS[record[0]], record)
+            plan = PLANS[record[0]]
+            if type(plan) is Structural:
+                plan.special(pass_, record)
+            else:
+                pass_.go_back(plan, record)
             continue
         out = record[1]
         g = take(out, None)
