@@ -328,6 +328,7 @@ def test_case_33_reset():
         loss = square_slope(tape, v)
         tape.reset()
         assert tape._records == []
+        assert tape.watched_variables() == ()
         tape.watch(v)
         loss += v * v
     near(tape.gradient(loss, v), 2.0)

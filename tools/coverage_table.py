@@ -125,15 +125,22 @@ BEHIND = {
     **{f"__{short}__": op for short, op in (operators.COMPARISONS | operators.UNARY).items()},
 }  # fmt: skip
 # Floating-point results that owe nothing to the values of an input, and functions without a
-# declared op that return no Array.
+# declared op that return no Array: those that take a function give one whose results have gradients.
 BY_DESIGN = {
     "empty_like",
     "finfo",
     "from_dlpack",
+    "grad",
+    "hessian",
+    "hvp",
     "iinfo",
+    "jacobian",
+    "jvp",
     "numpy_function",
     "ones_like",
     "result_type",
+    "value_and_grad",
+    "vjp",
     "zeros_like",
 }
 MEMBERS_BY_DESIGN = {

@@ -122,7 +122,8 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "STORAGES": STORAGES, "saving": saving, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
-    return scope | {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
+    scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
+    return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
 
 
 @functools.cache
@@ -224,7 +225,7 @@ for recorder in recorders:
         if plan.notable or {complex}:
             recorder.notice(plan, values)
 """
-# One or two inputs of the result's shape and dtype: the record of each subset written out.
+# One or two inputs, one result: the record of each subset written out, for both kinds of plan.
 FAST = """
 if not wide:
     for recorder in recorders:
@@ -233,7 +234,13 @@ if not wide:
         else: continue
         followed.add(out)
 else:
-    {general}
+    for recorder in recorders:
+        followed = recorder.followed
+        {wides}
+        else: continue
+        followed.add(out)
+        if result.dtype.kind == "c":
+            recorder.notice(WIDES[1], ())
 """
 
 
@@ -281,9 +288,9 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
     )
     one_form = not (op.variadic or several or op.moves)
     if len(inputs) <= 2 and one_form and (op.rules or op.joint):
-        branches = fast_branches(op, places | layout)
-        fast = FAST.strip("\n").format(branches=indent(branches, 8), general=indent(body, 4))
-        body = fast
+        known = places | layout
+        branches, wides = (indent(fast_branches(op, plans, known), 8) for plans in ("PLAN", "WIDE"))
+        body = FAST.strip("\n").format(branches=branches, wides=wides)
     followed = f"any({tids[0]})" if op.variadic else " or ".join(tids)
     lines.append(body)
     return (
@@ -294,11 +301,11 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
     )
 
 
-def fast_branches(op: Op, places: dict[str, str]) -> str:
+def fast_branches(op: Op, plans: str, places: dict[str, str]) -> str:
     """For each subset of one or two followed inputs: hold what is kept, name the result, record."""
 
     def branch(subset: int) -> str:
-        plan = op.plans[subset]
+        plan = (op.plans if plans == "PLAN" else op.wides)[subset]
         lines = ["if not out: out = answer._tid = new_tid()"]
         for x in op.inputs:
             if x in plan.positions:
@@ -308,7 +315,7 @@ def fast_branches(op: Op, places: dict[str, str]) -> str:
         if "y" in plan.positions:
             lines.append("answer._state |= 1")
         kept = [*(f"t_{x}" for x in op.inputs), *(places[name] for name in plan.positions)]
-        return "\n".join([*lines, f"recorder.record((PLAN{subset}, out, {', '.join(kept)}))"])
+        return "\n".join([*lines, f"recorder.record(({plans}{subset}, out, {', '.join(kept)}))"])
 
     def when(tid: str, then: str) -> str:
         return f"if {tid} in followed:\n    {indent(then, 4)}"

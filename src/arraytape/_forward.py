@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from . import _nest
-from ._arguments import differentiable, filled
+from ._arguments import UnconnectedGradients, differentiable, filled, unconnected
 from ._array import VIEW, Array, namespace
 from ._calls import CUSTOM, SAME, UNFOLDING
 from ._engine import Recorded
@@ -23,10 +23,10 @@ from ._lacking import lacking, no_rule
 from ._op import PLANS, Plan, Structural
 from ._paths import PUT, Path, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
-from ._record import STACK, new_tid, push, recorders, remove
-from ._recording import NAMING, NOBODY
+from ._record import STACK, push, recorders, remove
+from ._recording import NOBODY, name_of
 from ._storage import is_complex, storage_of
-from ._tape import GradientTape, UnconnectedGradients, unconnected
+from ._tape import GradientTape
 from ._view import current
 
 
@@ -80,8 +80,7 @@ class ForwardAccumulator:
     def _watch(self, x: Array, t: Array) -> None:
         xp: Any = namespace[0]
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-        with NAMING:
-            tid = root._tid = root._tid or new_tid()
+        tid = name_of(root)
         held = self._tangents.get(tid)
         if path:  # a view is followed through its root
             whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
@@ -140,7 +139,24 @@ class ForwardAccumulator:
             for part in parts[1:]:
                 total = total + part
             return [None if total is None else self._laid_out(plan, record, total)]
+        if op.linear_in and set(op.parameters) <= plan.positions.keys():
+            return [self._by_itself(plan, lifted)]
         return self._transposed(plan, record, lifted, pass_)
+
+    def _by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+        """The tangent of an op that is linear in each followed input: the op, once for each."""
+        op, places = plan.op, plan.positions
+        assert op.public is not None
+        parameters = {name: record[places[name]] for name in op.parameters}
+        total: Any = None
+        for i, x in enumerate(op.inputs):
+            tangent = self._tangents.get(record[2 + i])
+            if tangent is None:
+                continue
+            given = [tangent if other == x else record[places[other]] for other in op.inputs]
+            part = op.public(*given, **parameters)
+            total = part if total is None else total + part
+        return total  # type: ignore[no-any-return]
 
     def _some(self, record: tuple[Any, ...]) -> Array:
         return next(self._tangents[tid] for tid in inputs_of(record) if tid in self._tangents)

@@ -155,7 +155,12 @@ def guarded(base: type[Raw]) -> type[Raw]:
 
         def start(self, tid: int, seed: Any) -> None:
             super().start(tid, seed)
-            self.alive.add(tid, ALL)
+            if not self.picks:
+                self.alive.add(tid, ALL)
+                return
+            self.alive.move_to(seed := seed._data if type(seed) is Array else seed)
+            with self.alive.at(seed):
+                self.alive.add(tid, self.alive.xp.where(seed != 0, self.alive.ones(seed), 0.0))
 
         def structural(self, plan: Any, record: Record) -> None:
             if plan.unfolds:  # into records that carry aliveness themselves
@@ -243,7 +248,10 @@ def guarded(base: type[Raw]) -> type[Raw]:
             clean = {p: self.xp.where(self.own(spoilt[p]), filler[p], lifted[p]) for p in places}
             for pull, f, s in zip(plan.pulls, first, second, strict=True):
                 whole = self.apply(plan, pull, g, lifted)
-                apart = self.apply(plan, pull, g, replaced(lifted, clean))
+                try:
+                    apart = self.apply(plan, pull, g, replaced(lifted, clean))
+                except (ArithmeticError, ValueError):
+                    apart = whole
                 living = each(f, lambda counts: trial.renewed(trial.xp.abs(counts)))
                 if type(whole) is not list:
                     yield self.xp.where(self.own(f != s), whole, apart), living

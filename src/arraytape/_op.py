@@ -93,6 +93,7 @@ class Op:
         moves: bool = False,
         cusped: bool = False,
         checked: bool = False,
+        linear_in: Sequence[str] = (),
     ) -> None:
         self.name, self.kind = name, kind
         # Whether the VJPs only select, move and add up elements: see _guard.
@@ -104,6 +105,7 @@ class Op:
             tuple(outputs),
         )
         self.cusped = cusped  # whether the slope may be finite where the curvature is not
+        self.linear_in = tuple(linear_in)  # the inputs in each of which the op is linear
         self.diagonal = kind == "elementwise"
         self.variadic = variadic
         self.saves = saves or {}

@@ -27,6 +27,15 @@ NAMING = threading.Lock()  # two threads must not both name a value; not on the 
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 
 
+def name_of(x: Any) -> int:
+    """The name of the value that an Array which is no view holds; it gets one if it has none."""
+    if type(x) is not Array:
+        return x._identity  # type: ignore[no-any-return]
+    with NAMING:
+        tid = x._tid = x._tid or new_tid()
+    return tid
+
+
 class Recording:
     """The recording half of a GradientTape."""
 
@@ -45,6 +54,7 @@ class Recording:
         self._known: set[int] = set()
         # id of handle -> handle, the root's tid when it was watched, path from the root to it
         self._watched: dict[int, tuple[Array, int, Path]] = {}
+        self._variables: list[Any] = []  # the Variables among them, as they were met
         self._implied: set[int] = set()  # roots of which only a view is watched
         self._records: list[Record] = []
         self.record = self._records.append
@@ -184,6 +194,12 @@ class Recording:
         for leaf in found:
             self._watch(leaf)
 
+    def accessed(self, x: Any) -> None:
+        """A trainable Variable was read."""
+        new = self._watch_variables and x._identity not in self._known
+        if new and self.followed is not NOBODY and differentiable(x):
+            self._watch(x)
+
     def _watch(self, x: Array) -> None:
         if not differentiable(x):
             warnings.warn(
@@ -195,8 +211,7 @@ class Recording:
             return
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-        with NAMING:
-            tid = root._tid = root._tid or new_tid()
+        tid = name_of(root)
         if id(x) in self._watched and self._watched[id(x)][1] == tid:
             return
         if tid not in self._known:
@@ -207,4 +222,10 @@ class Recording:
             self._implied.discard(tid)
         self._known.add(tid)
         self._watched[id(x)] = (x, tid, path)
+        if type(x) is not Array:
+            self._variables.append(x)
         self._careful = self._careful or is_complex(x)
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The Variables that the tape watches, in the order in which they were met."""
+        return tuple(self._variables)

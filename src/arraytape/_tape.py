@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import warnings
 from threading import get_ident
 from typing import Any
@@ -10,18 +9,27 @@ from typing import Any
 import numpy as np
 
 from . import _nest
-from ._arguments import arrays_of, differentiable, filled, seeds_of
+from ._arguments import (
+    UnconnectedGradients,
+    arrays_of,
+    differentiable,
+    filled,
+    seeds_of,
+    unconnected,
+)
 from ._array import VIEW, Array, wrap
+from ._batched import REPLAY, active
 from ._engine import Raw, Recorded, backward
 from ._errors import TapeWarning, stacklevel
 from ._exits import blame, last_exit
 from ._guard import GuardedRaw, GuardedRecorded, hides_a_cusp
+from ._jacobian import Jacobians
 from ._lacking import check_rules
 from ._paths import VIEW as VIEW_RECORD
 from ._paths import Path
 from ._record import new_tid, recorders, watched
 from ._recording import Recording
-from ._storage import is_complex, storage_of
+from ._storage import HERE, is_complex, storage_of
 from ._view import current
 
 USED_UP = (
@@ -30,25 +38,10 @@ USED_UP = (
 )
 
 
-class UnconnectedGradients(enum.Enum):
-    """What ``gradient`` gives for a source that the target does not depend on."""
-
-    NONE = "none"
-    ZERO = "zero"
-
-
 def has_nan(g: Array) -> bool:
     """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
     _, data = current(g)
     return storage_of(data).has_nan(data)
-
-
-def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """The enum member; ValueError with the allowed values for anything else."""
-    try:
-        return UnconnectedGradients(value)
-    except ValueError:
-        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
 
 
 def guards(nan: str) -> bool:
@@ -58,7 +51,7 @@ def guards(nan: str) -> bool:
     return nan == "guard"
 
 
-class GradientTape(Recording):
+class GradientTape(Recording, Jacobians):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
@@ -98,9 +91,26 @@ class GradientTape(Recording):
         self._check_usable()
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         guard = guards(nan)
-        targets = arrays_of(target, "target", last_exit(self._records) if self._left else None)
+        left = last_exit(self._records) if self._left else None
+        targets = arrays_of(target, "target", left=left)
         asked = arrays_of(sources, "source")
         seeds = seeds_of(target, targets, output_gradients)
+        starts, places, exits = self._prepare(targets, asked)
+        gradients: list[Any] = [None] * len(asked)
+        if targets and asked:
+            gradients = self._run(starts, seeds, places, guard=guard)
+        if not self._persistent:
+            self._release()
+        answer = [
+            self._finish(x, g, zero, exits.get(tid))
+            for x, g, (tid, _) in zip(asked, gradients, places, strict=True)
+        ]
+        return _nest.pack(sources, answer)
+
+    def _prepare(
+        self, targets: list[Array], asked: list[Array]
+    ) -> tuple[list[int], list[tuple[int, Path]], dict[int, str]]:
+        """The targets' tids, the sources' tids and paths, and where values left the tape."""
         tids = [self._tid_of(x) for x in asked]
         paths = [self._watched[id(x)][2] if id(x) in self._watched else () for x in asked]
         nobody = {id(x): new_tid() for x, tid in zip(asked, tids, strict=True) if not tid}
@@ -111,30 +121,31 @@ class GradientTape(Recording):
         if self._active:
             self._close_or_warn()
         exits = blame(self._records, tids) if self._left else {}
-
-        gradients: list[Any] = [None] * len(asked)
-        if targets and asked:
-            gradients = self._run(starts, seeds, list(zip(tids, paths, strict=True)), guard)
-        if not self._persistent:
-            self._release()
-        answer = [
-            self._finish(x, g, zero, exits.get(tid))
-            for x, g, tid in zip(asked, gradients, tids, strict=True)
-        ]
-        return _nest.pack(sources, answer)
+        return starts, list(zip(tids, paths, strict=True)), exits
 
     def _run(
-        self, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]], guard: bool
+        self,
+        starts: list[int],
+        seeds: list[Any],
+        places: list[tuple[int, Path]],
+        picks: bool = False,
+        guard: bool = True,
     ) -> list[Any]:
         storage = storage_of(seeds[0]._data)
         plain, guarded = (Recorded, GuardedRecorded) if watched() else (Raw, GuardedRaw)
-        with np.errstate(all="ignore"), storage.at(seeds[0]._data):
+
+        def careful() -> list[Any]:
+            pass_ = guarded(storage, self._known)
+            pass_.picks = picks
+            return self._pass(pass_, starts, seeds, places)
+
+        replayed = HERE if plain is Raw else active(REPLAY)
+        with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
             if guard and plain is Recorded and hides_a_cusp(self._records):
-                return self._pass(guarded(storage, self._known), starts, seeds, places)
+                return careful()
             found = self._pass(plain(storage, self._known), starts, seeds, places)
-            if guard and any(g is not None and has_nan(g) for g in found):
-                found = self._pass(guarded(storage, self._known), starts, seeds, places)
-        return found
+            spoilt = guard and any(g is not None and has_nan(g) for g in found)
+            return careful() if spoilt else found
 
     def _pass(
         self, pass_: Raw, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
@@ -164,7 +175,9 @@ class GradientTape(Recording):
         pass_.borrowed.add(tid)
         return g
 
-    def _finish(self, x: Array, g: Any, zero: bool, exit_: str | None) -> Any:
+    def _finish(
+        self, x: Array, g: Any, zero: bool, exit_: str | None, shape: tuple[int, ...] | None = None
+    ) -> Any:
         if g is not None:
             return g
         if exit_ is not None:
@@ -174,9 +187,7 @@ class GradientTape(Recording):
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
-        if not zero:
-            return None
-        return filled("zeros", x)
+        return filled("zeros", x, shape) if zero else None
 
     # --- arguments and state ----------------------------------------------------------------------
     def _check_usable(self) -> None:
@@ -194,7 +205,7 @@ class GradientTape(Recording):
     def _tid_of(self, x: Array, current_value: bool = False) -> int:
         if not current_value and id(x) in self._watched:
             return self._watched[id(x)][1]
-        tid, _ = current(x)
+        tid = current(x)[0] if type(x) is Array else x._identity
         if tid in self._implied and not current_value:
             return 0
         if x._state & VIEW and tid and tid not in self._known and x._view.seen in self._known:

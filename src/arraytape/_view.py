@@ -22,7 +22,9 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # what makes a view
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
     """The view of ``x`` one step along, or None when that step has to copy the data."""
-    if x._tid < 0:
+    if type(x) is not Array:
+        x = x.value()
+    elif x._tid < 0:
         sync(x)
     if x._state & SCALAR:
         x = thawed(x)
@@ -60,6 +62,8 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
 
 def sync(x: Array) -> int:
     """Bring a view up to date; the tid of its value, 0 when nobody follows it."""
+    if type(x) is not Array:  # a Variable is read
+        return x.read()
     view = x._view
     root = view.root
     if view.src is not root._data:

@@ -1,0 +1,144 @@
+"""Variable: an Array with state, which tapes watch when it is read."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ._array import KEPT, Array, wrap
+from ._errors import describe, user_line
+from ._paths import VIEW as VIEW_RECORD
+from ._record import new_tid, recorders, tell
+from ._storage import storage_of
+from .ops.creation_functions import asarray
+from .ops.operators import BINARY
+
+
+class Variable(Array):
+    """An Array whose value may be replaced: the parameters of a model.
+
+    A trainable Variable is watched by any read on a tape with ``watch_accessed_variables=True``.  A
+    read takes a snapshot; reads before and after an ``assign`` each count with their own value, and
+    their gradients add up.  Assigning is never recorded: state cuts history.
+
+    initial_value : an Array, host data, scalars or nested sequences of these; it is copied.
+    trainable : whether tapes watch it unasked.
+    name : how messages call it.
+    dtype : cast to it; the dtype of ``initial_value`` by default.
+    """
+
+    # _tid is -2 for ever: whoever reads asks ``read``, by way of _view.sync.
+    __slots__ = ("__weakref__", "_identity", "_name", "_trainable")
+
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+    ) -> None:
+        self._data = own_data(asarray(initial_value, dtype=dtype))
+        self._state = KEPT
+        self._tid = -2
+        self._identity = new_tid()
+        self._trainable = bool(trainable)
+        self._name = "Variable" if name is None else name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def trainable(self) -> bool:
+        return self._trainable
+
+    def read(self) -> int:
+        """The name of this Variable's value, after those who watch what is read were told."""
+        if self._trainable:
+            for recorder in recorders():
+                accessed = getattr(recorder, "accessed", None)
+                if accessed is not None:
+                    accessed(self)
+        return self._identity
+
+    def value(self) -> Array:
+        """The value that it holds now, as an Array that later assignments do not change."""
+        identity = self.read()
+        followers = [r for r in recorders() if identity in r.followed]
+        snapshot = wrap(self._data, new_tid() if followers else 0, KEPT)
+        for recorder in followers:
+            tell(recorder, (VIEW_RECORD.number, snapshot._tid, identity, self._data.shape, ()))
+        return snapshot
+
+    # --- state ------------------------------------------------------------------------------------
+    def assign(self, value: Any) -> Variable:
+        """Replace the value; ValueError unless shape and dtype stay.  Returns the Variable."""
+        given = value if isinstance(value, Array) else asarray(value, device=self.device)
+        if given.shape != self.shape:
+            raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
+        if given.dtype != self.dtype:
+            if isinstance(value, Array) or given.dtype.kind not in "biu" + self.dtype.kind:
+                raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
+            given = asarray(given, dtype=self.dtype)
+        self._data = own_data(given)
+        return self
+
+    def assign_add(self, value: Any) -> Variable:
+        """Add to the value, unrecorded.  Returns the Variable."""
+        return self._update(operator.add, value)
+
+    def assign_sub(self, value: Any) -> Variable:
+        """Subtract from the value, unrecorded.  Returns the Variable."""
+        return self._update(operator.sub, value)
+
+    def _update(self, function: Callable[[Any, Any], Any], value: Any) -> Variable:
+        other = detached(value) if isinstance(value, Array) else value
+        return self.assign(function(detached(self), other))
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        changed = wrap(storage_of(self._data).copy(self._data))
+        changed[key] = detached(value) if isinstance(value, Array) else value
+        self._data = changed._data
+
+    # --- copies -----------------------------------------------------------------------------------
+    def __copy__(self) -> Variable:
+        return Variable(detached(self), self._trainable, self._name)
+
+    def __deepcopy__(self, memo: Any) -> Variable:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Variable, (detached(self), self._trainable, self._name)
+
+    def __repr__(self) -> str:
+        kind = "" if self._trainable else ", trainable=False"
+        return f"Variable({detached(self)!r}, name={self._name!r}{kind})"
+
+    def _said(self) -> str:
+        return f"the Variable {self._name!r}, {describe(detached(self))} [at {user_line()}]"
+
+
+def detached(x: Array) -> Array:
+    """The data of an Array under a handle that nobody follows."""
+    data = x._data if isinstance(x, Variable) else asarray(x)._data
+    return wrap(data, 0, KEPT)
+
+
+def own_data(x: Array) -> Any:
+    """The data of an Array in memory that nobody else writes to."""
+    data = detached(x)._data
+    return storage_of(data).copy(data)
+
+
+def in_place(name: str) -> Callable[[Variable, Any], Variable]:
+    function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
+
+    def method(self: Variable, value: Any) -> Variable:
+        return self._update(function, value)
+
+    method.__name__ = method.__qualname__ = f"__i{name}__"
+    method.__doc__ = (
+        f"``assign`` the result of ``{name}``: unrecorded, the Variable stays the same."
+    )
+    return method
+
+
+for _name in BINARY:
+    setattr(Variable, f"__i{_name}__", in_place(_name))
