@@ -83,6 +83,12 @@ CALLS = {
     "asarray": call(lambda x: xp.asarray(x, copy=True)),
     "astype": call(lambda x: xp.astype(x, xp.float32)),
     "bincount": call(lambda w: xp.bincount(xp.asarray([0, 2, 0]), w), (3,)),
+    "custom_gradient": call(
+        lambda x: xp.custom_gradient(lambda x: (x * 2.0, lambda g: g * 2.0))(x)
+    ),
+    "grad_pass_through": call(lambda x: xp.grad_pass_through(xp.round)(x)),
+    "host_function": call(lambda x: xp.host_function(np.exp, lambda g, y, x: g * y)(x)),
+    "recompute_grad": call(lambda x: xp.recompute_grad(xp.exp)(x)),
     "broadcast_to": call(lambda x: xp.broadcast_to(x, (2, 3, 3))),
     "expand_dims": call(lambda x: xp.expand_dims(x, 0)),
     "full": call(lambda value: xp.full((2, 2), value), ()),
@@ -130,6 +136,7 @@ BY_DESIGN = {
     "iinfo",
     "jacobian",
     "jvp",
+    "numpy_function",
     "ones_like",
     "result_type",
     "value_and_grad",

@@ -28,16 +28,29 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
         raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
 
 
-def arrays_of(structure: Any, what: str, caller: str = "gradient") -> list[Array]:
-    """The leaves of targets or sources: Arrays, or a TypeError that says what was given."""
+def arrays_of(
+    structure: Any, what: str, caller: str = "gradient", left: str | None = None
+) -> list[Array]:
+    """The leaves of targets or sources: Arrays, or a TypeError that says what was given.
+
+    ``left`` is where a value last left the tape, for what is a number or a foreign array now.
+    """
     found = _nest.leaves(structure)
     for leaf in found:
         if not isinstance(leaf, Array):
-            hint = (
-                "pass the Array that the tape recorded"
-                if leaf is not None
-                else f"a {what} may not be None: was it computed?"
-            )
+            hint = "pass the Array that the tape recorded"
+            if leaf is None:
+                hint = f"a {what} may not be None: was it computed?"
+            elif left is not None:
+                hint += (
+                    f". A value left this tape at {left}: what comes back from there is a constant. "
+                    "Keep the computation in arraytape's own functions up to the target"
+                )
+            elif isinstance(leaf, int | float | complex) or hasattr(leaf, "shape"):
+                hint += (
+                    ". A number or a foreign array is a constant to it: make an Array of it with "
+                    "asarray before the computation"
+                )
             raise TypeError(
                 f"{caller}(): every {what} must be an Array, got {describe(leaf)}; {hint}"
             )

@@ -11,6 +11,9 @@ up is run on ones.  An elementwise one leaves it where it is.  Any other is run 
 place of everything that it keeps: where that gives 0, nothing alive arrives.  The same trial shows
 which contributions a kept NaN or infinity truly reaches; the others are computed without it, so
 that a dead row of a matrix product does not spoil the sums over the live ones.
+
+``gradient(..., nan="keep")`` switches all of this off: the plain pass alone, NaN included, at no look
+at values.
 """
 
 from __future__ import annotations
@@ -109,18 +112,24 @@ def hides_a_cusp(records: list[Record]) -> bool:
     for record in records:
         plan = PLANS[record[0]]
         if isinstance(plan, Plan):
-            exponent = record[plan.positions["x2"]] if "x2" in plan.positions else 0.5
-            whole = isinstance(exponent, int | float) and float(exponent).is_integer()
-            if plan.op.cusped and not whole:
+            if has_cusp(plan, record):
                 cusped.update(results_of(record))
             if cusped.isdisjoint(inputs_of(record)):
                 continue
             if plan.op.selects:
                 return True
             cusped.update(results_of(record))
-        elif not cusped.isdisjoint(inputs_of(record)):
+        elif not cusped.isdisjoint(inputs_of(record)) or getattr(record[-1], "cusped", False):
             return True
     return False
+
+
+def has_cusp(plan: Plan, record: Record) -> bool:
+    """Whether the slope of a record's op may be finite where its curvature is not."""
+    if not plan.op.cusped:
+        return False
+    exponent = record[plan.positions["x2"]] if "x2" in plan.positions else 0.5
+    return not (isinstance(exponent, int | float) and float(exponent).is_integer())
 
 
 def kept_floats(plan: Plan, record: Record) -> list[int]:
@@ -154,6 +163,9 @@ def guarded(base: type[Raw]) -> type[Raw]:
                 self.alive.add(tid, self.alive.xp.where(seed != 0, self.alive.ones(seed), 0.0))
 
         def structural(self, plan: Any, record: Record) -> None:
+            if plan.unfolds:  # into records that carry aliveness themselves
+                super().structural(plan, record)
+                return
             held = self.alive.cotangents
             for tid in record[1:3]:
                 if held.get(tid) is ALL and self.cotangents.get(tid) is not None:

@@ -130,4 +130,6 @@ def inputs_of(record: tuple[Any, ...]) -> tuple[int, ...]:
     plan = PLANS[record[0]]
     if isinstance(plan, Plan):
         return record[2] if plan.op.variadic else record[2 : 2 + len(plan.op.inputs)]
+    if type(record[2]) is tuple:
+        return record[2]
     return record[2:4] if plan is PUT else record[2:3]

@@ -46,9 +46,8 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     root, path = location(x)
     if basic and is_same(handle, root, (*path, (GETITEM, raw))):
         return
-    if type(v) is type(data):
-        if np.may_share_memory(v, data) if type(v) is np.ndarray else storage_of(v).shares(v, data):
-            v = storage_of(v).copy(v)
+    if type(v) is type(data) and overlap(v, data):
+        v = storage_of(v).copy(v)
     own(x)
     try:
         if type(data) is np.ndarray:
@@ -59,6 +58,13 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     except Exception as error:
         raise explain("__setitem__", error, x=data, key=raw, value=v) from error
     written(x, raw, vtid, v, basic)
+
+
+def overlap(v: Any, data: Any) -> bool:
+    """Whether a write into data may change v."""
+    if type(v) is np.ndarray:
+        return np.may_share_memory(v, data)
+    return storage_of(v).shares(v, data)
 
 
 def location(x: Array) -> tuple[Array, Any]:
