@@ -5,8 +5,8 @@ import pytest
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
 # or compare its bits.
 ANY_STORAGE = {
-    "test_custom", "test_forward", "test_linalg", "test_numerics", "test_selection",
-    "test_storages", "test_tape", "test_tape_protocol", "test_variable",
+    "test_custom", "test_forward", "test_linalg", "test_numerics", "test_selection", "test_storages",
+    "test_tape", "test_tape_protocol", "test_variable",
 }  # fmt: skip
 
 

@@ -18,8 +18,11 @@ LAYERS = [
      "_batched_namespace", "_batched_storage"],
     ["_array"],
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
-    ["_levels", "_engine", "_guard", "_exits", "_lacking", "_arguments", "_jacobian", "_recording",
-     "_tape", "_inside", "_calls", "_forward", "_custom_gradient", "_checkpoint", "_host", "custom"],
+    [
+        "_levels", "_engine", "_guard", "_exits", "_lacking", "_arguments", "_recording",
+        "_jacobian", "_tape",
+        "_inside", "_calls", "_forward", "_custom_gradient", "_checkpoint", "_host", "custom",
+    ],
     ["ops"],
     ["variable"],
     ["functional"],

@@ -898,3 +898,48 @@ def test_every_way_to_leave_keeps_the_stack_in_order():
         for i in order:
             tapes[i].__exit__(None, None, None)
         assert recorders() == ()
+
+
+# --- a part that leaves ---------------------------------------------------------------------------
+def library(tmp_path, body):
+    """A function from a file that lies where packages are installed."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    file = folder / "somebodys.py"
+    file.write_text(f"import numpy as np\n\ndef f(x, xp):\n{body}")
+    scope = {}
+    exec(compile(file.read_text(), str(file), "exec"), scope)
+    return scope["f"]
+
+
+PARTLY = "    weight = np.asarray(x) ** 2\n    return xp.sum(x * xp.asarray(weight))\n"
+
+
+def test_a_part_that_left_in_installed_code_is_said_with_its_line(tmp_path):
+    f, x = library(tmp_path, PARTLY), xp.asarray([1.0, 2.0], device="cpu")
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, xp)
+    with pytest.warns(TapeWarning, match=r"a part .*somebodys\.py:4 \(np\.asarray\(\)\)"):
+        g = tape.gradient(y, x)
+    np.testing.assert_allclose(np.asarray(g), [1.0, 4.0])
+
+
+def test_a_stopped_value_may_leave_in_installed_code(tmp_path):
+    f = library(tmp_path, PARTLY.replace("np.asarray(x)", "np.asarray(xp.stop_gradient(x))"))
+    x = xp.asarray([1.0, 2.0], device="cpu")
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, xp)
+    np.testing.assert_allclose(np.asarray(tape.gradient(y, x)), [1.0, 4.0])
+
+
+def test_what_leaves_after_the_target_is_done_is_no_part_of_it(tmp_path):
+    f = library(
+        tmp_path, "    y = xp.sum(x * x)\n    print(float(y), np.asarray(x))\n    return y\n"
+    )
+    x = xp.asarray([1.0, 2.0], device="cpu")
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, xp)
+    np.testing.assert_allclose(np.asarray(tape.gradient(y, x)), [2.0, 4.0])

@@ -92,8 +92,8 @@ class Op:
         selects: bool | None = None,
         moves: bool = False,
         cusped: bool = False,
-        checked: bool = False,
         linear_in: Sequence[str] = (),
+        checked: bool = False,
     ) -> None:
         self.name, self.kind = name, kind
         # Whether the VJPs only select, move and add up elements: see _guard.

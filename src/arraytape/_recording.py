@@ -200,6 +200,10 @@ class Recording:
         if new and self.followed is not NOBODY and differentiable(x):
             self._watch(x)
 
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The Variables that the tape watches, in the order in which they were met."""
+        return tuple(self._variables)
+
     def _watch(self, x: Array) -> None:
         if not differentiable(x):
             warnings.warn(

@@ -21,7 +21,7 @@ from ._array import VIEW, Array, wrap
 from ._batched import REPLAY, active
 from ._engine import Raw, Recorded, backward
 from ._errors import TapeWarning, stacklevel
-from ._exits import blame, last_exit
+from ._exits import Exit, blame, last_exit
 from ._guard import GuardedRaw, GuardedRecorded, hides_a_cusp
 from ._jacobian import Jacobians
 from ._lacking import check_rules
@@ -91,8 +91,7 @@ class GradientTape(Recording, Jacobians):
         self._check_usable()
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         guard = guards(nan)
-        left = last_exit(self._records) if self._left else None
-        targets = arrays_of(target, "target", left=left)
+        targets = arrays_of(target, "target", left=last_exit(self._records) if self._left else None)
         asked = arrays_of(sources, "source")
         seeds = seeds_of(target, targets, output_gradients)
         starts, places, exits = self._prepare(targets, asked)
@@ -109,7 +108,7 @@ class GradientTape(Recording, Jacobians):
 
     def _prepare(
         self, targets: list[Array], asked: list[Array]
-    ) -> tuple[list[int], list[tuple[int, Path]], dict[int, str]]:
+    ) -> tuple[list[int], list[tuple[int, Path]], dict[int, Exit]]:
         """The targets' tids, the sources' tids and paths, and where values left the tape."""
         tids = [self._tid_of(x) for x in asked]
         paths = [self._watched[id(x)][2] if id(x) in self._watched else () for x in asked]
@@ -120,7 +119,7 @@ class GradientTape(Recording, Jacobians):
             check_rules(self._records, starts, tids)
         if self._active:
             self._close_or_warn()
-        exits = blame(self._records, tids) if self._left else {}
+        exits = blame(self._records, tids, starts) if self._left else {}
         return starts, list(zip(tids, paths, strict=True)), exits
 
     def _run(
@@ -134,7 +133,7 @@ class GradientTape(Recording, Jacobians):
         storage = storage_of(seeds[0]._data)
         plain, guarded = (Recorded, GuardedRecorded) if watched() else (Raw, GuardedRaw)
 
-        def careful() -> list[Any]:
+        def again() -> list[Any]:
             pass_ = guarded(storage, self._known)
             pass_.picks = picks
             return self._pass(pass_, starts, seeds, places)
@@ -142,10 +141,10 @@ class GradientTape(Recording, Jacobians):
         replayed = HERE if plain is Raw else active(REPLAY)
         with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
             if guard and plain is Recorded and hides_a_cusp(self._records):
-                return careful()
+                return again()
             found = self._pass(plain(storage, self._known), starts, seeds, places)
-            spoilt = guard and any(g is not None and has_nan(g) for g in found)
-            return careful() if spoilt else found
+            bad = guard and any(g is not None and has_nan(g) for g in found)
+            return again() if bad else found
 
     def _pass(
         self, pass_: Raw, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
@@ -176,17 +175,18 @@ class GradientTape(Recording, Jacobians):
         return g
 
     def _finish(
-        self, x: Array, g: Any, zero: bool, exit_: str | None, shape: tuple[int, ...] | None = None
+        self, x: Array, g: Any, zero: bool, exit_: Exit | None, shape: tuple[int, ...] | None = None
     ) -> Any:
-        if g is not None:
-            return g
-        if exit_ is not None:
+        if exit_ is not None and (g is None or exit_.before):
+            what = "gradient is None" if g is None else "a part of the gradient may be missing"
             warnings.warn(
-                f"gradient is None: the value left the tape at {exit_}. Keep the computation in "
+                f"{what}: the value left the tape at {exit_.line}. Keep the computation in "
                 "arraytape's own functions, or stop_gradient the value to say that this is meant",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
+        if g is not None:
+            return g
         return filled("zeros", x, shape) if zero else None
 
     # --- arguments and state ----------------------------------------------------------------------
