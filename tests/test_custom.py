@@ -812,13 +812,26 @@ def test_recompute_grad_counts_the_variables_that_the_function_reads():
         near(found, expected)
 
 
-def test_a_variable_that_is_assigned_to_before_the_backward_pass_is_an_error():
-    w = xp.Variable(2.0, name="weight")
+@pytest.mark.parametrize("trainable", [True, False])
+def test_a_variable_that_is_assigned_to_before_the_backward_pass_is_an_error(trainable):
+    w = xp.Variable(2.0, trainable=trainable, name="weight")
     with GradientTape() as tape:
+        tape.watch(w)
         y = xp.recompute_grad(lambda x: x * w)(xp.asarray(3.0))
     w.assign(100.0)
     with pytest.raises(RuntimeError, match=r"'weight'.*was assigned to since"):
         tape.gradient(y, w)
+
+
+def test_a_counter_may_go_on_counting_inside_recompute_grad():
+    count = xp.Variable(0.0, trainable=False)
+
+    def f(x):
+        count.assign_add(1.0)
+        return x * x + xp.stop_gradient(count) * 0.0
+
+    near(gradient(xp.recompute_grad(f), 3.0), 6.0)
+    assert float(xp.stop_gradient(count)) == 2.0
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, xp.recompute_grad], ids=["custom", "recompute"])

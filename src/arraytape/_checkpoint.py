@@ -74,7 +74,7 @@ class Recompute(Call):
         super().__init__(name, results, None)
         self.function, self.arguments, self.keywords = function, arguments, keywords
         self.closed, self.cusped = tuple(inside.closed), inside.cusped
-        self.variables = [(variable, variable._data) for variable in inside.variables]
+        self.variables = inside.seen
 
     def unfold(self, record: tuple[Any, ...], check: bool = True) -> tuple[Inside, list[int]]:
         """What f records when it runs again, and what it calls its results there (0: constants).
@@ -82,7 +82,7 @@ class Recompute(Call):
         check : LookupError when an op without a rule lies in between.
         """
         for variable, data in self.variables:
-            if variable._data is not data:
+            if variable._data is not data and variable._identity in record[2]:
                 raise RuntimeError(
                     f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
                     "assigned to since, so it cannot run again on the same values"

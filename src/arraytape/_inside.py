@@ -129,13 +129,17 @@ class Inside:
         self.closed: list[int] = []
         self.left: list[str] = []  # where values made of the arguments left
         self.variables: list[Any] = []
+        self.seen: list[tuple[Any, Any]] = []  # all Variables, and the data that they held
         self.cusped = self.careful = self.unruly = False
 
     def accessed(self, x: Any) -> None:
-        """A trainable Variable was read."""
-        if not any(x is other for other in self.variables):
+        """A Variable was read."""
+        if any(x is other for other, _ in self.seen):
+            return
+        self.seen.append((x, x._data))
+        if x._trainable:
             self.variables.append(x)
-        self.reads.add(x._identity)
+            self.reads.add(x._identity)
 
     def record(self, record: Record) -> None:
         plan, tids = PLANS[record[0]], inputs_of(record)
