@@ -912,7 +912,9 @@ def library(tmp_path, body):
     return scope["f"]
 
 
-PARTLY = "    weight = np.asarray(x) ** 2\n    return xp.sum(x * xp.asarray(weight, device=x.device))\n"
+PARTLY = (
+    "    weight = np.asarray(x) ** 2\n    return xp.sum(x * xp.asarray(weight, device=x.device))\n"
+)
 
 
 def test_a_part_that_left_in_installed_code_is_said_with_its_line(tmp_path):
