@@ -20,7 +20,6 @@ from ._lacking import lacking
 from ._op import Plan, Structural
 from ._paths import Path
 from ._record import Paused, new_tid, push, recorders, remove, replace
-from ._storage import is_complex
 
 NOBODY: Any = frozenset()
 NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
@@ -185,14 +184,15 @@ class Recording:
         """
         if not self._active:
             raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
-        found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
+        found = _nest.leaves(x)
         for leaf in found:
-            if not isinstance(leaf, Array):
+            if leaf is not None and not isinstance(leaf, Array):
                 raise TypeError(
                     f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
                 )
         for leaf in found:
-            self._watch(leaf)
+            if leaf is not None:
+                self._watch(leaf)
 
     def accessed(self, x: Any) -> None:
         """A trainable Variable was read."""
@@ -228,4 +228,4 @@ class Recording:
         self._watched[id(x)] = (x, tid, path)
         if type(x) is not Array:
             self._variables.append(x)
-        self._careful = self._careful or is_complex(x)
+        self._careful = self._careful or x._data.dtype.kind == "c"
