@@ -41,6 +41,9 @@ USED_UP = (
 def has_nan(g: Array) -> bool:
     """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
     _, data = current(g)
+    if type(data) is np.ndarray:
+        square = np.vdot(data, data)  # see NumPyStorage.has_nan; here without a call
+        return bool(square != square)
     return storage_of(data).has_nan(data)
 
 
@@ -110,17 +113,25 @@ class GradientTape(Recording, Jacobians):
         self, targets: list[Array], asked: list[Array]
     ) -> tuple[list[int], list[tuple[int, Path]], dict[int, Exit]]:
         """The targets' tids, the sources' tids and paths, and where values left the tape."""
-        tids = [self._tid_of(x) for x in asked]
-        paths = [self._watched[id(x)][2] if id(x) in self._watched else () for x in asked]
-        nobody = {id(x): new_tid() for x, tid in zip(asked, tids, strict=True) if not tid}
-        tids = [tid or nobody[id(x)] for x, tid in zip(asked, tids, strict=True)]
+        places: list[tuple[int, Path]] = []
+        nobody: dict[int, int] = {}  # names for what nobody follows: a target may be its own source
+        for x in asked:
+            entry = self._watched.get(id(x))
+            if entry is not None:
+                places.append(entry[1:])
+                continue
+            tid = self._tid_of(x)
+            if not tid:
+                tid = nobody[id(x)] = nobody.get(id(x)) or new_tid()
+            places.append((tid, ()))
+        tids = [tid for tid, _ in places]
         starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
         if self._unruly:
             check_rules(self._records, starts, tids)
         if self._active:
             self._close_or_warn()
         exits = blame(self._records, tids, starts) if self._left else {}
-        return starts, list(zip(tids, paths, strict=True)), exits
+        return starts, places, exits
 
     def _run(
         self,
@@ -159,20 +170,18 @@ class GradientTape(Recording, Jacobians):
         if not careful and len(seeds) > 1:  # one device: the loop looks no further
             careful = any(seed.device != seeds[0].device for seed in seeds)
         backward(pass_, self._records, careful)
-        found = [pass_.cotangents.get(tid) for tid, _ in places]
-        private = [
-            None if g is None else self._private(pass_, tid, pass_.walk(g, path))
-            for (tid, path), g in zip(places, found, strict=True)
-        ]
-        return [g if g is None or recorded else wrap(g) for g in private]
-
-    @staticmethod
-    def _private(pass_: Raw, tid: int, g: Any) -> Any:
-        # A gradient is the caller's alone: never the seed, a view, or the same buffer twice.
-        if tid in pass_.borrowed or not pass_.owns(g):
-            return pass_.copied(g)
-        pass_.borrowed.add(tid)
-        return g
+        found = []
+        for tid, path in places:
+            g = pass_.cotangents.get(tid)
+            if g is not None:
+                # A gradient is the caller's alone: never the seed, a view, or one buffer twice.
+                part = pass_.walk(g, path) if path else g
+                if tid in pass_.borrowed or not pass_.owns(part):
+                    part = pass_.copied(part)
+                pass_.borrowed.add(tid)
+                g = part if recorded else wrap(part)
+            found.append(g)
+        return found
 
     def _finish(
         self, x: Array, g: Any, zero: bool, exit_: Exit | None, shape: tuple[int, ...] | None = None
