@@ -21,7 +21,7 @@ LAYERS = [
     ["variable"],
     ["testing"],
     ["__init__"],
-    ["module", "nn", "_minimize", "optimizers"],  # over the public namespace
+    ["module", "nn", "_minimize", "optimizers", "checkpoint"],  # over the public namespace
 ]
 PACKAGES = {path.parent.name for path in FILES if path.name == "__init__.py"} - {SOURCE.name}
 RANK = {name: (i, j) for i, layer in enumerate(LAYERS) for j, name in enumerate(layer)}
