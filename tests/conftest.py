@@ -4,7 +4,10 @@ import pytest
 
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
 # or compare its bits.
-ANY_STORAGE = {"test_linalg", "test_numerics", "test_selection", "test_storages", "test_tape"}
+ANY_STORAGE = {
+    "test_custom", "test_forward", "test_linalg", "test_numerics", "test_selection", "test_storages",
+    "test_tape", "test_tape_protocol", "test_variable",
+}  # fmt: skip
 
 
 def pytest_addoption(parser):

@@ -80,7 +80,6 @@ def test_higher_derivatives_are_exact(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.skipif(not hasattr(xp, "custom_gradient"), reason="there is no custom_gradient yet")
 def test_a_gradient_by_hand_is_that_of_the_tape(tmp_path):
     picture = tmp_path / "plot.png"
     done = run("custom_layer.py", "--steps", "3", "--out", str(picture))

@@ -13,16 +13,23 @@ LIMIT = 350
 
 # A module imports only from lower layers and, within its own, from those before it.
 LAYERS = [
-    ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info"],
+    ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info",
+     "_batched", "_batched_names", "_batched_operators", "_batched_indexing", "_batched_products",
+     "_batched_namespace", "_batched_storage"],
     ["_array"],
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
-    ["_engine", "_guard", "_exits", "_arguments", "_tape", "_forward", "custom"],
+    [
+        "_levels", "_engine", "_guard", "_exits", "_lacking", "_arguments", "_recording",
+        "_jacobian", "_tape",
+        "_inside", "_calls", "_forward", "_custom_gradient", "_checkpoint", "_host", "custom",
+    ],
     ["ops"],
     ["variable"],
+    ["functional"],
     ["testing"],
     ["__init__"],
     ["module", "nn", "_minimize", "optimizers", "checkpoint"],  # over the public namespace
-]
+]  # fmt: skip
 PACKAGES = {path.parent.name for path in FILES if path.name == "__init__.py"} - {SOURCE.name}
 RANK = {name: (i, j) for i, layer in enumerate(LAYERS) for j, name in enumerate(layer)}
 

@@ -95,3 +95,202 @@ def test_what_the_choice_of_vectors_leaves_alone_has_exact_gradients(name, dtype
     rng = np.random.default_rng(1)
     x = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype is np.complex128 else 0.0)
     testing.check_gradients(INVARIANT[name], [x], order=2, rtol=1e-6)
+
+
+def spectrum(values, dtype=np.float64, seed=0):
+    """A Hermitian matrix with these eigenvalues, in a random basis."""
+    rng = np.random.default_rng(seed)
+    n = len(values)
+    x = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if dtype is np.complex128 else 0.0)
+    q = np.linalg.qr(x)[0]
+    return (q * np.asarray(values)) @ q.conj().T
+
+
+def curvature(f, x):
+    return testing.curvature(f, [np.asarray(x)], testing.directions([np.asarray(x)]))[0]
+
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+EXACT = {
+    "projector of eigh": lambda x: projected(xp.linalg.eigh((x + adjoint(x)) / 2.0)[1][..., :2]),
+    "projector of svd": lambda x: projected(xp.linalg.svd(x)[0][..., -2:]),
+    "u vh of svd": lambda x: testing.total(product(xp.linalg.svd(x, full_matrices=False))),
+    "u vh of a tall svd": lambda x: testing.total(
+        product(xp.linalg.svd(x[..., :, :2], full_matrices=False))
+    ),
+    "u vh of a wide svd": lambda x: testing.total(
+        product(xp.linalg.svd(x[..., :2, :], full_matrices=False))
+    ),
+}
+
+
+def adjoint(x):
+    return xp.matrix_transpose(xp.conj(x))
+
+
+def projected(v):
+    return testing.total(v @ adjoint(v))
+
+
+def product(result):
+    return result[0] @ result[2]
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize(
+    "values", [(1.0, 1.0, 2.0, 4.0), (2.0, 2.0, 3.0, 3.0)], ids=["a pair", "two pairs"]
+)
+@DTYPES
+def test_functions_of_the_space_of_coinciding_values_are_exact(name, values, dtype):
+    testing.check_gradients(EXACT[name], [spectrum(values, dtype)], order=1, rtol=1e-6)
+
+
+@DTYPES
+def test_a_stack_has_nan_only_where_values_coincide(dtype):
+    def rebuilt(x):
+        w, v = xp.linalg.eigh(x)
+        return testing.total((v * w[..., None, :]) @ adjoint(v))
+
+    x = np.stack([spectrum((1.0, 2.0, 4.0), dtype), np.eye(3)])
+    (found,) = testing.gradients(rebuilt, [x])
+    assert np.isfinite(found[0]).all()
+    assert np.isnan(found[1]).any()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: xp.sum(xp.linalg.eigvalsh(x) ** 3),
+        lambda x: xp.sum(xp.linalg.svdvals(x) ** 2),
+        lambda x: xp.sum(xp.linalg.eigh(x)[0] ** 3),
+        lambda x: xp.sum(xp.linalg.svd(x)[1] ** 2),
+    ],
+    ids=["eigvalsh", "svdvals", "eigh", "svd"],
+)
+@pytest.mark.parametrize("x", [np.eye(3), np.ones((3, 3)) + np.eye(3)], ids=["eye", "rounded"])
+def test_second_derivatives_of_coinciding_values_are_nan_not_wrong(f, x):
+    assert np.isfinite(testing.gradients(f, [x])[0]).all()
+    assert np.isnan(curvature(f, x)).any()
+
+
+LOW = {
+    "rank 1 of 3": np.outer([1.0, 2.0, -1.0, 0.5, 3.0], [2.0, 1.0, -3.0]),
+    "complex, square": np.outer([1.0, 2.0, -1j], [2.0, 1.0 + 1j, -3.0]),
+    "real, tall": np.ones((3, 2)),
+    "real, wide": np.ones((2, 3)),
+    "complex, tall": np.asarray([[1.0, 2.0, 0.0], [1j, 1.0, 1.0], [2.0, 1.0, 1j], [0.0, 1.0, 1.0]])
+    @ np.diag([1.0, 1.0, 0.0])
+    @ spectrum((1.0, 2.0, 3.0), np.complex128),
+}
+
+
+@pytest.mark.parametrize("name", LOW)
+def test_a_matrix_of_low_rank_rebuilt_by_svd_has_its_gradient_and_no_wrong_second_one(name):
+    def f(x):
+        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        return testing.total(xp.abs((u * s) @ vh) ** 2)
+
+    x = LOW[name]
+    (found,) = testing.gradients(f, [x])
+    np.testing.assert_allclose(found, 2.0 * testing.weights(x.shape) * x, atol=1e-12)
+    assert np.isnan(curvature(f, x)).any()
+
+
+@pytest.mark.parametrize("name", LOW)
+def test_the_part_of_largest_singular_value_of_a_matrix_of_low_rank_is_exact(name):
+    def f(x):
+        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        return testing.total((u[:, :1] * s[:1]) @ vh[:1, :])
+
+    testing.check_gradients(f, [LOW[name]], order=1, rtol=1e-6)
+
+
+def test_a_hermitian_matrix_of_low_rank_rebuilt_by_eigh_has_its_gradient():
+    def f(x):
+        w, v = xp.linalg.eigh((x + adjoint(x)) / 2.0)
+        return testing.total((v * w) @ adjoint(v))
+
+    testing.check_gradients(f, [np.outer([1.0, 2.0, -1.0, 0.5], [1.0, 2.0, -1.0, 0.5])], order=1)
+
+
+def test_vectors_of_zero_singular_values_have_no_quiet_gradient_where_they_leave_their_space():
+    def u(x):
+        return xp.linalg.svd(x, full_matrices=False)[0]
+
+    assert np.isnan(gradient(lambda x: u(x)[0, 1], np.ones((3, 2)))).any()
+    assert np.isfinite(gradient(lambda x: u(x)[0, 0], np.ones((3, 2)))).all()
+
+
+SINGULAR = {
+    "eye": np.eye(4),
+    "zeros": np.zeros((3, 3)),
+    "one": np.zeros((1, 1)),
+    "rank 1": np.ones((3, 3)),
+    "rank 3": spectrum((1.0, 1.0, 2.0, 0.0), np.complex128),
+    "rank 2": spectrum((1.0, 1.0, 0.0, 0.0), np.complex128),
+    "stack": np.stack([np.eye(3), np.zeros((3, 3)), np.diag([0.0, 1.0, 1.0])]),
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_a_complex_determinant_is_exact_to_second_order_where_singular_values_coincide(name):
+    x = SINGULAR[name].astype(np.complex128)
+    testing.check_gradients(lambda x: testing.total(xp.linalg.det(x)), [x])
+
+
+@DTYPES
+def test_slogdet_is_infinite_or_nan_in_the_singular_matrices_of_a_stack_alone(dtype):
+    x = np.stack([np.zeros((2, 2)), M, np.diag([0.0, 1.0])]).astype(dtype)
+
+    def f(x):
+        return xp.sum(xp.linalg.slogdet(x)[1])
+
+    (found,) = testing.gradients(f, [x])
+    assert np.isinf(found[0]).all()
+    assert np.isinf(found[2]).all()
+    np.testing.assert_allclose(found[1], [[0.6, -0.2], [-0.2, 0.4]])
+    with np.errstate(invalid="ignore"):
+        second = curvature(f, x)
+    assert np.isnan(second[0]).all()
+    assert np.isnan(second[2]).all()
+    assert np.isfinite(second[1]).all()
+
+
+@pytest.mark.parametrize("order", [0.5, -0.5, 1.5, 3])
+def test_a_norm_with_zeros_among_its_elements_is_exact_in_the_others(order):
+    def f(x):
+        return xp.linalg.vector_norm(x, ord=order)
+
+    x = np.asarray([0.0, 2.0, -3.0])
+    with np.errstate(divide="ignore"):
+        (found,), second = testing.gradients(f, [x]), curvature(f, x)
+    assert found[0] == 0.0
+    assert np.isfinite(second).all()
+    if order > 0:  # of negative order, the norm is 0 wherever an element is
+        np.testing.assert_allclose(found[1:], testing.gradients(f, [x[1:]])[0], rtol=1e-14)
+
+
+STACKS = [
+    pytest.param(op, sample, id=f"{op.name}-{i}")
+    for op in testing.recorded_ops()
+    for i, sample in enumerate(op.samples)
+    if op.name.startswith("linalg.") and "axis" not in sample.parameters
+    if len(sample.inputs) == 1 and type(sample.inputs[0]) is tuple and len(sample.inputs[0]) == 3
+]
+
+
+@pytest.mark.parametrize(("op", "sample"), STACKS)
+@DTYPES
+def test_the_gradient_of_a_stack_is_that_of_each_matrix(op, sample, dtype):
+    def f(x):
+        found = op.public(sample.prepare(x) if sample.prepare else x, **sample.parameters)
+        parts = found if isinstance(found, tuple) else (found,)
+        return sum(
+            xp.sum(xp.real(part) * (i + 1.0) + xp.imag(part)) for i, part in enumerate(parts)
+        )
+
+    (x,) = testing.materialise(op, sample, dtype)
+    (found,) = testing.gradients(f, [x])
+    assert found.shape == x.shape
+    for part, matrix in zip(found, x, strict=True):
+        np.testing.assert_allclose(part, testing.gradients(f, [matrix])[0], rtol=1e-10, atol=1e-12)

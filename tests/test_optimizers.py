@@ -40,7 +40,6 @@ def test_plain_descent():  # case 54
     assert descend(SGD(0.25), v, 5, lambda v: 2.0 * v) == [4.0, 3.0, 2.0, 1.0, 0.0]
 
 
-@pytest.mark.skipif(not hasattr(xp, "custom_gradient"), reason="there is no custom_gradient yet")
 def test_descent_through_a_rule_of_ones_own():  # case 54
     @xp.custom_gradient
     def multiply(x, y):
@@ -51,7 +50,6 @@ def test_descent_through_a_rule_of_ones_own():  # case 54
     assert losses == [4.0, 3.0, 2.0, 1.0, 0.0]
 
 
-@pytest.mark.skipif(not hasattr(xp, "grad_pass_through"), reason="not there yet")
 def test_a_gradient_passes_through_assign():  # case 52
     v, z = Variable(0.0), xp.asarray(3.0)
     with GradientTape() as tape:

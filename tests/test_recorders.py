@@ -205,10 +205,10 @@ def test_threads_share_the_gradients_of_a_persistent_tape():
 
 
 def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch):
-    from arraytape import _tape
+    from arraytape import _recording
 
     x, arrived = xp.asarray(3.0), threading.Barrier(2)
-    name = _tape.new_tid
+    name = _recording.new_tid
 
     def slow_name():
         # Both threads have found x without a name before either gives it one.
@@ -216,7 +216,7 @@ def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch):
             arrived.wait(timeout=0.5)
         return name()
 
-    monkeypatch.setattr(_tape, "new_tid", slow_name)
+    monkeypatch.setattr(_recording, "new_tid", slow_name)
     watched, go_on = threading.Barrier(2), threading.Barrier(2)
 
     def work():

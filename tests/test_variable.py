@@ -210,7 +210,7 @@ def test_a_variable_may_be_a_primal(v):
 def test_an_integer_variable_has_no_gradient():
     n = Variable(2)
     with GradientTape() as tape:
-        y = n * 2.0
+        y = xp.astype(n, xp.float64) * 2.0
     with pytest.warns(TapeWarning, match="int64"):
         assert tape.gradient(y, n) is None
 
@@ -225,7 +225,8 @@ def test_copies_and_pickles_are_other_variables(v):
 
 def test_shape_dtype_and_device_are_an_arrays():
     w = Variable([[1, 2]], dtype=xp.float32)
-    assert (w.shape, w.dtype, w.device, w.ndim, w.size) == ((1, 2), xp.float32, "cpu", 2, 2)
+    assert (w.shape, w.dtype, w.ndim, w.size) == ((1, 2), xp.float32, 2, 2)
+    assert w.device == xp.zeros(1).device
     assert repr(w).startswith("Variable(Array([[1., 2.]]")
     assert xp.sum(w).dtype == xp.float32
 

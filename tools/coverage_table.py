@@ -83,6 +83,12 @@ CALLS = {
     "asarray": call(lambda x: xp.asarray(x, copy=True)),
     "astype": call(lambda x: xp.astype(x, xp.float32)),
     "bincount": call(lambda w: xp.bincount(xp.asarray([0, 2, 0]), w), (3,)),
+    "custom_gradient": call(
+        lambda x: xp.custom_gradient(lambda x: (x * 2.0, lambda g: g * 2.0))(x)
+    ),
+    "grad_pass_through": call(lambda x: xp.grad_pass_through(xp.round)(x)),
+    "host_function": call(lambda x: xp.host_function(np.exp, lambda g, y, x: g * y)(x)),
+    "recompute_grad": call(lambda x: xp.recompute_grad(xp.exp)(x)),
     "broadcast_to": call(lambda x: xp.broadcast_to(x, (2, 3, 3))),
     "expand_dims": call(lambda x: xp.expand_dims(x, 0)),
     "full": call(lambda value: xp.full((2, 2), value), ()),
@@ -119,14 +125,22 @@ BEHIND = {
     **{f"__{short}__": op for short, op in (operators.COMPARISONS | operators.UNARY).items()},
 }  # fmt: skip
 # Floating-point results that owe nothing to the values of an input, and functions without a
-# declared op that return no Array.
+# declared op that return no Array: those that take a function give one whose results have gradients.
 BY_DESIGN = {
     "empty_like",
     "finfo",
     "from_dlpack",
+    "grad",
+    "hessian",
+    "hvp",
     "iinfo",
+    "jacobian",
+    "jvp",
+    "numpy_function",
     "ones_like",
     "result_type",
+    "value_and_grad",
+    "vjp",
     "zeros_like",
 }
 MEMBERS_BY_DESIGN = {

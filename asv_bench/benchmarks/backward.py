@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import arraytape as xp
 
 from .measure import benchmark, ratio, repeated
-from .workloads import MLP, LogisticRegression, pair, step, tape_of
+from .workloads import MLP, Curvature, LogisticRegression, pair, step, tape_of
 
 WORKLOADS = {"mlp": MLP, "logistic regression": LogisticRegression}
 
@@ -26,6 +28,20 @@ def track_backward(workload: str) -> float:
     tape, y = tape_of(work, parameters, persistent=True)
     _, hand = pair(work)
     return ratio(repeated(lambda: tape.gradient(y, parameters)), repeated(hand))
+
+
+# Its budget is the best eager peer's figure, PyTorch's.
+@benchmark("x hand", budget={"reverse": 5.7}, mode=["reverse", "forward"])
+def track_hessian_vector_product(mode: str) -> float:
+    """Reverse, or forward, over reverse mode."""
+    work = Curvature()
+    parameters = [xp.asarray(p) for p in work.parameters]
+    ours = {"reverse": work.reverse, "forward": work.forward}[mode]
+    for found, expected in zip(ours(parameters), work.product(*work.parameters), strict=True):
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-8, atol=1e-10)
+    return ratio(
+        repeated(lambda: ours(parameters)), repeated(lambda: work.product(*work.parameters))
+    )
 
 
 class Model:

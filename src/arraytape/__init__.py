@@ -9,13 +9,18 @@ import sys as _sys
 import numpy as _np
 
 from . import _array, _cupy
+from ._arguments import UnconnectedGradients
 from ._array import Array
+from ._checkpoint import recompute_grad
+from ._custom_gradient import custom_gradient, grad_pass_through
 from ._errors import TapeWarning
 from ._forward import ForwardAccumulator
+from ._host import host_function, numpy_function
 from ._info import __array_namespace_info__, set_default_device
-from ._tape import GradientTape, UnconnectedGradients
+from ._tape import GradientTape
 from ._version import __version__
-from .custom import no_gradient, register_gradient, stop_gradient
+from .custom import define_op, no_gradient, register_gradient, stop_gradient
+from .functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .ops import fft, linalg
 from .ops.beyond_the_standard import bincount, diag, median
 from .ops.creation_functions import (
@@ -119,6 +124,7 @@ from .ops.indexing_functions import (
     take_along_axis,
 )
 from .ops.linear_algebra_functions import (
+    cofactors,
     matmul,
     matrix_transpose,
     tensordot,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import warnings
 from typing import Any
 
@@ -12,22 +13,52 @@ from ._storage import inexact, is_complex, storage_of
 from ._view import current
 
 
-def arrays_of(structure: Any, what: str) -> list[Array]:
-    """The leaves of targets or sources: Arrays, or a TypeError that says what was given."""
+class UnconnectedGradients(enum.Enum):
+    """What ``gradient`` gives for a source that the target does not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
+    """The enum member; ValueError with the allowed values for anything else."""
+    try:
+        return UnconnectedGradients(value)
+    except ValueError:
+        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
+
+
+def arrays_of(
+    structure: Any, what: str, caller: str = "gradient", left: str | None = None
+) -> list[Array]:
+    """The leaves of targets or sources: Arrays, or a TypeError that says what was given.
+
+    ``left`` is where a value last left the tape, for what is a number or a foreign array now.
+    """
     found = _nest.leaves(structure)
     for leaf in found:
+        if type(leaf) is Array and leaf._data.dtype.kind in "fc":
+            continue
         if not isinstance(leaf, Array):
-            hint = (
-                "pass the Array that the tape recorded"
-                if leaf is not None
-                else f"a {what} may not be None: was it computed?"
-            )
+            hint = "pass the Array that the tape recorded"
+            if leaf is None:
+                hint = f"a {what} may not be None: was it computed?"
+            elif left is not None:
+                hint += (
+                    f". A value left this tape at {left}: what comes back from there is a constant. "
+                    "Keep the computation in arraytape's own functions up to the target"
+                )
+            elif isinstance(leaf, int | float | complex) or hasattr(leaf, "shape"):
+                hint += (
+                    ". A number or a foreign array is a constant to it: make an Array of it with "
+                    "asarray before the computation"
+                )
             raise TypeError(
-                f"gradient(): every {what} must be an Array, got {describe(leaf)}; {hint}"
+                f"{caller}(): every {what} must be an Array, got {describe(leaf)}; {hint}"
             )
         if not differentiable(leaf):
             warnings.warn(
-                f"gradient(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient",
+                f"{caller}(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
@@ -42,10 +73,11 @@ def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[A
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
 
 
-def filled(name: str, like: Array) -> Array:
-    """Zeros or ones in the shape, dtype and place of an Array."""
+def filled(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
+    """Zeros or ones in the dtype and place of an Array, and in its shape unless one is given."""
     storage = storage_of(like._data)
-    return wrap(storage.create(name, like.device, like.shape, dtype=like.dtype))
+    shape = like.shape if shape is None else shape
+    return wrap(storage.create(name, like.device, shape, dtype=like.dtype))
 
 
 def differentiable(x: Array) -> bool:

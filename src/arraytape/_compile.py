@@ -67,20 +67,22 @@ REFUSE = "\n        if not accepted({x}): return NotImplemented"
 
 def compile_function(
     op: Op, signature: inspect.Signature, *, operator: bool = False, raw: str | None = None,
-    convert: bool = True, name: str | None = None,
+    convert: bool = True, name: str | None = None, given: dict[type, Any] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """The public function of ``op`` (or an operator's method), with a real signature.
 
-    ``raw`` names the storage's function when it differs from the op's name; ``convert`` makes
-    Python scalars 0-d data once, where NumPy would convert them in forward and backward pass.
+    ``raw`` names the storage's function when it differs from the op's name, ``given`` has it by type
+    of data when it is no storage's; ``convert`` makes Python scalars 0-d data once, where NumPy would
+    convert them in forward and backward pass.
     """
     name = name or op.name.rpartition(".")[2]
     scope: dict[str, Any] = {}
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
-        ufunc, fast = NUMPY.ufunc(raw or op.name)
-        scope.update(what_it_uses(op), RAW=RawFunctions(raw or op.name), UFUNC=ufunc)
+        ufunc, fast = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
+        functions = RawFunctions(raw or op.name) if given is None else given
+        scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
         source = source_of(op, signature, operator, convert, fast)
         filename = f"<arraytape {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)

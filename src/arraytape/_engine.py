@@ -17,6 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
+from ._levels import Levelled, RecordedLevels
 from ._op import PLANS, STEPS, Plan, Structural
 from ._paths import Path, results_of, walk
 from ._storage import COMPLEX, HERE, Storage, is_complex, storage_of
@@ -46,15 +47,19 @@ def conjugate(x: Any, xp: Any) -> Any:
     return xp.conj(x) if is_complex(x) else x
 
 
-class Raw:
+class Raw(Levelled):
     """Cotangents by tid, on raw data; ``storage`` and ``xp`` follow the data of the record at hand.
 
     ``borrowed`` names the buffers that something else may refer to: a rule that hands its
     cotangent on unchanged shares it.  Everything else that owns its memory is added to in place.
     """
 
+    picks = (
+        False  # whether the seeds pick elements of the targets: the guard takes the others for dead
+    )
+
     def __init__(self, storage: Storage, followed: Collection[int]) -> None:
-        self.storage = storage
+        self.storage, self.kind = storage, storage.kind
         self.xp: Any = storage.xp
         self.followed = followed
         self.cotangents: dict[int, Any] = {}
@@ -91,7 +96,7 @@ class Raw:
             held = self.cotangents.get(tid)
         else:
             held = self.cotangents.pop(tid, None)
-        if held is not None:
+        if held is not None and type(held) is not self.kind:
             self.move_to(held)
         return held
 
@@ -101,9 +106,9 @@ class Raw:
 
     def move_to(self, data: Any) -> None:
         """Compute where this data lies: a tape may hold values of several storages."""
-        if type(data) is not self.storage.kind:
+        if type(data) is not self.storage.kind and not self.storage.mixed:
             self.storage = storage_of(data)
-            self.xp = self.storage.xp
+            self.kind, self.xp = self.storage.kind, self.storage.xp
 
     def add(self, tid: int, contribution: Any) -> None:
         """Add a contribution that nobody else refers to."""
@@ -147,7 +152,7 @@ class Raw:
         self.cotangents[tid] = buffer if held is None else self.into(buffer, held)
 
     def owns(self, held: Any) -> bool:
-        return storage_of(held).owns(held)
+        return held.base is None if type(held) is ndarray else storage_of(held).owns(held)
 
     into = staticmethod(operator.iadd)
 
@@ -161,6 +166,7 @@ class Raw:
 
     def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
         """A contribution in the shape and dtype of the input that it belongs to."""
+        contribution = self.settle(contribution, shape)
         xp = self.xp
         if contribution.shape != shape:
             given = contribution.shape
@@ -237,7 +243,7 @@ class Raw:
         return self.fit(part, record[fit[0]], record[fit[1]], plan.op.name)
 
 
-class Recorded(Raw):
+class Recorded(RecordedLevels, Raw):
     """Cotangents by tid, on Arrays: the rules' own ops are recorded by the outer recorders."""
 
     def __init__(self, storage: Storage, followed: Collection[int]) -> None:
@@ -287,7 +293,11 @@ def backward(pass_: Raw, records: list[Record], careful: bool) -> None:
     for record in reversed(records):
         steps = STEPS[record[0]]
         if steps is None:
-            pass_.go_back(PLANS[record[0]], record)
+            plan = PLANS[record[0]]
+            if type(plan) is Structural:
+                plan.special(pass_, record)
+            else:
+                pass_.go_back(plan, record)
             continue
         out = record[1]
         g = take(out, None)

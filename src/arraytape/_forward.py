@@ -7,23 +7,26 @@ derivative of any other is the transpose of its VJP, which a tape takes of the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 from types import TracebackType
 from typing import Any
 
 from . import _nest
-from ._arguments import differentiable, filled
+from ._arguments import UnconnectedGradients, differentiable, filled, unconnected
 from ._array import VIEW, Array, namespace
+from ._calls import CUSTOM, SAME, UNFOLDING
 from ._engine import Recorded
-from ._errors import describe, user_line
+from ._errors import describe
+from ._lacking import lacking, no_rule
 from ._op import PLANS, Plan, Structural
 from ._paths import PUT, Path, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
 from ._record import STACK, push, recorders, remove
+from ._recording import NOBODY, name_of
 from ._storage import is_complex, storage_of
-from ._tape import NOBODY, GradientTape, UnconnectedGradients, name_of, unconnected
+from ._tape import GradientTape
 from ._view import current
 
 
@@ -89,11 +92,11 @@ class ForwardAccumulator:
     def record(self, record: tuple[Any, ...]) -> None:
         """Take one record: the tangents of its results from those of its inputs."""
         plan = PLANS[record[0]]
-        lacking = [self._lacking[tid] for tid in inputs_of(record) if tid in self._lacking]
-        if plan.missing and isinstance(plan, Plan):
-            lacking.append(plan.op.name)
-        if lacking:
-            self._lacking |= dict.fromkeys(results_of(record), lacking[0])
+        names = [self._lacking[tid] for tid in inputs_of(record) if tid in self._lacking]
+        if name := lacking(plan, record):
+            names.append(name)
+        if names:
+            self._lacking |= dict.fromkeys(results_of(record), names[0])
             return
         with self._outside():
             if isinstance(plan, Plan):
@@ -111,7 +114,9 @@ class ForwardAccumulator:
     def _outside(self) -> Iterator[None]:
         """Within it only the recorders around this one see what the tangents' ops do."""
         around = recorders()
-        token = STACK.set((get_ident(), around[: around.index(self)]))
+        if self in around:
+            around = around[: around.index(self)]
+        token = STACK.set((get_ident(), around))
         try:
             yield
         finally:
@@ -134,7 +139,24 @@ class ForwardAccumulator:
             for part in parts[1:]:
                 total = total + part
             return [None if total is None else self._laid_out(plan, record, total)]
+        if op.linear_in and set(op.parameters) <= plan.positions.keys():
+            return [self._by_itself(plan, lifted)]
         return self._transposed(plan, record, lifted, pass_)
+
+    def _by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+        """The tangent of an op that is linear in each followed input: the op, once for each."""
+        op, places = plan.op, plan.positions
+        assert op.public is not None
+        parameters = {name: record[places[name]] for name in op.parameters}
+        total: Any = None
+        for i, x in enumerate(op.inputs):
+            tangent = self._tangents.get(record[2 + i])
+            if tangent is None:
+                continue
+            given = [tangent if other == x else record[places[other]] for other in op.inputs]
+            part = op.public(*given, **parameters)
+            total = part if total is None else total + part
+        return total  # type: ignore[no-any-return]
 
     def _some(self, record: tuple[Any, ...]) -> Array:
         return next(self._tangents[tid] for tid in inputs_of(record) if tid in self._tangents)
@@ -186,8 +208,8 @@ class ForwardAccumulator:
             shape = y_kept.shape if y_kept is not None else record[plan.positions[f"shape {y}"]]
             dtype = y_kept.dtype if y_kept is not None else record[plan.positions[f"dtype {y}"]]
             g.append(xp.zeros(shape, dtype=dtype, device=device))
-        with GradientTape() as tape:
-            tape.watch([part for part in g if differentiable(part)])
+
+        def pull_back() -> list[tuple[int, Any]]:
             pulled: list[tuple[int, Any]] = []
             for pull in plan.pulls:
                 parts = pass_.apply(plan, pull, tuple(g) if len(g) > 1 else g[0], lifted)
@@ -195,6 +217,17 @@ class ForwardAccumulator:
                     pulled += zip(pass_.inputs(plan, record), parts, strict=True)
                 else:
                     pulled.append((record[pull[0]], parts))
+            return pulled
+
+        return self._transpose(g, pull_back)
+
+    def _transpose(
+        self, g: list[Array], pull_back: Callable[[], Iterable[tuple[int, Any]]]
+    ) -> list[Array | None]:
+        """Tangents of results from a map of their cotangents ``g`` to those of the inputs."""
+        with GradientTape() as tape:
+            tape.watch([part for part in g if differentiable(part)])
+            pulled = pull_back()
         pairs = [
             (v, self._tangents[tid]) for tid, v in pulled if v is not None and tid in self._tangents
         ]
@@ -208,6 +241,20 @@ class ForwardAccumulator:
 
     def _structural(self, plan: Structural, record: tuple[Any, ...]) -> list[Array | None]:
         xp: Any = namespace[0]
+        if plan is CUSTOM:
+            _, _, tids, call = record
+            g = [y.zeros() for y in call.results]
+            try:
+                return self._transpose(g, lambda: zip(tids, call.gradients(g), strict=True))
+            except LookupError as error:  # a rule without a transpose: said when it matters
+                if not hasattr(error, "lacks"):
+                    raise
+                self._lacking |= dict.fromkeys(results_of(record), error.lacks)
+                return [None] * len(g)
+        if plan is SAME:
+            return [self._tangents.get(record[2])]
+        if plan is UNFOLDING:
+            return self._unfolded(record)
         if plan is VIEW_RECORD:
             _, _, root, _, path = record
             return [self._part(self._tangents[root], path)] if root in self._tangents else [None]
@@ -228,6 +275,16 @@ class ForwardAccumulator:
             t = xp.real(t)
         write_through(whole, path, key, t, Recorded(storage_of(whole._data), self._known))
         return [whole]
+
+    def _unfolded(self, record: tuple[Any, ...]) -> list[Array | None]:
+        """Through the records of the function's second run."""
+        inside, names = record[3].unfold(record, check=False)
+        for inner in inside.records:
+            self.record(inner)
+        for out, name in zip(record[1], names, strict=True):
+            if name in self._lacking:
+                self._lacking[out] = self._lacking[name]
+        return [self._tangents.get(name) for name in names]
 
     def _part(self, tangent: Array, path: Path) -> Array:
         return namespace[0].asarray(walk(tangent, path, namespace[0]), copy=True)  # type: ignore[no-any-return]
@@ -253,11 +310,7 @@ class ForwardAccumulator:
     def _of(self, y: Array, zero: bool) -> Array | None:
         tid, _ = current(y)
         if tid in self._lacking:
-            name = self._lacking[tid]
-            raise LookupError(
-                f"gradient registry has no entry for: {name}. Declare one with "
-                f"register_gradient({name!r}) or no_gradient({name!r}) [at {user_line()}]"
-            )
+            raise no_rule(self._lacking[tid])
         tangent = self._tangents.get(tid)
         if tangent is None and y._state & VIEW and y._view.root._tid in self._tangents:
             return self._part(self._tangents[y._view.root._tid], y._view.path)

@@ -11,6 +11,9 @@ up is run on ones.  An elementwise one leaves it where it is.  Any other is run 
 place of everything that it keeps: where that gives 0, nothing alive arrives.  The same trial shows
 which contributions a kept NaN or infinity truly reaches; the others are computed without it, so
 that a dead row of a matrix product does not spoil the sums over the live ones.
+
+``gradient(..., nan="keep")`` switches all of this off: the plain pass alone, NaN included, at no look
+at values.
 """
 
 from __future__ import annotations
@@ -109,18 +112,24 @@ def hides_a_cusp(records: list[Record]) -> bool:
     for record in records:
         plan = PLANS[record[0]]
         if isinstance(plan, Plan):
-            exponent = record[plan.positions["x2"]] if "x2" in plan.positions else 0.5
-            whole = isinstance(exponent, int | float) and float(exponent).is_integer()
-            if plan.op.cusped and not whole:
+            if has_cusp(plan, record):
                 cusped.update(results_of(record))
             if cusped.isdisjoint(inputs_of(record)):
                 continue
             if plan.op.selects:
                 return True
             cusped.update(results_of(record))
-        elif not cusped.isdisjoint(inputs_of(record)):
+        elif not cusped.isdisjoint(inputs_of(record)) or getattr(record[-1], "cusped", False):
             return True
     return False
+
+
+def has_cusp(plan: Plan, record: Record) -> bool:
+    """Whether the slope of a record's op may be finite where its curvature is not."""
+    if not plan.op.cusped:
+        return False
+    exponent = record[plan.positions["x2"]] if "x2" in plan.positions else 0.5
+    return not (isinstance(exponent, int | float) and float(exponent).is_integer())
 
 
 def kept_floats(plan: Plan, record: Record) -> list[int]:
@@ -146,9 +155,17 @@ def guarded(base: type[Raw]) -> type[Raw]:
 
         def start(self, tid: int, seed: Any) -> None:
             super().start(tid, seed)
-            self.alive.add(tid, ALL)
+            if not self.picks:
+                self.alive.add(tid, ALL)
+                return
+            self.alive.move_to(seed := seed._data if type(seed) is Array else seed)
+            with self.alive.at(seed):
+                self.alive.add(tid, self.alive.xp.where(seed != 0, self.alive.ones(seed), 0.0))
 
         def structural(self, plan: Any, record: Record) -> None:
+            if plan.unfolds:  # into records that carry aliveness themselves
+                super().structural(plan, record)
+                return
             held = self.alive.cotangents
             for tid in record[1:3]:
                 if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
@@ -231,7 +248,10 @@ def guarded(base: type[Raw]) -> type[Raw]:
             clean = {p: self.xp.where(self.own(spoilt[p]), filler[p], lifted[p]) for p in places}
             for pull, f, s in zip(plan.pulls, first, second, strict=True):
                 whole = self.apply(plan, pull, g, lifted)
-                apart = self.apply(plan, pull, g, replaced(lifted, clean))
+                try:
+                    apart = self.apply(plan, pull, g, replaced(lifted, clean))
+                except (ArithmeticError, ValueError):
+                    apart = whole
                 living = each(f, lambda counts: trial.renewed(trial.xp.abs(counts)))
                 if type(whole) is not list:
                     yield self.xp.where(self.own(f != s), whole, apart), living

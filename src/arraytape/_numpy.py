@@ -145,6 +145,10 @@ def reshaped(x: Any, /, shape: Any) -> Any:
     return x.reshape(shape, copy=True)
 
 
+def cofactors(x: Any, /) -> Any:
+    return _standard.cofactors(x, np)
+
+
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return np.mean(x, axis=axis, keepdims=keepdims)
 

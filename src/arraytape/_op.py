@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import os
 import sys
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -33,6 +34,9 @@ KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
 LAYOUT = ("shape", "dtype")  # of the input in question
 REGISTRY: dict[str, Op] = {}
+MACHINERY = {
+    os.path.join(os.path.dirname(__file__), name) for name in ("_op.py", "_words.py", "custom.py")
+}
 
 
 def same(t: Any) -> Any:
@@ -62,7 +66,7 @@ def sample(
 def declaration_line() -> str:
     """``file:line`` of the innermost running frame that is not the machinery of the five words."""
     frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.endswith(("_op.py", "_words.py", "custom.py")):
+    while frame.f_back and frame.f_code.co_filename in MACHINERY:
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -88,6 +92,8 @@ class Op:
         selects: bool | None = None,
         moves: bool = False,
         cusped: bool = False,
+        linear_in: Sequence[str] = (),
+        checked: bool = False,
     ) -> None:
         self.name, self.kind = name, kind
         # Whether the VJPs only select, move and add up elements: see _guard.
@@ -99,12 +105,13 @@ class Op:
             tuple(outputs),
         )
         self.cusped = cusped  # whether the slope may be finite where the curvature is not
+        self.linear_in = tuple(linear_in)  # the inputs in each of which the op is linear
         self.diagonal = kind == "elementwise"
         self.variadic = variadic
         self.saves = saves or {}
         self.samples, self.domain = tuple(samples), domain
         self.public: Function | None = None
-        self.checked = False  # whether its rules' contributions are fitted to the inputs
+        self.checked = checked  # whether its rules' contributions are fitted to the inputs
         self.plans: list[Plan] = []
         self.wides: list[Plan] = []
         self.declared = declaration_line()
@@ -125,8 +132,9 @@ class Op:
         asked = {name for names in self.asks.values() for name in names}
         # Without rules yet, the compiled function must serve whatever a later rule asks for.
         self.asks_layout = (
-            bool(asked & {"shape", "dtype"}) or not (rules or joint) or self.kind == "primitive"
-        )
+            bool(asked & {"shape", "dtype"}) or not (rules or joint)
+            or self.kind == "primitive" or self.checked
+        )  # fmt: skip
         subsets = range(1 << len(self.inputs)) if self.recorded else ()
         # In place: the compiled function refers to these lists.
         self.plans[:] = [Plan(self, subset, wide=False) for subset in subsets]
@@ -213,10 +221,11 @@ class Plan:
         if op.kind == "linear":
             for name in op.parameters:
                 kept.setdefault(name, first + len(kept))
-        elif (op.kind == "primitive" or wide) and not any(name in kept for name in op.outputs):
+        elif op.kind == "primitive" or wide:
             for what in LAYOUT:
                 for name in op.outputs:
-                    place(what, name)
+                    if name not in kept:
+                        place(what, name)
         # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
         if not (op.joint or op.checked or len(op.outputs) > 1):
             STEPS[self.number] = [step(*pull) for pull in self.pulls]
@@ -264,7 +273,7 @@ class Structural:
     """A plan that is not an op's: its records go back by ``special(pass, record)``."""
 
     __slots__ = ("name", "number", "special")
-    missing = wide = False
+    missing = wide = unfolds = False
 
     def __init__(self, name: str, special: Function) -> None:
         self.name, self.special = name, special

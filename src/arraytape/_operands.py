@@ -93,14 +93,15 @@ def common(name: str, names: Sequence[str], data: Sequence[Any]) -> tuple[Any, .
     at = [i for i, d in enumerate(data) if type(d) in STORAGES]
     if not at and not any(isinstance(d, np.generic) for d in data):
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
-    home = data[at[0]] if at else np.empty(0)
+    mixed = [data[i] for i in at if STORAGES[type(data[i])].mixed]
+    home = mixed[0] if mixed else data[at[0]] if at else np.empty(0)
     kind, storage = type(home), STORAGES[type(home)]
-    if any(type(data[i]) is not kind for i in at):
-        homes = {i: STORAGES[type(data[i])] for i in at}
+    homes = {i: STORAGES[type(data[i])].beneath(data[i]) for i in at}
+    if len(set(homes.values())) > 1:
         where = "; ".join(
             f"{names[i] if len(names) == len(data) else f'{names[0]}[{i}]'} is "
-            f"{describe(data[i])} ({home.name}, {home.device(data[i])})"
-            for i, home in homes.items()
+            f"{describe(data[i])} ({beneath.name}, {STORAGES[type(data[i])].device(data[i])})"
+            for i, beneath in homes.items()
         )
         raise TypeError(
             f"{name}: the arguments sit on different devices [at {user_line()}]: {where}. Move one "

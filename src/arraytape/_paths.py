@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from numpy import ndarray
+
 from ._op import PLANS, Plan, Structural
 
 Path = tuple[tuple[str, Any], ...]
@@ -27,6 +29,7 @@ class Cotangents(Protocol):
     def follows(self, tid: int) -> bool: ...
     def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any: ...
     def shares(self, part: Any, whole: Any) -> bool: ...
+    def widened(self, buffer: Any, g: Any) -> Any: ...
 
 
 def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
@@ -87,6 +90,8 @@ def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
     buffer = at.take_owned(root)
     if buffer is None:
         buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
+    if type(g) is not ndarray:
+        buffer = at.widened(buffer, g)
     add_through(buffer, path, g, at)
     at.give(root, buffer)
 
@@ -125,4 +130,6 @@ def inputs_of(record: tuple[Any, ...]) -> tuple[int, ...]:
     plan = PLANS[record[0]]
     if isinstance(plan, Plan):
         return record[2] if plan.op.variadic else record[2 : 2 + len(plan.op.inputs)]
+    if type(record[2]) is tuple:
+        return record[2]
     return record[2:4] if plan is PUT else record[2:3]

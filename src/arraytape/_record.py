@@ -60,8 +60,40 @@ def push(recorder: Recorder) -> None:
 
 def remove(recorder: Recorder) -> None:
     """Take ``recorder`` off the stack, wherever it is; no error when it is not there."""
-    rest = tuple(other for other in recorders() if other is not recorder)
+    rest = tuple(
+        other
+        for other in recorders()
+        if other is not recorder and getattr(other, "paused", None) is not recorder
+    )
     STACK.set((get_ident(), rest) if rest else EMPTY)
+
+
+class Paused:
+    """What stands on the stack in the place of a recorder that is paused there: follows nobody."""
+
+    followed: set[int] = frozenset()  # type: ignore[assignment]
+
+    def __init__(self, paused: Recorder) -> None:
+        self.paused = paused
+
+    def record(self, record: tuple[Any, ...]) -> None:
+        """Never called: nothing is followed."""
+
+    def notice(self, plan: Any, values: tuple[Any, ...]) -> None:
+        """Never called: nothing is followed."""
+
+
+def watched() -> bool:
+    """Whether any recorder on this thread's stack may see an op."""
+    return any(type(recorder) is not Paused for recorder in recorders())
+
+
+def replace(old: Recorder, new: Recorder) -> None:
+    """Put ``new`` in the place of ``old`` on this thread's stack; nothing when it is not there."""
+    stack = recorders()
+    if any(other is old for other in stack):
+        swapped = tuple(new if other is old else other for other in stack)
+        STACK.set((get_ident(), swapped))
 
 
 def _forget() -> None:

@@ -35,6 +35,16 @@ def tanh(x: Any, xp: Any) -> Any:
     return xp.where(far, xp.astype(limit, x.dtype), xp.tanh(x))
 
 
+def cofactors(x: Any, xp: Any) -> Any:
+    """The derivative of the determinant, exact also where x is singular: of x = U S Vh it is
+    det(U) det(Vh) times the conjugate of U diag(products of the other values) Vh."""
+    U, S, Vh = xp.linalg.svd(x)
+    itself = xp.eye(S.shape[-1], dtype=xp.bool, device=x.device)
+    others = xp.prod(xp.where(itself, 1.0, S[..., None, :]), axis=-1)
+    phase = xp.linalg.det(U) * xp.linalg.det(Vh)
+    return phase[..., None, None] * xp.conj((U * others[..., None, :]) @ Vh)
+
+
 class Standard:
     """A raw namespace over ``base``, a namespace of the standard.
 
@@ -108,6 +118,9 @@ class Standard:
 
     def reshaped(self, x: Any, /, shape: Any) -> Any:
         return self.reshape(x, shape, copy=True)
+
+    def cofactors(self, x: Any, /) -> Any:
+        return cofactors(x, self)
 
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         return self.broadcast_to(x, shape)

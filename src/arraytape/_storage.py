@@ -32,16 +32,21 @@ class Storage:
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
+    mixed = False  # whether its namespace takes the data of other storages, too
     dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
         """The raw function behind an op, by its dotted name ("exp", "linalg.svd")."""
-        if name == "moved":
-            return moved
+        if name in EVERYWHERE:
+            return EVERYWHERE[name]
         found: Any = self.xp
         for part in name.split("."):
             found = getattr(found, part)
         return found  # type: ignore[no-any-return]
+
+    def beneath(self, data: Any) -> Storage:
+        """The storage of the data that this data is made of."""
+        return self
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
@@ -269,6 +274,10 @@ def moved(data: Any, /, device: Any) -> Any:
     if source is target:
         return source.moved(data, device)
     return target.asarray(source.host(data), None, device, True)
+
+
+# Raw functions that are the same for every storage.
+EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved}
 
 
 class RawFunctions(dict[type, Callable[..., Any]]):

@@ -2,68 +2,59 @@
 
 from __future__ import annotations
 
-import enum
-import threading
 import warnings
-from types import TracebackType
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 
 from . import _nest
-from ._arguments import arrays_of, differentiable, filled, seeds_of
+from ._arguments import (
+    UnconnectedGradients,
+    arrays_of,
+    differentiable,
+    filled,
+    seeds_of,
+    unconnected,
+)
 from ._array import VIEW, Array, wrap
-from ._engine import Raw, Record, Recorded, backward
-from ._errors import TapeWarning, describe, stacklevel, user_line
-from ._exits import LEFT, blame
+from ._batched import REPLAY, active
+from ._engine import Raw, Recorded, backward
+from ._errors import TapeWarning, stacklevel
+from ._exits import Exit, blame, last_exit
 from ._guard import GuardedRaw, GuardedRecorded, hides_a_cusp
-from ._op import PLANS, Plan, Structural
+from ._jacobian import Jacobians
+from ._lacking import check_rules
 from ._paths import VIEW as VIEW_RECORD
-from ._paths import Path, inputs_of, results_of
-from ._record import new_tid, push, recorders, remove
-from ._storage import is_complex, storage_of
+from ._paths import Path
+from ._record import new_tid, recorders, watched
+from ._recording import Recording
+from ._storage import HERE, is_complex, storage_of
 from ._view import current
 
-NOBODY: Any = frozenset()
-NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
-ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
 
 
-class UnconnectedGradients(enum.Enum):
-    """What ``gradient`` gives for a source that the target does not depend on."""
-
-    NONE = "none"
-    ZERO = "zero"
-
-
-def name_of(x: Any) -> int:
-    """The name of the value that an Array which is no view holds; it gets one if it has none."""
-    if type(x) is not Array:
-        return x._identity  # type: ignore[no-any-return]
-    with NAMING:
-        tid = x._tid = x._tid or new_tid()
-    return tid
-
-
 def has_nan(g: Array) -> bool:
     """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
     _, data = current(g)
+    if type(data) is np.ndarray:
+        square = np.vdot(data, data)  # see NumPyStorage.has_nan; here without a call
+        return bool(square != square)
     return storage_of(data).has_nan(data)
 
 
-def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """The enum member; ValueError with the allowed values for anything else."""
-    try:
-        return UnconnectedGradients(value)
-    except ValueError:
-        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
+def guards(nan: str) -> bool:
+    """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
+    if nan not in ("guard", "keep"):
+        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r}")
+    return nan == "guard"
 
 
-class GradientTape:
+class GradientTape(Recording, Jacobians):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
@@ -75,118 +66,6 @@ class GradientTape:
     watch_accessed_variables : watch every trainable Variable that is read.
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._persistent = persistent
-        self._watch_variables = watch_accessed_variables
-        self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
-        self._active = False
-        self._entered = False
-        self._warned = False
-        self._forget()
-
-    def _forget(self) -> None:
-        self._known: set[int] = set()
-        # id of handle -> handle, the root's tid when it was watched, path from the root to it
-        self._watched: dict[int, tuple[Array, int, Path]] = {}
-        self._variables: list[Any] = []  # the Variables among them, as they were met
-        self._implied: set[int] = set()  # roots of which only a view is watched
-        self._records: list[Record] = []
-        self.record = self._records.append
-        self._leaves: set[int] = set()  # tids that no record of this tape makes
-        self._used_up = False
-        self._careful = self._unruly = self._left = False
-
-    # --- recording ------------------------------------------------------------------------------
-    def __enter__(self) -> GradientTape:
-        with ENTERING:
-            if self._active:
-                raise ValueError(
-                    "Tape is already recording; it can be entered again once it is left"
-                )
-            self._active = True
-        if self._used_up:
-            self._forget()
-        self._entered = True
-        self.followed = self._known
-        push(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        self.followed = NOBODY
-        remove(self)
-        self._active = False
-
-    def notice(self, plan: Plan | Structural, values: Record) -> None:
-        """What the backward pass must look out for, so that it need not look otherwise."""
-        if plan is LEFT:
-            self._left = True
-        elif plan.missing:
-            self._unruly = True
-        else:
-            self._careful = True  # complex data, or more than one storage
-
-    def watch(self, x: Any) -> None:
-        """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
-
-        None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
-        RuntimeError when the tape is not recording; TypeError for what is not an Array.
-        """
-        if not self._active:
-            raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
-        found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
-        for leaf in found:
-            if not isinstance(leaf, Array):
-                raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
-                )
-        for leaf in found:
-            self._watch(leaf)
-
-    def accessed(self, x: Any) -> None:
-        """A trainable Variable was read."""
-        recording = self.followed is not NOBODY
-        if self._watch_variables and recording and x._identity not in self._known:
-            if differentiable(x):
-                self._watch(x)
-
-    def _watch(self, x: Array) -> None:
-        if not differentiable(x):
-            warnings.warn(
-                f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
-                "floating-point arrays do",
-                TapeWarning,
-                stacklevel=stacklevel(),
-            )
-            return
-        # A view is followed through its root, so what is read through other aliases counts too.
-        root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-        tid = name_of(root)
-        if id(x) in self._watched and self._watched[id(x)][1] == tid:
-            return
-        if tid not in self._known:
-            self._leaves.add(tid)
-            if path:
-                self._implied.add(tid)
-        if not path:
-            self._implied.discard(tid)
-        self._known.add(tid)
-        self._watched[id(x)] = (x, tid, path)
-        if type(x) is not Array:
-            self._variables.append(x)
-        self._careful = self._careful or is_complex(x)
-
-    def watched_variables(self) -> tuple[Any, ...]:
-        """The Variables that the tape watches, in the order in which they were met."""
-        return tuple(self._variables)
-
     # --- gradients ------------------------------------------------------------------------------
     def gradient(
         self,
@@ -194,6 +73,8 @@ class GradientTape:
         sources: Any,
         output_gradients: Any = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        *,
+        nan: str = "guard",
     ) -> Any:
         """The gradient of the sum of ``target`` (any nesting) with respect to each of ``sources``.
 
@@ -203,47 +84,78 @@ class GradientTape:
         shapes and kinds of dtype.  ``gradient(y, x)`` means the value that x held when it was
         watched; for an intermediate result, the value that it holds now.
 
+        ``nan="guard"`` runs the pass again, guarded, when a gradient holds a NaN, so that what a
+        selection did not take contributes exactly zero; ``nan="keep"`` returns the NaN of the plain
+        pass: no look at values, no second pass.
+
         Raises RuntimeError on a tape that was used up or never entered, LookupError when an op on
         the path has no rule, TypeError and ValueError for arguments that do not fit.
         """
         self._check_usable()
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
-        targets = arrays_of(target, "target")
+        guard = guards(nan)
+        targets = arrays_of(target, "target", left=last_exit(self._records) if self._left else None)
         asked = arrays_of(sources, "source")
         seeds = seeds_of(target, targets, output_gradients)
-        tids = [self._tid_of(x) for x in asked]
-        paths = [self._watched[id(x)][2] if id(x) in self._watched else () for x in asked]
-        nobody = {id(x): new_tid() for x, tid in zip(asked, tids, strict=True) if not tid}
-        tids = [tid or nobody[id(x)] for x, tid in zip(asked, tids, strict=True)]
-        starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
-        self._check_rules(starts, tids)
-        if self._active:
-            self._close_or_warn()
-        exits = blame(self._records, tids) if self._left else {}
-
+        starts, places, exits = self._prepare(targets, asked)
         gradients: list[Any] = [None] * len(asked)
         if targets and asked:
-            gradients = self._run(starts, seeds, list(zip(tids, paths, strict=True)))
+            gradients = self._run(starts, seeds, places, guard=guard)
         if not self._persistent:
             self._release()
         answer = [
             self._finish(x, g, zero, exits.get(tid))
-            for x, g, tid in zip(asked, gradients, tids, strict=True)
+            for x, g, (tid, _) in zip(asked, gradients, places, strict=True)
         ]
         return _nest.pack(sources, answer)
 
+    def _prepare(
+        self, targets: list[Array], asked: list[Array]
+    ) -> tuple[list[int], list[tuple[int, Path]], dict[int, Exit]]:
+        """The targets' tids, the sources' tids and paths, and where values left the tape."""
+        places: list[tuple[int, Path]] = []
+        nobody: dict[int, int] = {}  # names for what nobody follows: a target may be its own source
+        for x in asked:
+            entry = self._watched.get(id(x))
+            if entry is not None:
+                places.append(entry[1:])
+                continue
+            tid = self._tid_of(x)
+            if not tid:
+                tid = nobody[id(x)] = nobody.get(id(x)) or new_tid()
+            places.append((tid, ()))
+        tids = [tid for tid, _ in places]
+        starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
+        if self._unruly:
+            check_rules(self._records, starts, tids)
+        if self._active:
+            self._close_or_warn()
+        exits = blame(self._records, tids, starts) if self._left else {}
+        return starts, places, exits
+
     def _run(
-        self, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
+        self,
+        starts: list[int],
+        seeds: list[Any],
+        places: list[tuple[int, Path]],
+        picks: bool = False,
+        guard: bool = True,
     ) -> list[Any]:
         storage = storage_of(seeds[0]._data)
-        plain, guarded = (Recorded, GuardedRecorded) if recorders() else (Raw, GuardedRaw)
-        with np.errstate(all="ignore"), storage.at(seeds[0]._data):
-            if plain is Recorded and hides_a_cusp(self._records):
-                return self._pass(guarded(storage, self._known), starts, seeds, places)
+        plain, guarded = (Recorded, GuardedRecorded) if watched() else (Raw, GuardedRaw)
+
+        def again() -> list[Any]:
+            pass_ = guarded(storage, self._known)
+            pass_.picks = picks
+            return self._pass(pass_, starts, seeds, places)
+
+        replayed = HERE if plain is Raw else active(REPLAY)
+        with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
+            if guard and plain is Recorded and hides_a_cusp(self._records):
+                return again()
             found = self._pass(plain(storage, self._known), starts, seeds, places)
-            if any(g is not None and has_nan(g) for g in found):
-                found = self._pass(guarded(storage, self._known), starts, seeds, places)
-        return found
+            bad = guard and any(g is not None and has_nan(g) for g in found)
+            return again() if bad else found
 
     def _pass(
         self, pass_: Raw, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
@@ -258,34 +170,33 @@ class GradientTape:
         if not careful and len(seeds) > 1:  # one device: the loop looks no further
             careful = any(seed.device != seeds[0].device for seed in seeds)
         backward(pass_, self._records, careful)
-        found = [pass_.cotangents.get(tid) for tid, _ in places]
-        private = [
-            None if g is None else self._private(pass_, tid, pass_.walk(g, path))
-            for (tid, path), g in zip(places, found, strict=True)
-        ]
-        return [g if g is None or recorded else wrap(g) for g in private]
+        found = []
+        for tid, path in places:
+            g = pass_.cotangents.get(tid)
+            if g is not None:
+                # A gradient is the caller's alone: never the seed, a view, or one buffer twice.
+                part = pass_.walk(g, path) if path else g
+                if tid in pass_.borrowed or not pass_.owns(part):
+                    part = pass_.copied(part)
+                pass_.borrowed.add(tid)
+                g = part if recorded else wrap(part)
+            found.append(g)
+        return found
 
-    @staticmethod
-    def _private(pass_: Raw, tid: int, g: Any) -> Any:
-        # A gradient is the caller's alone: never the seed, a view, or the same buffer twice.
-        if tid in pass_.borrowed or not pass_.owns(g):
-            return pass_.copied(g)
-        pass_.borrowed.add(tid)
-        return g
-
-    def _finish(self, x: Array, g: Any, zero: bool, exit_: str | None) -> Any:
-        if g is not None:
-            return g
-        if exit_ is not None:
+    def _finish(
+        self, x: Array, g: Any, zero: bool, exit_: Exit | None, shape: tuple[int, ...] | None = None
+    ) -> Any:
+        if exit_ is not None and (g is None or exit_.before):
+            what = "gradient is None" if g is None else "a part of the gradient may be missing"
             warnings.warn(
-                f"gradient is None: the value left the tape at {exit_}. Keep the computation in "
+                f"{what}: the value left the tape at {exit_.line}. Keep the computation in "
                 "arraytape's own functions, or stop_gradient the value to say that this is meant",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
-        if not zero:
-            return None
-        return filled("zeros", x)
+        if g is not None:
+            return g
+        return filled("zeros", x, shape) if zero else None
 
     # --- arguments and state ----------------------------------------------------------------------
     def _check_usable(self) -> None:
@@ -293,6 +204,12 @@ class GradientTape:
             raise RuntimeError(USED_UP)
         if not self._entered:
             raise RuntimeError("this tape never recorded: enter it with `with tape:` first")
+        others = [thread for thread in self._workers if thread != get_ident()]
+        if others and not self._persistent:
+            raise RuntimeError(
+                f"{len(others)} other threads still record on this tape: wait until they leave "
+                "in_this_thread(), or make the tape persistent"
+            )
 
     def _tid_of(self, x: Array, current_value: bool = False) -> int:
         if not current_value and id(x) in self._watched:
@@ -310,7 +227,7 @@ class GradientTape:
     def _close_or_warn(self) -> None:
         if not self._persistent:
             self._close()
-        elif not self._warned:
+        elif self in recorders() and not self._warned:
             self._warned = True
             warnings.warn(
                 "Calling gradient on a persistent tape inside its context records the gradient's own "
@@ -318,31 +235,3 @@ class GradientTape:
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
-
-    def _check_rules(self, starts: list[int], sources: list[int]) -> None:
-        # Before anything is consumed: does an op without a rule lie between sources and targets?
-        if not self._unruly:
-            return
-        depending = set(sources)
-        for record in self._records:
-            if not depending.isdisjoint(inputs_of(record)):
-                depending.update(results_of(record))
-        reached = set(starts)
-        for record in reversed(self._records):
-            if reached.isdisjoint(results_of(record)):
-                continue
-            plan = PLANS[record[0]]
-            on_path = not depending.isdisjoint(inputs_of(record))
-            if isinstance(plan, Plan) and plan.missing and on_path:
-                name = plan.op.name
-                raise LookupError(
-                    f"gradient registry has no entry for: {name}. Declare one with "
-                    f"register_gradient({name!r}) or no_gradient({name!r}), or stop_gradient its "
-                    f"result [at {user_line()}]"
-                )
-            reached.update(inputs_of(record))
-
-    def _release(self) -> None:
-        self._records, self._known, self._watched = [], set(), {}
-        self.record = self._records.append
-        self._used_up = True

@@ -85,7 +85,10 @@ def primitive(
     *vjps: Rule | None, joint: Rule | None = None, **options: Any
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """An op with a VJP per array input (None: no gradient to that input), or one ``joint`` VJP
-    that returns a tuple of contributions, for inputs that share work."""
+    that returns a tuple of contributions, for inputs that share work.
+
+    ``linear_in`` names inputs in each of which the op is linear: there forward mode runs the op
+    itself on the tangent."""
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
         return from_signature("primitive", function, vjps=vjps, joint=joint, **options)
@@ -118,6 +121,7 @@ def from_signature(
     saves: dict[str, Rule] | None = None,
     selects: bool | None = None,
     moves: bool = False,
+    linear_in: Sequence[str] = (),
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     inputs, variadic = array_inputs(function)
@@ -128,6 +132,7 @@ def from_signature(
     op = Op(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
         joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
+        linear_in=linear_in,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, inspect.getdoc(function) or "")

@@ -1,14 +1,14 @@
-"""The rules of the matrix factorisations, with their sources; ``linalg`` states the ops.
+"""The rules of the matrix functions, with their sources; ``linalg`` states the ops.
 
-Where eigenvalues or singular values coincide, the vectors are not a function of the matrix: what
-asks for their derivative gets NaN, loudly.  Values alone (eigvalsh, svdvals) are exact there.
+Those of singular values, eigenvalues and their vectors are in ``_spectral``.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from .._engine import conjugate
+from .._engine import conjugate, sum_to
 from .._storage import is_complex
 
 
@@ -32,107 +32,35 @@ def diagonal_matrix(values: Any, xp: Any) -> Any:
     return xp.where(on_diagonal(values, xp), values[..., None, :], 0.0)
 
 
-def off_diagonal(x: Any, xp: Any) -> Any:
-    return xp.where(on_diagonal(x, xp), 0.0, x)
-
-
-def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
-    # Source: Townsend 2016, "Differentiating the singular value decomposition", with the two
-    # quotients split as (P + Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only what truly
-    # depends on the choice of vectors meets the gap; the complex gauge term: Wan & Zhang 2019,
-    # "Automatic differentiation for complex valued SVD", eq. (2).
-    gU, gS, gVh = g
-    m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
-    if full_matrices and m != n and (gU is not None or gVh is not None):
-        raise ValueError(
-            f"linalg.svd: the gradient through the full U or Vh of a matrix of shape {(m, n)} is "
-            "not defined: their extra columns are no function of it. Use full_matrices=False"
-        )
-    U, Vh = U[..., :, :k], Vh[..., :k, :]
-    inner = None if gS is None else diagonal_matrix(gS, xp)
-    column, row = S[..., :, None], S[..., None, :]
-    outside = None
-    P = None if gU is None else adjoint(U, xp) @ gU
-    Q = None if gVh is None else Vh @ adjoint(gVh, xp)
-    if P is not None or Q is not None:
-        zero = xp.zeros_like(P if P is not None else Q)
-        left = zero if P is None else P - adjoint(P, xp)
-        right = zero if Q is None else Q - adjoint(Q, xp)
-        eye = on_diagonal(S, xp)
-        gap = xp.where(eye, 1.0, row - column)
-        turn = off_diagonal(left + right, xp) / gap
-        turn = (turn + off_diagonal(left - right, xp) / xp.where(eye, 1.0, row + column)) / 2.0
-        inner = turn if inner is None else inner + turn
-        if is_complex(U) and P is not None:
-            inner = inner + xp.where(eye, left / (2.0 * row), 0.0)
-    if P is not None and m > k:
-        outside = ((gU - U @ P) / row) @ Vh
-    if Q is not None and n > k:
-        right = U @ (adjoint(adjoint(gVh, xp) - adjoint(Vh, xp) @ Q, xp) / column)
-        outside = right if outside is None else outside + right
-    whole = U @ inner @ Vh
-    return (whole if outside is None else whole + outside,)
-
-
-def svdvals(g: Any, x: Any, xp: Any) -> Any:
-    U, _, Vh = xp.linalg.svd(x, full_matrices=False)
-    return (U * g[..., None, :]) @ Vh
-
-
-def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
-    # Source: Giles 2008, "Collected matrix derivative results", sec. 3.1.
-    values, vectors = g
-    inner = 0.0 if values is None else diagonal_matrix(values, xp)
-    if vectors is not None:
-        gap = eigenvalues[..., None, :] - eigenvalues[..., :, None]
-        gap = xp.where(on_diagonal(gap, xp), 1.0, gap)
-        inner = inner + off_diagonal(adjoint(eigenvectors, xp) @ vectors, xp) / gap
-    return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
-
-
-def eigvalsh(g: Any, x: Any, xp: Any) -> Any:
-    vectors = xp.linalg.eigh(x)[1]
-    return symmetric((vectors * g[..., None, :]) @ adjoint(vectors, xp), xp)
-
-
-def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
-    # Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with
-    # application to statistically optimum beamforming", eqs. (4.60), (4.77); unit-length vectors.
-    values, vectors = g
-    back = adjoint(eigenvectors, xp)
-    inner = 0.0 if values is None else diagonal_matrix(values, xp)
-    if vectors is not None:
-        turn = back @ vectors
-        lengths = xp.sum(diagonal_matrix_of(turn, xp), axis=-2)
-        turn = turn - (back @ eigenvectors) * xp.real(lengths)[..., None, :]
-        gap = conjugate(eigenvalues[..., None, :] - eigenvalues[..., :, None], xp)
-        gap = xp.where(on_diagonal(gap, xp), 1.0, gap)
-        inner = inner + off_diagonal(turn, xp) / gap
-    return (xp.linalg.solve(back, inner @ back),)
-
-
-def diagonal_matrix_of(x: Any, xp: Any) -> Any:
+def diagonal_part(x: Any, xp: Any) -> Any:
     return xp.where(on_diagonal(x, xp), x, 0.0)
 
 
-def eigvals(g: Any, x: Any, xp: Any) -> Any:
-    back = adjoint(xp.linalg.eig(x)[1], xp)
-    return xp.linalg.solve(back, g[..., :, None] * back)
+def solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
+    # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
+    # reverse mode automatic differentiation", sec. 2.3.1.
+    vector = len(x2.shape) == 1
+    columns = xp.linalg.solve(adjoint(x1, xp), g[..., None] if vector else g)
+    y = y[..., None] if vector else y
+    second = columns[..., 0] if vector else columns
+    first = -(columns @ adjoint(y, xp))
+    return sum_to(first, x1.shape, xp), sum_to(second, x2.shape, xp)
 
 
 def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
-    # Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. (9).
+    # Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3.
     L, g = (adjoint(y, xp), adjoint(g, xp)) if upper else (y, g)
     P = xp.tril(adjoint(L, xp) @ g)
-    P = P - diagonal_matrix_of(P, xp) / 2.0
+    P = P - diagonal_part(P, xp) / 2.0
     back = adjoint(L, xp)
     return symmetric(xp.linalg.solve(back, adjoint(xp.linalg.solve(back, adjoint(P, xp)), xp)), xp)
 
 
 def qr(g: Any, Q: Any, R: Any, mode: str, xp: Any) -> Any:
-    # Source: Walter & Lehmann 2018, "Algorithmic differentiation of linear algebra functions with
-    # application in optimum experimental design", sec. 4; wide matrices by splitting off the
-    # columns that follow from the square part.
+    # Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
+    # application in optimum experimental design", in the form of Seeger et al. 2017,
+    # "Auto-differentiating linear algebra"; wide matrices by splitting off the columns that follow
+    # from the square part.
     gQ, gR = g
     m, n = Q.shape[-2], R.shape[-1]
     if mode == "complete" and m > n:
@@ -149,10 +77,10 @@ def qr(g: Any, Q: Any, R: Any, mode: str, xp: Any) -> Any:
         R, gR = R[..., :m], gR[..., :m]
     M = R @ adjoint(gR, xp) - adjoint(gQ, xp) @ Q
     lower = xp.tril(M)
-    diagonal = diagonal_matrix_of(M, xp)
+    diagonal = diagonal_part(M, xp)
     if is_complex(M):
         diagonal = xp.real(diagonal) + 0j
-    both = lower - diagonal_matrix_of(lower, xp)
+    both = lower - diagonal_part(lower, xp)
     both = both + adjoint(both, xp) + diagonal
     left = gQ + Q @ both
     found = adjoint(xp.linalg.solve(R, adjoint(left, xp)), xp)
@@ -170,12 +98,26 @@ def pinv(g: Any, x: Any, y: Any, xp: Any) -> Any:
 
 
 def det(g: Any, x: Any, xp: Any) -> Any:
-    # The conjugate cofactors, by det(U) det(Vh) U diag(products of the others) Vh: exact also
-    # where x is singular.
+    return g[..., None, None] * conjugate(xp.cofactors(x), xp)
+
+
+def cofactors(g: Any, x: Any, xp: Any) -> Any:
+    # The second derivative of the determinant, which is linear in each row and each column: of a
+    # diagonal matrix along A and B, the sum over i != j of the product of the others than i and j
+    # times (A_ii B_jj - A_ij B_ji); of any other by x = U S Vh.
     U, S, Vh = xp.linalg.svd(x)
-    others = xp.prod(xp.where(on_diagonal(S, xp), 1.0, S[..., None, :]), axis=-1)
-    turned = conjugate(xp.linalg.det(U) * xp.linalg.det(Vh), xp)
-    return (g * turned)[..., None, None] * ((U * others[..., None, :]) @ Vh)
+    eye = on_diagonal(S, xp)
+    columns = xp.arange(S.shape[-1], device=x.device)
+    skipped = xp.where(eye, 1.0, S[..., None, :])
+    before = xp.cumulative_prod(skipped, axis=-1, include_initial=True)[..., :-1]
+    after = xp.prod(xp.where(columns[:, None] < columns, S[..., None, :], 1.0), axis=-1)
+    pairs = xp.triu(before * after[..., None, :], k=1)
+    pairs = pairs + xp.matrix_transpose(pairs)
+    turned = xp.matrix_transpose(U) @ g @ xp.matrix_transpose(Vh)
+    others = xp.sum(pairs * xp.sum(diagonal_part(turned, xp), axis=-1)[..., None, :], axis=-1)
+    inner = diagonal_matrix(others, xp) - pairs * xp.matrix_transpose(turned)
+    phase = conjugate(xp.linalg.det(U) * xp.linalg.det(Vh), xp)
+    return phase[..., None, None] * (U @ inner @ Vh)
 
 
 def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
@@ -186,4 +128,35 @@ def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
         scale = scale - xp.imag(conjugate(gs, xp) * sign) * 1j
     elif gl is None:
         return (xp.zeros_like(x),)
-    return (scale[..., None, None] * adjoint(xp.linalg.inv(x), xp),)
+    # The slope of log |0| is infinite, which a quotient says to second order, too; the sign of 0
+    # does not turn.
+    singular = logabsdet == -math.inf
+    steep: Any = 0.0
+    if gl is not None:
+        steep = (gl / xp.exp(xp.where(singular, logabsdet, 0.0)))[..., None, None]
+    singular = singular[..., None, None]
+    regular = xp.where(singular, xp.eye(x.shape[-1], dtype=x.dtype, device=x.device), x)
+    found = scale[..., None, None] * adjoint(xp.linalg.inv(regular), xp)
+    return (xp.where(singular, steep, found),)
+
+
+def vector_norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, xp: Any) -> Any:
+    # The slope at 0 is 0; ties of the infinity norms share evenly.
+    axes = tuple(range(len(x.shape))) if axis is None else axis
+    axes = tuple(a % len(x.shape) for a in ((axes,) if isinstance(axes, int) else axes))
+    if not keepdims:
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        g, y = xp.reshape(g, shape), xp.reshape(y, shape)
+    if ord == 0:
+        return xp.zeros_like(x)
+    safe = xp.where(y == 0, 1.0, y)
+    if ord == 2:
+        return xp.where(y == 0, 0.0, g * (x / safe))
+    size = xp.abs(x)
+    if abs(ord) == float("inf"):
+        taken = xp.astype(size == y, y.dtype)
+        return (g * taken / xp.sum(taken, axis=axes, keepdims=True)) * xp.sign(x)
+    if ord == 1:
+        return g * xp.sign(x)
+    share = xp.where(size == 0, 1.0, size) / safe
+    return xp.where((size == 0) | (y == 0), 0.0, g * xp.sign(x) * share ** (ord - 1.0))

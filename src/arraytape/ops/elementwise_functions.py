@@ -90,9 +90,16 @@ hypot = elementwise(
 )
 logaddexp = elementwise(
     "logaddexp",
-    lambda t, x1, y, xp: t * xp.exp(x1 - y),
-    lambda t, x2, y, xp: t * xp.exp(x2 - y),
+    lambda t, x1, x2, y, xp: t * _weight(x1, x2, y, xp),
+    lambda t, x1, x2, y, xp: t * _weight(x2, x1, y, xp),
 )
+
+
+def _weight(x, other, y, xp):
+    # exp(x) / (exp(x) + exp(other)); an operand that is inf is the result, and two of them share.
+    taken = (x == y) & (y == math.inf)
+    weight = xp.exp(xp.where(taken, 0.0, x - y))
+    return xp.where(taken & (other == y), 0.5, weight)
 
 
 def _over(part, x1, x2, xp):
@@ -158,7 +165,7 @@ def abs(x: Array, /) -> Array:
     """Absolute value.  The slope at 0 is 0."""
 
 
-@primitive(lambda g, xp: xp.conj(g), samples=(sample((3, 4)), sample(())))
+@primitive(lambda g, xp: xp.conj(g), linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def conj(x: Array, /) -> Array:
     """Complex conjugate."""
 
@@ -167,12 +174,12 @@ def _imag(g, dtype, xp):
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
-@primitive(same, samples=(sample((3, 4)), sample(())))
+@primitive(same, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def real(x: Array, /) -> Array:
     """Real part."""
 
 
-@primitive(_imag, samples=(sample((3, 4)), sample(())))
+@primitive(_imag, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def imag(x: Array, /) -> Array:
     """Imaginary part."""
 

@@ -95,6 +95,7 @@ def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
     ),
     None,
     selects=True,
+    linear_in=("x",),
     samples=(
         sample((4, 3), np.asarray([0, 2, 0]), axis=0),
         sample((4, 3), np.asarray([-1, 1]), axis=1),
@@ -109,6 +110,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     _along_axis,
     None,
     selects=True,
+    linear_in=("x",),
     samples=(
         sample((4, 3), np.asarray([[0, 2, 0], [1, 1, -1]]), axis=0),
         sample((2, 3), np.asarray([[0], [2]])),

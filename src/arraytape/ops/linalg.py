@@ -1,4 +1,4 @@
-"""The linalg extension; the rules of the factorisations are in ``_factorisations``."""
+"""The linalg extension; its rules are in ``_factorisations`` and ``_spectral``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array import Array, beside
-from .._engine import sum_to
 from .._errors import describe
 from .._words import composite, primitive, sample, without_derivative
 from . import _factorisations as rules
+from . import _spectral as spectral
 from .creation_functions import eye
 from .elementwise_functions import abs as absolute
 from .elementwise_functions import conj, multiply, subtract
@@ -27,7 +27,7 @@ QRResult = namedtuple("QRResult", ["Q", "R"])
 SlogdetResult = namedtuple("SlogdetResult", ["sign", "logabsdet"])
 SVDResult = namedtuple("SVDResult", ["U", "S", "Vh"])
 
-SQUARE = (sample((3, 3)), sample((2, 3, 3)), sample((1, 1)))
+SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0, 2, 2)))
 
 
 def positive_definite(x: Any) -> Any:
@@ -45,23 +45,16 @@ def regular(x: Any) -> Any:
     return x + beside(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
 
-def _solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
-    # Source: Giles 2008, "Collected matrix derivative results", sec. 2.3.1.
-    vector = len(x2.shape) == 1
-    columns = xp.linalg.solve(rules.adjoint(x1, xp), g[..., None] if vector else g)
-    y = y[..., None] if vector else y
-    second = columns[..., 0] if vector else columns
-    first = -(columns @ rules.adjoint(y, xp))
-    return sum_to(first, x1.shape, xp), sum_to(second, x2.shape, xp)
-
-
 # --- systems and inverses -----------------------------------------------------------------------
 @primitive(
-    joint=_solve,
+    joint=rules.solve,
     samples=(
         sample((3, 3), (3, 2), prepare=regular),
         sample((3, 3), (3,), prepare=regular),
         sample((2, 3, 3), (3, 2), prepare=regular),
+        sample((1, 1), (1, 1), prepare=regular),
+        sample((0, 0), (0, 2), prepare=regular),
+        sample((0, 2, 2), (2,), prepare=regular),
     ),
 )
 def solve(x1: Array, x2: Array, /) -> Array:
@@ -79,21 +72,29 @@ def inv(x: Array, /) -> Array:
     """Inverse of (stacks of) square matrices.  Raises LinAlgError for a singular one."""
 
 
-@primitive(
-    rules.pinv, None, samples=(sample((4, 3)), sample((2, 3)), sample((2, 3, 3), prepare=regular))
-)
+@primitive(rules.pinv, None, samples=(
+    sample((4, 3)), sample((2, 3)), sample((2, 3, 3), prepare=regular), sample((2, 4, 2)),
+    sample((1, 1)), sample((0, 2, 2)),
+))  # fmt: skip
 def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     """Moore-Penrose pseudo-inverse; singular values below rtol times the largest count as 0."""
 
 
-@primitive(rules.det, samples=SQUARE)
+@primitive(rules.det, samples=(
+    *SQUARE, sample((4, 4)), sample(np.eye(4)), sample(np.zeros((3, 3))),
+    sample(np.diag([0.0, 0.0, 2.0])),
+    sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
+))  # fmt: skip
 def det(x: Array, /) -> Array:
     """Determinant; its derivative, the cofactors, is exact also where x is singular."""
 
 
 @primitive(joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE)
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Sign and logarithm of the absolute value of the determinant."""
+    """Sign and logarithm of the absolute value of the determinant.
+
+    The slope of the logarithm is infinite where x is singular.
+    """
 
 
 @composite
@@ -117,7 +118,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 # --- factorisations -------------------------------------------------------------------------------
 @primitive(rules.cholesky, samples=(
-    sample((3, 3), prepare=positive_definite),
+    *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
 ))  # fmt: skip
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
@@ -125,64 +126,88 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
 
 @primitive(joint=rules.qr, outputs=("Q", "R"), samples=(
-    sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)),
+    sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)), sample((2, 4, 2)),
+    sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
 ))  # fmt: skip
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """QR factorisation."""
 
 
 @primitive(
-    joint=rules.svd,
+    joint=spectral.svd,
     outputs=("U", "S", "Vh"),
     samples=(
         sample((3, 3), full_matrices=False),
         sample((5, 3), full_matrices=False),
         sample((2, 4), full_matrices=False),
-        sample((2, 3, 3)),
+        sample((2, 4, 2), full_matrices=False),
+        *SQUARE[1:],
+        sample((0, 2), full_matrices=False),
+        sample((2, 0), full_matrices=False),
     ),
 )
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     """Singular value decomposition x = U @ diag(S) @ Vh of (stacks of) matrices; S descends.
 
-    Where singular values coincide, U and Vh are no function of x and their gradients are NaN.
+    Where singular values coincide, the columns of U and Vh are a free choice of basis.  What uses
+    them alone and does not depend on the choice, such as U @ Vh or the projector on the space that
+    they span, has its exact gradient; everything else that uses them gets NaN, U @ diag(S) @ Vh
+    included, whose slope they do not tell.  Second derivatives are NaN there.  Of a matrix of low
+    rank, what scales the vectors of the zero values by them, or does not use these, is exact to
+    first order where rounding errors set them apart from 0 and from each other.  The phases of
+    complex vectors are the storage's choice: a gradient is for what does not depend on them.
     """
 
 
-@primitive(rules.svdvals, samples=(sample((3, 3)), sample((4, 3)), sample((2, 2, 3))))
-def svdvals(x: Array, /) -> Array:
-    """Singular values, in descending order."""
-
-
-@primitive(joint=rules.eigh, outputs=("eigenvalues", "eigenvectors"), samples=(
-    sample((3, 3), prepare=hermitian), sample((2, 3, 3), prepare=hermitian),
+@primitive(spectral.svdvals, samples=(
+    *SQUARE, sample((4, 3)), sample((2, 2, 3)), sample((0, 2)), sample((2, 0)),
 ))  # fmt: skip
+def svdvals(x: Array, /) -> Array:
+    """Singular values, in descending order.
+
+    Where they coincide, sums over them that treat them alike have exact gradients; second
+    derivatives are NaN.
+    """
+
+
+@primitive(
+    joint=spectral.eigh,
+    outputs=("eigenvalues", "eigenvectors"),
+    samples=[s._replace(prepare=hermitian) for s in SQUARE],
+)
 def eigh(x: Array, /) -> EighResult:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices.
 
-    Where eigenvalues coincide, the vectors are no function of x and their gradients are NaN.
+    Where eigenvalues coincide, their vectors are a free choice of basis.  What uses the vectors
+    alone and does not depend on the choice, such as the projector on the space that they span, has
+    its exact gradient; everything else that uses them gets NaN, V @ diag(w) @ V^H included, whose
+    slope they do not tell.  The phases of complex vectors are the storage's choice.
+    """
+
+
+@primitive(spectral.eigvalsh, samples=[s._replace(prepare=hermitian) for s in SQUARE])
+def eigvalsh(x: Array, /) -> Array:
+    """Eigenvalues of Hermitian matrices, in ascending order.
+
+    Where they coincide, sums over them that treat them alike have exact gradients; second
+    derivatives are NaN.
     """
 
 
 @primitive(
-    rules.eigvalsh,
-    samples=(sample((3, 3), prepare=hermitian), sample((2, 3, 3), prepare=hermitian)),
-)
-def eigvalsh(x: Array, /) -> Array:
-    """Eigenvalues of Hermitian matrices, in ascending order."""
-
-
-@primitive(
-    joint=rules.eig,
+    joint=spectral.eig,
     outputs=("eigenvalues", "eigenvectors"),
-    samples=(sample((3, 3), prepare=regular),),
+    samples=[s._replace(prepare=regular) for s in SQUARE],
 )
 def eig(x: Array, /) -> EigResult:
-    """Eigenvalues and unit-length eigenvectors of square matrices, always complex."""
+    """Eigenvalues and unit-length eigenvectors of square matrices, always complex.
+
+    Where eigenvalues coincide, what uses their vectors gets NaN, V @ diag(w) @ V^-1 included,
+    unless it uses the vectors alone and no change of their basis changes it.
+    """
 
 
-@primitive(
-    rules.eigvals, samples=(sample((3, 3), prepare=regular), sample((2, 2, 2), prepare=regular))
-)
+@primitive(spectral.eigvals, samples=[s._replace(prepare=regular) for s in SQUARE])
 def eigvals(x: Array, /) -> Array:
     """Eigenvalues of square matrices, always complex."""
 
@@ -234,33 +259,8 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
     return sum_of(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-def _norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, xp: Any) -> Any:
-    # The slope at 0 is 0; ties of the infinity norms share evenly.
-    axes = tuple(range(len(x.shape))) if axis is None else axis
-    axes = tuple(a % len(x.shape) for a in ((axes,) if isinstance(axes, int) else axes))
-    if not keepdims:
-        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-        g, y = xp.reshape(g, shape), xp.reshape(y, shape)
-    if ord == 0:
-        return xp.zeros_like(x)
-    safe = xp.where(y == 0, 1.0, y)
-    if ord == 2:
-        return xp.where(y == 0, 0.0, g * (x / safe))
-    size = xp.abs(x)
-    if abs(ord) == float("inf"):
-        taken = xp.astype(size == y, y.dtype)
-        return (g * taken / xp.sum(taken, axis=axes, keepdims=True)) * xp.sign(x)
-    if ord == 1:
-        return g * xp.sign(x)
-    return (
-        g
-        * xp.sign(x)
-        * (xp.where(size == 0, 0.0, xp.where(size == 0, 1.0, size) / safe) ** (ord - 1))
-    )
-
-
 @primitive(
-    _norm,
+    rules.vector_norm,
     samples=(
         sample((3, 4)),
         sample((3, 4), axis=0),

@@ -12,6 +12,7 @@ from .._errors import explain
 from .._paths import PERMUTE
 from .._view import alias
 from .._words import composite, primitive, sample
+from . import _factorisations as rules
 from .manipulation_functions import normal_axis, permute_dims, reshape
 
 
@@ -20,6 +21,8 @@ def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
     if len(x2.shape) == 1:
         return g[..., None] * x2
     if len(shape) == 1:
+        if len(x2.shape) == 2:
+            return g @ xp.matrix_transpose(x2)
         g = g[..., None, :]
         return sum_to((g @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
     return sum_to(g @ xp.matrix_transpose(x2), shape, xp)
@@ -42,6 +45,7 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
 @primitive(
     _matmul_first,
     _matmul_second,
+    linear_in=("x1", "x2"),
     samples=(
         sample((2, 3), (3, 4)),
         sample((3,), (3,)),
@@ -55,6 +59,14 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
 )
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Matrix product of (stacks of) matrices; a 1-d operand is a vector."""
+
+
+@primitive(
+    rules.cofactors,
+    samples=(sample((3, 3)), sample((2, 2, 2)), sample((1, 1)), sample((0, 0))),
+)
+def cofactors(x: Array, /) -> Array:
+    """The derivative of linalg.det, for its rule: exact also where x is singular."""
 
 
 @composite
@@ -83,6 +95,7 @@ def _vecdot_second(g: Any, x1: Any, axis: int, shape: Any, xp: Any) -> Any:
 @primitive(
     _vecdot_first,
     _vecdot_second,
+    linear_in=("x1", "x2"),
     samples=(sample((3,), (3,)), sample((2, 3), (3,)), sample((3, 2), (3, 1), axis=-2)),
 )
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:

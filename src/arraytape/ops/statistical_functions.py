@@ -22,6 +22,9 @@ def opened(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) 
     """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
     if keepdims:
         return g
+    if type(axis) is int:
+        at = axis % len(shape)
+        return xp.reshape(g, (*shape[:at], 1, *shape[at + 1 :]))
     gone = normal(axis, len(shape))
     return xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
 

@@ -46,7 +46,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     root, path = location(x)
     if basic and is_same(handle, root, (*path, (GETITEM, raw))):
         return
-    if type(v) is type(data) and storage_of(data).shares(v, data):
+    if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
     own(x)
     try:
@@ -60,13 +60,21 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     written(x, raw, vtid, v, basic)
 
 
+def overlap(v: Any, data: Any) -> bool:
+    """Whether a write into data may change v."""
+    if type(v) is np.ndarray:
+        return np.may_share_memory(v, data)
+    return storage_of(v).shares(v, data)
+
+
 def location(x: Array) -> tuple[Array, Any]:
     """The root that x aliases and the path from it to x."""
     return (x._view.root, x._view.path) if x._state & VIEW else (x, ())
 
 
 def check_writeable(x: Array, data: Any) -> None:
-    if not storage_of(data).writeable(data):
+    plain = type(data) is np.ndarray
+    if not (data.flags.writeable if plain else storage_of(data).writeable(data)):
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
 
 
@@ -91,8 +99,10 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
     root._tid = new_tid() if followers else 0
     for recorder in followers:
         shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
-        with storage_of(x._data).at(x._data):
-            lost = None if basic else overwritten(x._data, key, value)
+        lost = None
+        if not basic:
+            with storage_of(x._data).at(x._data):
+                lost = overwritten(x._data, key, value)
         kept = (path, key if basic else frozen(key), shape, dtype, lost)
         put = (PUT.number, root._tid, old, vtid, *kept, root._data.shape, root._data.dtype)
         tell(recorder, put)

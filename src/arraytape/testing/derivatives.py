@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import UnconnectedGradients
 from .._array import Array, beside, namespace
 from .._forward import ForwardAccumulator
-from .._tape import GradientTape, UnconnectedGradients
+from .._tape import GradientTape
 
 Function = Callable[..., Array]
 ZERO = UnconnectedGradients.ZERO

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import _numpy
+from .._batched import Batched
 from .._standard import Standard
 from .._storage import DEFAULT, Storage, enter
 
@@ -77,6 +78,9 @@ class Boxed:
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.memory.__dlpack_device__()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.boxes.name, self.memory, str(self.device))
+
     def to_device(self, device: Any) -> Any:
         return self.boxes.from_memory(self.memory.copy(), device)
 
@@ -100,12 +104,16 @@ def binary(name: str, method: str) -> Callable[..., Any]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
     def forward(x: Boxed, other: Any) -> Any:
+        if type(other) is Batched:
+            return NotImplemented
         return x.boxes.box(function(x.inner, x.boxes.operand(other, x)))
 
     def reflected(x: Boxed, other: Any) -> Any:
         return x.boxes.box(function(x.boxes.operand(other, x), x.inner))
 
     def in_place(x: Boxed, other: Any) -> Any:
+        if type(other) is Batched:
+            return NotImplemented
         getattr(operator, f"i{name}")(x.inner, x.boxes.operand(other, x))
         return x
 
@@ -130,6 +138,7 @@ class Boxes:
 
     def __init__(self, within: Any, kind: type[Boxed], root: Boxes | None = None) -> None:
         self.within, self.kind, self.root = within, kind, root or self
+        self.name = ""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.within, name)
@@ -252,6 +261,7 @@ class BoxedStorage(Storage):
         kind = type(f"{name.title().replace('_', '')}Data", (Boxed,), {"__slots__": ()})
         self.kind = kind
         self.boxes = kind.boxes = boxes(within, kind)  # type: ignore[attr-defined]
+        self.boxes.name = name
         self.xp = BoxedNamespace(self.boxes)
         self._devices = devices
 
@@ -303,6 +313,13 @@ def strict() -> BoxedStorage:
     storage = BoxedStorage("array_api_strict", StrictBoxes, array_api_strict, devices)
     enter(storage)
     return storage
+
+
+def unpickled(name: str, memory: Any, device: str) -> Boxed:
+    """Boxed data on the storage of this name."""
+    storage = strict() if name == "array_api_strict" else hostile()
+    (place,) = (d for d in storage.devices() if str(d) == device)
+    return storage.boxes.from_memory(memory, place)
 
 
 @contextmanager

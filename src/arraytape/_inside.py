@@ -1,0 +1,205 @@
+"""Inside a user's function with a gradient of its own: the tapes are hidden, one recorder looks on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Any
+
+import numpy as np
+
+from . import _nest
+from ._array import KEPT, SCALAR, Array, wrap
+from ._engine import Record
+from ._errors import describe, user_line
+from ._exits import LEFT
+from ._guard import has_cusp
+from ._lacking import lacking
+from ._op import PLANS, Plan, Structural
+from ._paths import inputs_of
+from ._record import STACK, Recorder
+from ._storage import STORAGES, storage_for, storage_of
+from ._view import current, hold
+
+REFUSE, COLLECT, CUT = "refuse", "collect", "cut"  # what to do about watched Arrays from outside
+
+
+# --- arguments and results ----------------------------------------------------------------------
+def handle(x: Array) -> Array:
+    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
+    tid, _ = current(x)
+    return wrap(hold(x), tid, KEPT | (x._state & SCALAR))
+
+
+class Arguments:
+    """Positional arguments: handles of their own on the Arrays in them, and the rest as it is.
+
+    Raw arrays of a known storage become Arrays.  ``owners`` says in which argument each Array is.
+    """
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self.args = args
+        self.leaves = _nest.leaves(args)
+        owners = [i for i, arg in enumerate(args) for _ in _nest.leaves(arg)]
+        self.places = [i for i, leaf in enumerate(self.leaves) if is_array(leaf)]
+        self.owners = [owners[i] for i in self.places]
+        arrays = [self.leaves[i] for i in self.places]
+        self.arrays = [
+            handle(x) if isinstance(x, Array) else wrap(storage_of(x).copy(x), 0, KEPT)
+            for x in arrays
+        ]
+        self.args = _nest.pack(args, self.filled(self.arrays))
+        self.leaves = self.filled([None] * len(self.arrays))  # the call keeps no other handle
+
+    def filled(self, arrays: Sequence[Any]) -> list[Any]:
+        leaves = list(self.leaves)
+        for place, x in zip(self.places, arrays, strict=True):
+            leaves[place] = x
+        return leaves
+
+    def again(self) -> tuple[tuple[Any, ...], list[Array]]:
+        """The arguments with fresh handles on the same values, and these handles."""
+        fresh = [wrap(x._data, x._tid, x._state) for x in self.arrays]
+        return _nest.pack(self.args, self.filled(fresh)), fresh
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether an argument is an Array, or numbers in a storage's own data."""
+    if isinstance(leaf, Array):
+        return True
+    kind = getattr(getattr(leaf, "dtype", None), "kind", "")
+    if kind not in tuple("biufc") or isinstance(leaf, np.generic):
+        return False
+    return type(leaf) in STORAGES or storage_for(type(leaf)) is not None
+
+
+def check_results(name: str, y: Any) -> list[Array]:
+    """The leaves of what a function gave, which must be Arrays."""
+    leaves = _nest.leaves(y)
+    for leaf in leaves:
+        if not isinstance(leaf, Array):
+            raise TypeError(
+                f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)} "
+                f"[at {user_line()}]; convert it with asarray"
+            )
+    return leaves
+
+
+# --- the recorder inside --------------------------------------------------------------------------
+class Reads(set[int]):
+    """The tids made of a function's arguments; those that hidden recorders follow are seen, too."""
+
+    def __init__(self, tids: Sequence[int], hidden: Sequence[Recorder]) -> None:
+        super().__init__(tids)
+        self.hidden = hidden
+
+    def own(self, tid: int) -> bool:
+        return set.__contains__(self, tid)
+
+    def outside(self, tid: int) -> bool:
+        return any(tid in recorder.followed for recorder in self.hidden)
+
+    def __contains__(self, tid: object) -> bool:
+        return self.own(tid) or self.outside(tid)  # type: ignore[arg-type]
+
+
+class Inside:
+    """The recorder within a user's function; ``hidden`` are those that do not see in.
+
+    foreign : what to do about a watched Array that is not among the arguments: refuse it with a
+    ValueError, collect its tid in ``closed``, or cut it (it is a constant, by declaration).
+    Whoever reads a Variable calls ``read`` of the recorders that have it: ``variables`` collects
+    them here, and nowhere else.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tids: Sequence[int],
+        hidden: Sequence[Recorder] = (),
+        foreign: str = REFUSE,
+        keep: bool = True,
+    ) -> None:
+        self.name, self.foreign, self.keep = name, foreign, keep
+        self.reads = Reads([tid for tid in tids if tid], hidden)
+        self.followed: set[int] = self.reads
+        self.records: list[Record] = []
+        self.noticed: dict[int, Plan | Structural] = {}  # by place in records
+        self.used: set[int] = set()  # tids that went into some record
+        self.closed: list[int] = []
+        self.left: list[str] = []  # where values made of the arguments left
+        self.variables: list[Any] = []
+        self.cusped = self.careful = self.unruly = False
+
+    def read(self, variable: Any, tid: int) -> None:
+        """A Variable is read, its value now named ``tid``."""
+        if not any(variable is other for other in self.variables):
+            self.variables.append(variable)
+        self.reads.add(tid)
+
+    def record(self, record: Record) -> None:
+        plan, tids = PLANS[record[0]], inputs_of(record)
+        if plan is LEFT and not self.reads.own(tids[0]):
+            self.tell_hidden(record)
+            return
+        for tid in tids:
+            if not self.reads.own(tid) and self.reads.outside(tid):
+                self.meet(tid, plan.name)
+        self.used.update(tids)
+        if plan is LEFT:
+            self.left.append(record[3])
+        elif isinstance(plan, Plan):
+            self.cusped = self.cusped or has_cusp(plan, record)
+        else:
+            self.cusped = self.cusped or getattr(record[-1], "cusped", False)
+        if self.keep:
+            self.records.append(record)
+
+    def meet(self, tid: int, where: str) -> None:
+        """A value from outside that a hidden recorder follows."""
+        if self.foreign is REFUSE:
+            raise ValueError(
+                f"{self.name}: the function uses a watched Array that is not among its positional "
+                f"arguments, in {where} [at {user_line()}]; its gradient would be lost. Pass it as "
+                "a positional argument, or stop_gradient it to use it as a constant"
+            )
+        if self.foreign is COLLECT:
+            self.closed.append(tid)
+            self.reads.add(tid)
+
+    def notice(self, plan: Plan | Structural, values: tuple[Any, ...]) -> None:
+        if plan is LEFT:
+            return
+        if lacking(plan, values) is not None:
+            self.unruly = True
+        else:
+            self.careful = True
+        if self.records:
+            self.noticed[len(self.records) - 1] = plan
+
+    def tell_hidden(self, record: Record) -> None:
+        for recorder in self.reads.hidden:
+            if record[2] in recorder.followed:
+                recorder.record(record)
+                recorder.followed.add(record[1])
+                recorder.notice(PLANS[record[0]], record)
+
+    def names(self, leaves: Sequence[Array]) -> list[int]:
+        """The tids of results, 0 for what does not depend on the arguments; call it inside."""
+        tids = [current(leaf)[0] for leaf in leaves]
+        for tid in tids:
+            if tid and not self.reads.own(tid) and self.reads.outside(tid):
+                self.meet(tid, "its result")
+            self.used.add(tid)
+        return [tid if self.reads.own(tid) else 0 for tid in tids]
+
+
+@contextmanager
+def only(*stack: Recorder) -> Iterator[None]:
+    """Within it these are the recorders of this thread."""
+    token = STACK.set((get_ident(), stack))
+    try:
+        yield
+    finally:
+        STACK.reset(token)

@@ -1,0 +1,50 @@
+"""Ops without a rule: found between sources and targets before a backward pass consumes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ._errors import user_line
+from ._op import PLANS, REGISTRY, Plan, Structural
+from ._paths import inputs_of, results_of
+
+
+def lacking(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
+    """The name of the op of this record if it has no rule, else None."""
+    if isinstance(plan, Plan):
+        return plan.op.name if plan.missing else None
+    return getattr(record[-1], "missing", None)
+
+
+def no_rule(name: str) -> LookupError:
+    """The error for an op without a rule on the path."""
+    declare = (
+        f"Declare one with register_gradient({name!r}) or no_gradient({name!r})"
+        if name in REGISTRY
+        else "Give it one with host_function(f, vjp) or custom_gradient"
+    )
+    error = LookupError(
+        f"gradient registry has no entry for: {name}. {declare}, or stop_gradient its result "
+        f"[at {user_line()}]"
+    )
+    error.lacks = name  # type: ignore[attr-defined]
+    return error
+
+
+def check_rules(
+    records: Sequence[tuple[Any, ...]], starts: Iterable[int], sources: Iterable[int]
+) -> None:
+    """LookupError when an op without a rule lies between the sources and the targets ``starts``."""
+    depending = set(sources)
+    for record in records:
+        if not depending.isdisjoint(inputs_of(record)):
+            depending.update(results_of(record))
+    reached = set(starts)
+    for record in reversed(records):
+        if reached.isdisjoint(results_of(record)):
+            continue
+        name = lacking(PLANS[record[0]], record)
+        if name is not None and not depending.isdisjoint(inputs_of(record)):
+            raise no_rule(name)
+        reached.update(inputs_of(record))

@@ -1,0 +1,87 @@
+"""Levels on the tape: ops that enter, leave, add and sum hidden axes, and what the engine does there.
+
+The ops are of the linear word but in no registry: their data does not stand by itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from . import _batched as raw
+from ._array import Array
+from ._batched import Batched
+from ._batched_storage import BATCHED
+from ._compile import compile_function
+from ._op import Op, Rule
+from ._storage import EVERYWHERE, enter
+
+enter(BATCHED)
+
+
+def of_levels(transpose: Rule, **saves: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A linear op on Arrays from a raw function of one array."""
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        name, signature = function.__name__, inspect.signature(function)
+        op = Op(
+            name, "linear", ("x",), parameters=tuple(signature.parameters)[1:], rules=[transpose],
+            saves=saves, moves=True,
+        )  # fmt: skip
+        EVERYWHERE[name] = function
+        op.public = compile_function(op, signature)
+        return op.public
+
+    return declare
+
+
+def either(name: str, g: Any, *arguments: Any) -> Any:
+    """The op of this name on an Array, its raw function on data."""
+    return (globals() if isinstance(g, Array) else vars(raw))[name](g, *arguments)
+
+
+batched = of_levels(
+    lambda g, level, size: either("unbatched", g, level, size), size=lambda x: x.shape[0]
+)(raw.batched)
+unbatched = of_levels(lambda g, level: either("batched", g, level))(raw.unbatched)
+summed = of_levels(
+    lambda g, levels, hidden: either("spread", g, levels, hidden),
+    hidden=lambda x, levels: tuple(
+        [n for level, n in zip(x.levels, x.hidden, strict=True) if level in levels]
+    ),
+)(raw.summed)
+spread = of_levels(lambda g: g)(raw.spread)  # the engine sums what the input lacked
+
+
+class Levelled:
+    """What a backward pass on raw data does about levels."""
+
+    def settle(self, contribution: Any, shape: Any) -> Any:
+        """A contribution summed over the levels that its input lacked when it was recorded.
+
+        But not over those that are open where the pass was asked for.
+        """
+        if type(contribution) is Batched and (gone := raw.surplus(contribution, shape)):
+            return raw.summed(contribution, gone)
+        return contribution
+
+    def widened(self, buffer: Any, g: Any) -> Any:
+        """A buffer with the levels of what is to be added to it."""
+        return raw.like(buffer, g)
+
+
+class RecordedLevels:
+    """The same on Arrays."""
+
+    def settle(self, contribution: Any, shape: Any) -> Any:
+        data = contribution._data
+        if type(data) is Batched and (gone := raw.surplus(data, shape)):
+            return summed(contribution, gone)
+        return contribution
+
+    def widened(self, buffer: Any, g: Any) -> Any:
+        data = g._data
+        if type(data) is not Batched or set(data.levels) <= set(raw.levels_of((buffer._data,))):
+            return buffer
+        return spread(buffer, data.levels, data.hidden)

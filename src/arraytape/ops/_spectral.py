@@ -1,0 +1,219 @@
+"""The rules of singular values, eigenvalues and their vectors, with their sources.
+
+Where values coincide, their vectors are a free choice of basis, and quotients by the gap between
+the values mean nothing; a gap of a few rounding errors is noise.  What a function's cotangents can
+still tell (see ``doubtful``): one that uses the vectors alone, and that no rotation among those of
+one value changes, has no share in the quotient.  A function that uses values and vectors might be
+V f(D) V^H, whose gradient needs f' there, or a sum of one of the values and one of the vectors,
+whose gradient does not, with the same cotangents: so it gets NaN, loudly.
+
+Values that coincide because they are 0 but for rounding errors (a matrix of low rank) are another
+matter: a function that scales their vectors by them, or does not use these, has cotangents that
+are as small, and their quotients are exact, to first order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._engine import conjugate
+from .._storage import is_complex
+from ._factorisations import adjoint, diagonal_matrix, diagonal_part, on_diagonal, symmetric
+
+NAN = float("nan")
+
+
+# --- what coincides -----------------------------------------------------------------------------
+def epsilon(x: Any) -> float:
+    """The relative rounding error of x's dtype."""
+    return float(np.finfo(x.dtype).eps)
+
+
+def half_the_digits(x: Any) -> float:
+    """What a cotangent that is 0 but for rounding errors, which add up, stays below."""
+    return epsilon(x) ** 0.5
+
+
+def faintness(S: Any) -> float:
+    """What a cotangent that is scaled by a value of 0, but for rounding errors, stays below."""
+    return 100.0 * S.shape[-1] * epsilon(S)
+
+
+def largest(x: Any, axis: int | tuple[int, ...], xp: Any) -> Any:
+    """The largest absolute value along axes, which stay with length 1; 0 where there is none."""
+    axes = (axis,) if isinstance(axis, int) else axis
+    reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
+    return reduce(xp.abs(x), axis=axes, keepdims=True)
+
+
+def below(size: Any, bound: Any) -> Any:
+    """True where a size is 0 or less than a bound, also where that is 0; False for infinities."""
+    return (size < bound) | (size == 0)
+
+
+def rounding(values: Any, xp: Any) -> Any:
+    """The rounding errors of the eigenvalues or singular values of matrices, as (..., 1, 1)."""
+    return largest(values, -1, xp)[..., None] * (values.shape[-1] * epsilon(values))
+
+
+def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Any) -> Any:
+    """The pairs of coinciding values among whose vectors a function may depend on the choice.
+
+    within: what the function's cotangent says along the vectors themselves; turn: its slope for a
+    rotation of each pair; same: which values coincide.  A function of the space that the vectors
+    span has no slope for a rotation, and does not single out one of them.
+    """
+    small = scale * half_the_digits(turn)
+    touched = ~below(largest(xp.where(same, within, 0.0), -2, xp), small)
+    uneven = touched != xp.matrix_transpose(touched)
+    return same & ~on_diagonal(turn, xp) & (~below(xp.abs(turn), small) | uneven)
+
+
+def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
+    """x / gap; where values coincide 0, and NaN where there is doubt."""
+    found = xp.where(same, 0.0, x / xp.where(same, 1.0, gap))
+    return xp.where(doubt, NAN, found)
+
+
+# --- singular values ----------------------------------------------------------------------------
+def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
+    gU, gS, gVh = g
+    m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
+    if gU is None and gVh is None:
+        return (U[..., :, :k] @ diagonal_matrix(gS, xp) @ Vh[..., :k, :],)
+    if full_matrices and m != n:
+        raise ValueError(
+            f"linalg.svd: the gradient through the full U or Vh of a matrix of shape {(m, n)} is "
+            "not defined: their extra columns are no function of it. Use full_matrices=False"
+        )
+    known = gS is not None
+    gU = xp.zeros_like(U) if gU is None else gU
+    gV, V = xp.zeros_like(Vh) if gVh is None else gVh, adjoint(Vh, xp)
+    gV = adjoint(gV, xp)
+    P, Q = adjoint(U, xp) @ gU, Vh @ gV
+    inner = within_spaces(gU, gV, P, Q, S, known, xp)
+    whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
+    if m > k:
+        whole = whole + out_of_space(gU, gU - U @ P, S, known, xp) @ Vh
+    if n > k:
+        whole = whole + U @ adjoint(out_of_space(gV, gV - V @ Q, S, known, xp), xp)
+    return (whole,)
+
+
+def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, known: bool, xp: Any) -> Any:
+    """What turns the vectors among themselves; known: the function uses the values, too."""
+    # Source: Townsend 2016, "Differentiating the singular value decomposition", with the two
+    # quotients split as (P + Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only what truly
+    # depends on the choice of vectors meets the gap.  On the diagonal, the second one is the term
+    # of Wan & Zhang 2019, "Automatic differentiation for complex valued SVD", for the phases:
+    # P = -Q there, but for real parts, when a function does not change with them.
+    left, right = P - adjoint(P, xp), Q - adjoint(Q, xp)
+    turn, lean = left + right, left - right
+    column, row, noise = S[..., :, None], S[..., None, :], rounding(S, xp)
+    gap, total = row - column, row + column
+    same, zero, eye = xp.abs(gap) <= noise, total <= noise, on_diagonal(S, xp)
+    scale = largest(gU, (-2, -1), xp) + largest(gV, (-2, -1), xp)
+    if known:
+        faint = below(largest(gU, -2, xp) + largest(gV, -2, xp), scale * faintness(S))
+        steep = zero & ~(faint & xp.matrix_transpose(faint))
+        turned = quotient(turn, gap, eye | (same & ~zero), (steep | (same & ~zero)) & ~eye, xp)
+        still = eye & (not is_complex(P))  # real vectors have no phases
+        leant = quotient(lean, total, still, steep & ~still, xp)
+        return first_order((turned + leant) / 2.0, zero & ~still, row, xp)
+    doubt = doubtful(xp.abs(P) + xp.abs(Q), turn, same, scale, xp)
+    steep = zero & ~below(xp.abs(lean), scale * half_the_digits(S))
+    return (quotient(turn, gap, same, doubt, xp) + quotient(lean, total, zero, steep, xp)) / 2.0
+
+
+def out_of_space(g: Any, part: Any, S: Any, known: bool, xp: Any) -> Any:
+    """What moves the vectors out of the space that they span, where it is not the whole one.
+
+    Vectors of a value that is zero to rounding move without bound, unless the function scales
+    them by it (as U S Vh does: the quotient is exact) or does not use them.
+    """
+    row, used = S[..., None, :], largest(g, -2, xp)
+    zero = row <= rounding(S, xp)
+    if not known:
+        return quotient(part, row, zero, zero & (used != 0), xp)
+    faint = below(used, largest(g, (-2, -1), xp) * faintness(S))
+    return first_order(xp.where(zero & ~faint, NAN, part / row), zero, row, xp)
+
+
+def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
+    """x, a quotient by values that are zero to rounding in places: its own derivative, a
+    difference of quotients by their squares, is NaN there (by the infinite slope of a root)."""
+    return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
+
+
+def svdvals(g: Any, x: Any, xp: Any) -> Any:
+    U, S, Vh = xp.linalg.svd(x, full_matrices=False)
+    return (U * beside_values(g, S)[..., None, :]) @ Vh
+
+
+# --- eigenvalues of Hermitian matrices ----------------------------------------------------------
+def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
+    # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
+    # reverse mode automatic differentiation", sec. 3.1.
+    values, vectors = g
+    inner = 0.0 if values is None else diagonal_matrix(values, xp)
+    if vectors is not None:
+        P = adjoint(eigenvectors, xp) @ vectors
+        turn = P - adjoint(P, xp)
+        gap = eigenvalues[..., None, :] - eigenvalues[..., :, None]
+        same = xp.abs(gap) <= rounding(eigenvalues, xp)
+        scale = largest(vectors, (-2, -1), xp)
+        if values is None:
+            doubt = doubtful(xp.abs(P), turn, same, scale, xp)
+            turned = quotient(turn, gap, same, doubt, xp)
+        else:
+            eye, size = on_diagonal(gap, xp), xp.abs(eigenvalues)
+            zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
+            zero = zero & ~eye
+            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues))
+            doubt = same & ~eye & ~(zero & faint & xp.matrix_transpose(faint))
+            turned = quotient(turn, gap, same & ~zero, doubt, xp)
+            turned = first_order(turned, zero, eigenvalues[..., None, :], xp)
+        inner = inner + turned / 2.0
+    return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
+
+
+def eigvalsh(g: Any, x: Any, xp: Any) -> Any:
+    values, vectors = xp.linalg.eigh(x)
+    return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
+
+
+# --- eigenvalues of any square matrices ---------------------------------------------------------
+def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
+    # Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with
+    # application to statistically optimum beamforming", eq. (4.77); unit-length vectors.
+    values, vectors = g
+    back = adjoint(eigenvectors, xp)
+    inner = 0.0 if values is None else diagonal_matrix(values, xp)
+    if vectors is not None:
+        P = back @ vectors
+        lengths = xp.real(xp.sum(diagonal_part(P, xp), axis=-2))
+        turn = P - (back @ eigenvectors) * lengths[..., None, :]
+        gap = conjugate(eigenvalues[..., None, :] - eigenvalues[..., :, None], xp)
+        same = xp.abs(gap) <= rounding(eigenvalues, xp)
+        doubt = same & ~on_diagonal(gap, xp)
+        if values is None:
+            # The vectors of one value may be any basis, not only an orthonormal one.
+            small = largest(vectors, (-2, -1), xp) * half_the_digits(P)
+            used = ~below(largest(xp.where(same, P, 0.0), -2, xp), small)
+            doubt = doubt & (used | xp.matrix_transpose(used))
+        inner = inner + quotient(turn, gap, same, doubt, xp)
+    return (xp.linalg.solve(back, inner @ back),)
+
+
+def eigvals(g: Any, x: Any, xp: Any) -> Any:
+    values, vectors = xp.linalg.eig(x)
+    back = adjoint(vectors, xp)
+    return xp.linalg.solve(back, beside_values(g, values)[..., :, None] * back)
+
+
+def beside_values(g: Any, values: Any) -> Any:
+    """The cotangent of values, which may be a function of them, as one: for second derivatives,
+    where the rules above must know that the values take part."""
+    return g + 0.0 * values

@@ -1,0 +1,285 @@
+"""define_op: ops of users, in the library's own five words."""
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import ForwardAccumulator, GradientTape, testing
+from arraytape._array import Array
+from arraytape._op import REGISTRY, sample
+from arraytape._record import recorders
+from arraytape.custom import REGISTERED
+
+POINT = np.asarray([0.3, -0.4, 1.1])
+
+
+def near(found, expected, rtol=1e-10):
+    assert found is not None
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=rtol, atol=1e-12)
+
+
+def gradient(f, *values, **options):
+    """The gradients of ``f`` at ``values`` by a one-shot tape."""
+    arrays = [xp.asarray(v) for v in values]
+    with GradientTape() as tape:
+        tape.watch(arrays)
+        y = f(*arrays)
+    found = tape.gradient(y, arrays, **options)
+    return found[0] if len(values) == 1 else found
+
+
+def derivative(f, order=1):
+    """The derivative of this order of a function of one Array, by nested tapes."""
+    if not order:
+        return f
+
+    def slope(x):
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = derivative(f, order - 1)(x)
+        return tape.gradient(y, x)
+
+    return slope
+
+
+@pytest.fixture
+def x():
+    return xp.asarray([1.0, 2.0, 3.0])
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind():
+    known = set(REGISTRY)
+    yield
+    assert recorders() == ()
+    for name in set(REGISTRY) - known:
+        del REGISTRY[name]
+        REGISTERED.pop(name, None)
+
+
+# --- define_op --------------------------------------------------------------------------------------
+def softsign(x, xp):
+    """x / (1 + |x|)."""
+    return x / (1 + xp.abs(x))
+
+
+def softsign_line(t, x, xp):
+    return t / (1 + xp.abs(x)) ** 2
+
+
+def test_an_elementwise_op():
+    op = xp.define_op("softsign", softsign, "elementwise", softsign_line)
+    assert REGISTRY["softsign"].public is op
+    assert list(inspect.signature(op).parameters) == ["x"]
+    assert op.__doc__ == "x / (1 + |x|)."
+    near(op(xp.asarray([1.0, -3.0])), [0.5, -0.75])
+    testing.check_gradients(lambda x: xp.sum(op(x) * x), [POINT])
+    x = xp.asarray([1.0], dtype=xp.float32)
+    assert gradient(op, np.ones(3, np.float32)).dtype == xp.float32
+    assert op(x).dtype == xp.float32
+
+
+def test_an_elementwise_op_of_two_inputs_broadcasts():
+    op = xp.define_op(
+        "damped", lambda a, b, xp, *, rate=2.0: a * xp.exp(-rate * b), "elementwise",
+        lambda t, b, rate, xp: t * xp.exp(-rate * b),
+        lambda t, y, rate: t * (-rate * y),
+    )  # fmt: skip
+    testing.check_gradients(lambda a, b: xp.sum(op(a, b)), [np.ones((3, 1)), POINT])
+    testing.check_gradients(lambda a: xp.sum(op(a, 0.7, rate=0.5) ** 2), [POINT])
+    near(op(1.0, xp.asarray(0.5)), np.exp(-1.0))
+
+
+def test_a_linear_op():
+    def window(x, *, width=2):
+        return np.cumsum(x)[width - 1 :] - np.concatenate([[0.0], np.cumsum(x)[:-width]])
+
+    def transpose(g, shape, width, xp):
+        parts = [xp.concat([xp.zeros((i,)), g, xp.zeros((width - 1 - i,))]) for i in range(width)]
+        return functools.reduce(lambda a, b: a + b, parts)
+
+    op = xp.define_op("window", window, "linear", transpose)
+    near(op(xp.asarray([1.0, 2.0, 3.0])), [3.0, 5.0])
+    testing.check_gradients(lambda x: xp.sum(op(x, width=3) ** 2), [np.arange(5.0)])
+    with ForwardAccumulator(xp.asarray(POINT), xp.ones((3,))) as accumulator:
+        pass
+    assert accumulator.jvp(op(xp.asarray(POINT))) is None
+
+
+def test_a_primitive_op_with_a_rule_for_each_input():
+    op = xp.define_op(
+        "outer_product", lambda a, b: a[:, None] * b, "primitive",
+        lambda g, b: g @ b, lambda g, a: a @ g,
+    )  # fmt: skip
+    testing.check_gradients(lambda a, b: xp.sum(op(a, b) ** 3), [POINT, np.ones(2)])
+
+
+def test_a_primitive_op_with_a_joint_rule_and_several_results():
+    op = xp.define_op(
+        "polar", lambda x, y: (np.hypot(x, y), np.arctan2(y, x)), outputs=("r", "phi"),
+        joint=lambda g, x, y, r, xp: (
+            (0.0 if g[0] is None else g[0] * x / r) - (0.0 if g[1] is None else g[1] * y / r**2),
+            (0.0 if g[0] is None else g[0] * y / r) + (0.0 if g[1] is None else g[1] * x / r**2),
+        ),
+    )  # fmt: skip
+    testing.check_vjp(lambda x, y: op(x, y), [POINT + 1, POINT + 2])
+    testing.check_gradients(lambda x: xp.sum(op(x, 2.0 * x)[0]), [POINT + 1])
+
+
+def test_annotations_name_the_array_inputs():
+    def scaled(factor: float, x: Array, /, *, power: int = 2) -> Array:
+        return factor * x**power
+
+    op = xp.define_op(
+        "scaled_power", scaled, "primitive",
+        lambda g, x, factor, power: g * factor * power * x ** (power - 1),
+    )  # fmt: skip
+    testing.check_gradients(lambda x: xp.sum(op(2.0, x, power=3)), [POINT])
+
+
+def test_a_sequence_of_arrays():
+    def glue(arrays: "Sequence[Array]") -> Array:  # noqa: F821
+        return np.concatenate(arrays)
+
+    op = xp.define_op("glue", glue, "linear", lambda g, shape: (g[: shape[0][0]], g[shape[0][0] :]))
+    testing.check_gradients(lambda a, b: xp.sum(op([a, b]) ** 2), [POINT, np.ones(2)])
+
+
+def test_a_nondifferentiable_and_a_composite_op(x):
+    steps = xp.define_op("steps", lambda x: np.floor(x), "nondifferentiable")
+    assert gradient(steps, POINT) is None
+    body = lambda x: xp.exp(x) * steps(x)  # noqa: E731
+    op = xp.define_op("stepped", body, "composite")
+    assert op is body
+    assert REGISTRY["stepped"].public is body
+    near(gradient(op, [1.5]), np.exp([1.5]))
+
+
+def test_an_op_may_get_its_rule_later(x):
+    op = xp.define_op("cuberoot", lambda x: np.cbrt(x))
+    with pytest.raises(LookupError, match="no entry for: cuberoot"):
+        gradient(op, POINT)
+    xp.register_gradient("cuberoot")(lambda g, y: g / (3 * y * y))
+    line = inspect.currentframe().f_lineno - 1
+    testing.check_gradients(lambda x: xp.sum(op(x) * x), [POINT + 1])
+    with pytest.raises(KeyError, match=rf"test_define_op\.py:{line}"):
+        xp.register_gradient("cuberoot")(lambda g: g)
+
+
+def test_a_taken_name_is_a_key_error_with_the_place():
+    xp.define_op("softsign", softsign, "elementwise", softsign_line)
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(KeyError, match=rf"softsign.*test_define_op\.py:{line}"):
+        xp.define_op("softsign", softsign, "elementwise", softsign_line)
+    with pytest.raises(KeyError, match=r"exp.*elementwise_functions\.py:\d+"):
+        xp.define_op("exp", softsign, "elementwise", softsign_line)
+
+
+def test_a_result_that_is_the_input_or_a_view_of_it_is_copied():
+    op = xp.define_op("turned", lambda x: x.T, "linear", lambda g, xp: xp.matrix_transpose(g))
+    x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    y = op(x)
+    y[0, 0] = 100.0
+    near(x, [[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_an_op_cannot_write_to_its_inputs():
+    op = xp.define_op("doubled", lambda x: np.multiply(x, 2, out=x), "linear", lambda g: 2 * g)
+    with pytest.raises(ValueError, match=r"doubled.*read-only"):
+        op(xp.asarray([1.0]))
+
+
+def test_rules_contributions_are_fitted_to_the_inputs():
+    op = xp.define_op(
+        "weighted", lambda x: x * 2, "primitive", lambda g: np.float64(2.0) * g.astype("float64")
+    )
+    g = gradient(op, np.ones(3, np.float32))
+    assert g.dtype == xp.float32
+    near(g, [2.0] * 3)
+
+
+def test_samples_of_a_users_op_serve_the_testing_tools():
+    op = xp.define_op("softsign", softsign, "elementwise", softsign_line, samples=(sample((3, 4)),))
+    declared = REGISTRY["softsign"]
+    arguments = testing.materialise(declared, declared.samples[0], np.float64)
+    function, inputs = testing.as_function(declared, declared.samples[0], arguments)
+    testing.check_vjp(function, inputs)
+    assert op.__name__ == "softsign"
+
+
+# --- bad input --------------------------------------------------------------------------------------
+LINE = lambda t, x: t * x  # noqa: E731
+BAD = {
+    "op-name": (lambda: xp.define_op("a b", softsign), TypeError, ["identifier", "'a b'"]),
+    "op-name-none": (lambda: xp.define_op(None, softsign), TypeError, ["identifier"]),
+    "op-taken": (lambda: xp.define_op("sum", softsign), KeyError, ["'sum'", "declared at"]),
+    "op-word": (
+        lambda: xp.define_op("op", softsign, "bilinear"), ValueError, ["elementwise", "'bilinear'"]),
+    "op-not-callable": (lambda: xp.define_op("op", 3), TypeError, ["callable", "int 3"]),
+    "op-no-rule": (
+        lambda: xp.define_op("op", softsign, "elementwise"), TypeError, ["takes 1 rules, got 0"]),
+    "op-two-rules": (
+        lambda: xp.define_op("op", softsign, "linear", LINE, LINE), TypeError, ["1 rules, got 2"]),
+    "op-too-few-rules": (
+        lambda: xp.define_op("op", lambda a, b: a, "primitive", lambda g: g), TypeError,
+        ["('a', 'b')", "2 rules, got 1"]),
+    "op-needless-rule": (
+        lambda: xp.define_op("op", softsign, "nondifferentiable", LINE), TypeError, ["0 rules"]),
+    "op-rules-and-joint": (
+        lambda: xp.define_op("op", softsign, "primitive", LINE, joint=LINE), TypeError, ["joint"]),
+    "op-asks": (
+        lambda: xp.define_op("op", softsign, "elementwise", lambda t, spam: t), TypeError, ["spam"]),
+    "op-first-name": (
+        lambda: xp.define_op("op", softsign, "elementwise", lambda x: x), TypeError, ["t or g"]),
+    "op-three-elementwise": (
+        lambda: xp.define_op("op", lambda a, b, c: a, "elementwise", LINE, LINE, LINE), TypeError,
+        ["1 or 2", "('a', 'b', 'c')"]),
+    "op-linear-in-two": (
+        lambda: xp.define_op("op", lambda a, b: a, "linear", LINE), TypeError, ["linear takes 1"]),
+    "op-no-input": (lambda: xp.define_op("op", lambda: 1), TypeError, ["array inputs"]),
+    "op-star": (lambda: xp.define_op("op", lambda *x: x), TypeError, ["*x"]),
+    "op-keyword-star": (lambda: xp.define_op("op", lambda x, **k: x), TypeError, ["**k"]),
+    "op-default": (
+        lambda: xp.define_op("op", lambda x, f=len: x), TypeError, ["default of f", "literal"]),
+    "op-reserved": (
+        lambda: xp.define_op("op", lambda x, *, kind=1: x), TypeError, ["'kind'"]),
+    "op-no-signature": (
+        lambda: xp.define_op("op", min), TypeError, ["signature", "lambda"]),
+    "op-result": (
+        lambda: xp.define_op("op", lambda x: "a")(xp.ones((2,))), TypeError, ["op(", "str 'a'"]),
+    "op-result-none": (
+        lambda: xp.define_op("op", lambda x: None)(xp.ones((2,))), TypeError, ["None"]),
+    "op-one-result-of-two": (
+        lambda: xp.define_op("op", lambda x: x + 1, outputs=("a", "b"))(xp.ones((2,))), ValueError,
+        ["tuple of 2", "('a', 'b')"]),
+    "op-elementwise-shape": (
+        lambda: xp.define_op("op", lambda x: x.sum(), "elementwise", LINE)(xp.ones((2,))),
+        ValueError, ["elementwise", "(2,)", "()"]),
+    "op-fails": (
+        lambda: xp.define_op("op", lambda x: x[5])(xp.ones((2,))), IndexError,
+        ["op(x: ndarray float64(2,)) failed"]),
+    "op-argument": (
+        lambda: xp.define_op("op", lambda x: x * 2)("a"), TypeError, ["op: x must be an Array"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", BAD)
+def test_a_bad_argument_is_said(row):
+    call, error, says = BAD[row]
+    known = set(REGISTRY)
+    with pytest.raises(error) as caught:
+        call()
+    assert type(caught.value) is error
+    for part in says:
+        assert part in str(caught.value)
+    if row.startswith("op-") and "result" not in row and "shape" not in row:
+        assert set(REGISTRY) - known <= {"op"}
+
+
+def test_an_op_that_is_refused_leaves_its_name_free():
+    with pytest.raises(TypeError):
+        xp.define_op("softsign", softsign, "elementwise", lambda t, spam: t)
+    xp.define_op("softsign", softsign, "elementwise", softsign_line)

@@ -1,0 +1,1 @@
+"""The parts of ``compare_with_peers.py``: libraries, cases, known disagreements, verdicts."""

@@ -1,0 +1,154 @@
+"""When two libraries agree, and what finite differences say where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arraytape import testing
+
+from .cases import Case
+from .known import Known
+from .libraries import Data, Library
+
+RTOL, ATOL = 1e-10, 1e-12
+DIFFERENCES = 1e-5  # how near a slope must be to finite differences
+
+Array = np.ndarray[Any, Any]
+
+
+def agree(x: Array, y: Array) -> bool:
+    """Whether shapes, kinds, NaNs and infinities are the same, and the rest is near its scale."""
+    if x.shape != y.shape or (x.dtype.kind == "c") != (y.dtype.kind == "c"):
+        return False
+    finite = np.isfinite(x)
+    if not np.array_equal(finite, np.isfinite(y)):
+        return False
+    if not np.array_equal(x[~finite], y[~finite], equal_nan=True):
+        return False
+    scale = np.abs(y[finite]).max(initial=0.0)
+    return bool(np.all(np.abs(x - y)[finite] <= ATOL + RTOL * scale))
+
+
+def direction(x: Array, seed: int) -> Array:
+    """A random direction in the shape and kind of x."""
+    rng = np.random.default_rng([seed, x.size])
+    found = rng.uniform(0.2, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape)
+    return np.asarray(found + 1j * rng.uniform(-1, 1, x.shape) if x.dtype.kind == "c" else found)
+
+
+def weights_for(library: Library, case: Case, inputs: Data, seed: int) -> Data:
+    """Random cotangents for the results of a case."""
+    ys = library.outputs(case.function, [library.asarray(x) for x in inputs])
+    rng = np.random.default_rng(seed + 1000)
+    found = []
+    for y in ys:
+        w = rng.uniform(0.2, 1.0, y.shape) * rng.choice([-1.0, 1.0], y.shape)
+        found.append(np.asarray(w + 1j * rng.uniform(-1, 1, y.shape) if y.dtype.kind == "c" else w))
+    return found
+
+
+def checked(
+    known: Known, library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
+    part: str, i: int, ours: Array, theirs: Array,
+) -> str:  # fmt: skip
+    """What speaks against the verdict of a known disagreement; "" when nothing does.
+
+    Parameters
+    ----------
+    known : Known
+        The entry, with its verdict.
+    library : Library
+        Whose values (for a gradient) or gradients (for a curvature) are differenced.
+    part : str
+        A field of ``Derivatives``; ``i`` is the number of the result or input in it.
+    ours, theirs : ndarray
+        The two answers.
+    """
+    if known.verdict == "value":
+        return "" if part == "value" else "more than the value differs"
+    if known.verdict == "loud":
+        return "" if not np.isfinite(ours).all() else "arraytape's answer is finite"
+    if part == "value":
+        return "the values differ"
+    probe = direction(inputs[i], 7)
+    left, right, slope = sides(library, case, inputs, weights, along, part, i, probe)
+    exists = smooth(left, right, slope)
+    if known.verdict == "convention" and np.isnan(ours).any():
+        return "arraytape gives NaN"
+    if known.verdict == "convention":
+        return f"the derivative exists: differences give {slope:.6g}" if exists else ""
+    found = [testing.inner([g], [probe]) for g in (ours, theirs)]
+    near = [bool(abs(x - slope) <= DIFFERENCES * max(1.0, abs(slope))) for x in found]
+    if exists and near == [True, False]:
+        return ""
+    differences = f"{left:.6g} from the left, {right:.6g} from the right, {slope:.6g} between"
+    return f"differences: {differences}; ours {found[0]:.6g}, theirs {found[1]:.6g}"
+
+
+def missed(
+    library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
+    part: str, i: int, ours: Array,
+) -> bool:  # fmt: skip
+    """Whether an answer that is not finite hides a derivative that exists.  Peers may share it."""
+    if part == "value" or np.isfinite(ours).all():
+        return False
+    probe = direction(inputs[i], 7)
+    return smooth(*sides(library, case, inputs, weights, along, part, i, probe))
+
+
+def smooth(left: float, right: float, slope: float) -> bool:
+    return bool(max(abs(left - right), abs(left - slope)) <= 1e-3 * max(1.0, abs(slope)))
+
+
+def sides(
+    library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
+    part: str, i: int, probe: Array,
+) -> tuple[float, float, float]:  # fmt: skip
+    """The slopes along the probe that a gradient or curvature of input i must give."""
+    if part == "gradient":
+        return of_value(library, case, inputs, weights, i, probe)
+    return of_gradient(library, case, inputs, weights, along or [], i, probe)
+
+
+def of_value(
+    library: Library, case: Case, inputs: Data, weights: Data, i: int, probe: Array
+) -> tuple[float, float, float]:
+    """The slopes of the weighted value when input i alone moves along the probe."""
+    # In units of the input, so that a step shows at 1e200, too.
+    unit = max(1.0, np.abs(inputs[i][np.isfinite(inputs[i])]).max(initial=0.0))
+
+    def value(t: Any) -> float:
+        moved = [x + t * unit * probe if j == i else x for j, x in enumerate(inputs)]
+        ys = library.outputs(case.function, [library.asarray(x) for x in moved])
+        values = [library.numpy(y) for y in ys]
+        if any(y.shape != w.shape for y, w in zip(values, weights, strict=True)):
+            return float("nan")  # the shape itself depends on the input, as of unique values
+        return testing.inner(weights, values) / unit
+
+    return slopes(value)
+
+
+def of_gradient(
+    library: Library, case: Case, inputs: Data, weights: Data, along: Data, i: int, probe: Array
+) -> tuple[float, float, float]:
+    """The slopes of <gradient of the bowl, probe> along the curvature's direction."""
+
+    def bowl(library: Library, *arrays: Any) -> Any:
+        return library.bowl(library.outputs(case.function, arrays), weights)
+
+    def value(t: Any) -> float:
+        moved = [x + t * v for x, v in zip(inputs, along, strict=True)]
+        found = library.derivatives(bowl, moved, [np.asarray(1.0)], None)
+        return testing.inner([found.gradient[i]], [probe])
+
+    return slopes(value)
+
+
+def slopes(value: Callable[[Any], float], h: float = 1e-7) -> tuple[float, float, float]:
+    """The slopes at 0 from the left, from the right, and by central differences."""
+    here = value(0.0)
+    central = testing.differences(value, [np.asarray(0.0)], [np.asarray(1.0)])
+    return (here - value(-h)) / h, (value(h) - here) / h, float(central)
