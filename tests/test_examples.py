@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import arraytape as xp
+from arraytape import checkpoint
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -30,17 +34,75 @@ def test_scikit_learn_is_differentiated_through_its_own_code(tmp_path):
     assert "RuntimeWarning" not in done.stderr
 
 
+def digits(folder, name, *options):
+    """A run of train_digits with files of this name; its output, and the checkpoint."""
+    picture, file = folder / f"{name}.png", folder / f"{name}.safetensors"
+    done = run("train_digits.py", "--out", str(picture), "--checkpoint", str(file), *options)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return done.stdout, checkpoint.load(file)
+
+
+def test_training_learns_and_resumes_bit_for_bit(tmp_path):
+    output, whole = digits(tmp_path, "whole", "--steps", "110")
+    _, stopped = digits(tmp_path, "part", "--steps", "60")
+    resumed_output, resumed = digits(tmp_path, "part", "--steps", "110", "--resume")
+    assert "resumed at step 60" in resumed_output
+    assert [*stopped] == [*whole] == [*resumed]
+    for name, value in whole.items():
+        assert np.asarray(value).tobytes() == np.asarray(resumed[name]).tobytes()
+    assert int(stopped["optimizer.iterations"]) == 60
+    kernels = [np.asarray(run["model.layers.0.kernel"]) for run in (whole, stopped)]
+    assert not np.array_equal(*kernels)
+    assert float(whole["curve"][-1, -1]) > 0.9  # 98% after the default number of steps
+    lines = {line.split()[0]: line for line in output.splitlines()}
+    assert lines["weights"] in resumed_output
+
+
+def test_a_run_that_cannot_be_resumed_is_said(tmp_path):
+    file = tmp_path / "other.safetensors"
+    options = ["--resume", "--checkpoint", str(file), "--out", str(tmp_path / "a.png")]
+    done = run("train_digits.py", *options)
+    assert done.returncode == 2
+    assert "there is no checkpoint" in done.stderr
+    checkpoint.save(file, {"x": xp.Variable(1.0)})
+    done = run("train_digits.py", *options)
+    assert done.returncode == 2
+    assert "cannot resume" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_higher_derivatives_are_exact(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("higher_derivatives.py", "--order", "3", "--steps", "3", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "(<= 1e-10)" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_gradient_by_hand_is_that_of_the_tape(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("custom_layer.py", "--steps", "3", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "(<= 1e-09)" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "options", "message"),
     [
-        (["--steps", "0"], "not an integer of at least 1"),
-        (["--seed", "-1"], "not an integer of at least 0"),
-        (["--out", "plot.txt"], "must end in one of"),
-        (["--out", os.devnull + "/plot.png"], "cannot write"),
+        ("differentiate_sklearn.py", ["--steps", "0"], "not an integer of at least 1"),
+        ("differentiate_sklearn.py", ["--seed", "-1"], "not an integer of at least 0"),
+        ("differentiate_sklearn.py", ["--out", "plot.txt"], "must end in one of"),
+        ("differentiate_sklearn.py", ["--out", os.devnull + "/plot.png"], "cannot write"),
+        ("train_digits.py", ["--steps", "none"], "not an integer of at least 1"),
+        ("train_digits.py", ["--out", "plot.txt"], "must end in one of"),
+        ("train_digits.py", ["--checkpoint", os.devnull + "/run.safetensors"], "cannot write"),
+        ("higher_derivatives.py", ["--order", "0"], "not an integer of at least 1"),
     ],
 )
-def test_a_bad_option_gets_a_clear_message(options, message):
-    done = run("differentiate_sklearn.py", *options)
+def test_a_bad_option_gets_a_clear_message(name, options, message):
+    done = run(name, *options)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr

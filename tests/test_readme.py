@@ -1,25 +1,46 @@
-"""The README's code runs as it stands there."""
+"""The code of the README and of docs/ runs as it stands there, and prints what stands behind it."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.S)
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "docs" / "from_gradient_tape.md"]
+BLOCK = re.compile(r"```python\n(.*?)```", flags=re.S)
+PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", flags=re.M)
 
 
-def test_the_readme_has_code():
-    assert len(BLOCKS) >= 4
+def blocks_of(page):
+    """(number, code) of the blocks that run here: not the library's own lines."""
+    blocks = enumerate(BLOCK.findall(page.read_text()))
+    return [(i, block) for i, block in blocks if "elementwise(" not in block]
 
 
+def matches(line, expected):
+    """Whether a line is the expected one, in which ``...`` stands for anything."""
+    return re.fullmatch(".*".join(map(re.escape, expected.split("..."))), line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 @pytest.mark.filterwarnings("error")
-def test_the_readmes_code_runs_in_order(capsys):
+def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page, capsys):
     scope = {}
-    for i, block in enumerate(BLOCKS):
-        if "elementwise(" in block:
-            continue  # a line of the library itself
-        exec(compile(block, f"README block {i}", "exec"), scope)
-    printed = capsys.readouterr().out
-    assert "[10. 40. 24.]" in printed
-    assert "left the tape at README block" in printed
+    for i, block in blocks_of(page):
+        exec(compile(block, f"{page.stem} block {i}", "exec"), scope)
+        printed = capsys.readouterr().out.splitlines()
+        expected = PRINTED.findall(block)
+        for line, shown in zip(printed, expected, strict=False):
+            assert matches(line, shown), f"block {i}: {line!r} is not {shown!r}"
+        assert len(printed) >= len(expected), f"block {i} prints less than it says"
+
+
+def test_the_pages_have_code():
+    assert len(blocks_of(PAGES[0])) >= 3
+    assert len(blocks_of(PAGES[1])) >= 20
+
+
+def test_the_readme_shows_values_and_the_line_where_one_left_the_tape():
+    shown = [line for _, block in blocks_of(PAGES[0]) for line in PRINTED.findall(block)]
+    assert "[10. 40. 24.]" in shown
+    assert any("left the tape at" in line for line in shown)

@@ -1,0 +1,40 @@
+"""What the examples' command lines share: numbers, pictures, and messages for what does not fit."""
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+SUFFIXES = (".png", ".pdf", ".svg")
+
+
+def integer(least: int) -> Callable[[str], int]:
+    """Make a type for argparse: the integers from `least` on."""
+
+    def parse(text: str) -> int:
+        value = int(text) if text.removeprefix("-").isdecimal() else None
+        if value is None or value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least {least}")
+        return value
+
+    return parse
+
+
+def picture(text: str) -> Path:
+    """A type for argparse: where a plot can be written; its folder is made."""
+    path = writable(text)
+    if path.suffix.lower() not in SUFFIXES:
+        raise argparse.ArgumentTypeError(f"'{path}' must end in one of {', '.join(SUFFIXES)}")
+    return path
+
+
+def writable(text: str) -> Path:
+    """A type for argparse: where a file can be written; its folder is made."""
+    path = Path(text)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot write to '{path}': {error.strerror}") from None
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"cannot write to '{path}': a folder, or no permission")
+    return path

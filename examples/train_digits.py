@@ -1,0 +1,210 @@
+"""Train a network on scikit-learn's digits: Modules, minibatches, Adam, and a run that can be resumed.
+
+    python examples/train_digits.py                        # to the end
+    python examples/train_digits.py --steps 600            # stop here...
+    python examples/train_digits.py --steps 1500 --resume  # ...and go on: the same weights, bit for bit
+
+What a step does follows from its number and the seed alone, and the checkpoint holds all that steps
+change: the weights, Adam's running means, and the learning curve.
+"""
+
+import argparse
+import hashlib
+import sys
+import time
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # draws into a file: no screen needed
+
+import matplotlib.pyplot as plt
+import numpy as np
+from command_line import integer, picture, writable
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from tqdm import tqdm
+
+import arraytape as xp
+from arraytape import checkpoint, nn, optimizers
+
+BATCH = 64
+EVERY = 50  # steps between two points of the learning curve
+LEARNING_RATE = 0.002
+COLUMNS = ("step", "training loss", "training accuracy", "test accuracy")
+
+
+class Network(nn.Module):
+    """Two hidden layers between the pixels and one logit for each digit."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        draw = np.random.default_rng(seed)
+        self.layers = [
+            nn.Dense(128, activation="relu", seed=draw, name="first"),
+            nn.Dense(64, activation="relu", seed=draw, name="second"),
+            nn.Dense(10, seed=draw, name="logits"),
+        ]
+
+    def __call__(self, x: xp.Array) -> xp.Array:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Data:
+    """The digits, a quarter of them for the test; pixels from 0 to 1."""
+
+    def __init__(self, seed: int) -> None:
+        bunch = load_digits()
+        parts = train_test_split(
+            bunch.data / 16.0,
+            bunch.target,
+            test_size=0.25,
+            stratify=bunch.target,
+            random_state=seed,
+        )
+        self.train, self.test = (xp.asarray(part) for part in parts[:2])
+        self.train_labels, self.test_labels = parts[2:]
+        self.seed = seed
+
+    def batch(self, step: int) -> tuple[xp.Array, np.ndarray]:
+        """The minibatch of a step: each epoch has an order of its own, which depends on nothing else."""
+        count = len(self.train_labels)
+        epoch, place = divmod(step, count // BATCH)
+        order = np.random.default_rng([self.seed, epoch]).permutation(count)
+        chosen = order[place * BATCH : (place + 1) * BATCH]
+        return self.train[chosen, :], self.train_labels[chosen]
+
+
+def train_step(
+    model: Network, optimizer: optimizers.Optimizer, x: xp.Array, labels: object
+) -> float:
+    """Change the model by one minibatch; return the loss before."""
+    with xp.GradientTape() as tape:
+        loss = xp.mean(nn.softmax_cross_entropy(labels, model(x)))
+    variables = model.trainable_variables
+    gradients = tape.gradient(loss, variables)
+    optimizer.apply_gradients(zip(gradients, variables, strict=True))
+    return float(loss)
+
+
+def accuracy(model: Network, x: xp.Array, labels: np.ndarray) -> float:
+    return float(np.mean(np.asarray(xp.argmax(model(x), axis=1)) == labels))
+
+
+def measure(model: Network, data: Data, step: int) -> list[float]:
+    """One row of the learning curve, as COLUMNS says."""
+    loss = float(xp.mean(nn.softmax_cross_entropy(data.train_labels, model(data.train))))
+    return [
+        step,
+        loss,
+        accuracy(model, data.train, data.train_labels),
+        accuracy(model, data.test, data.test_labels),
+    ]
+
+
+class Run:
+    """A model, its optimizer and its learning curve, in memory and on disk."""
+
+    def __init__(self, data: Data, path: Path) -> None:
+        self.data, self.path = data, path
+        self.model = Network(data.seed)
+        self.model(data.train[:1, :])  # makes the weights
+        self.optimizer = optimizers.Adam(LEARNING_RATE)
+        self.optimizer.build(self.model.trainable_variables)
+        self.curve = [measure(self.model, data, 0)]
+
+    @property
+    def step(self) -> int:
+        return int(self.optimizer.iterations)
+
+    def save(self) -> None:
+        checkpoint.save(self.path, self.state(np.asarray(self.curve)))
+
+    def resume(self) -> None:
+        """Continue with what the file holds; ValueError when it is not one of this program's."""
+        curve = checkpoint.load(self.path).get("curve")
+        if curve is None or curve.ndim != 2 or curve.shape[1] != len(COLUMNS):
+            raise ValueError(f"{str(self.path)!r} holds no learning curve of this program")
+        state = self.state(np.zeros(curve.shape))  # its length depends on how far the run came
+        checkpoint.load(self.path, state)
+        self.curve = state["curve"].tolist()
+
+    def state(self, curve: np.ndarray) -> dict:
+        variable = xp.Variable(curve, trainable=False, name="curve")
+        return {"model": self.model, "optimizer": self.optimizer, "curve": variable}
+
+    def train(self, steps: int) -> None:
+        progress = tqdm(range(self.step, steps), desc="training", unit="step")
+        for step in progress:
+            loss = train_step(self.model, self.optimizer, *self.data.batch(step))
+            if (step + 1) % EVERY == 0:
+                self.curve.append(measure(self.model, self.data, step + 1))
+                progress.set_postfix(loss=f"{loss:.4f}", test=f"{self.curve[-1][-1]:.1%}")
+                self.save()
+        self.save()
+
+    def fingerprint(self) -> str:
+        """The same for the same weights, and only for these."""
+        weights = b"".join(np.asarray(v).tobytes() for v in self.model.variables)
+        return hashlib.sha256(weights).hexdigest()[:16]
+
+
+def draw(curve: np.ndarray, out: Path) -> None:
+    """Plot loss and accuracies over the steps."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
+    step, loss, train, test = curve.T
+    left.semilogy(step, loss, color="tab:blue", label="all training digits")
+    left.set(title="Cross-entropy while learning", xlabel="step", ylabel="mean loss per digit")
+    left.legend()
+    right.plot(step, train, label="training digits", linewidth=1.2)
+    right.plot(step, test, label=f"test digits: {test[-1]:.1%} at the end", linewidth=2.5)
+    right.axhline(0.96, color="black", linewidth=0.8, linestyle="--", label="96%")
+    right.set(title="Accuracy while learning", xlabel="step", ylabel="part of digits recognised")
+    right.set_ylim(min(0.8, float(curve[-1, 2:].min())) - 0.02, 1.005)
+    right.legend(loc="lower right")
+    figure.savefig(out, dpi=120)
+    plt.close(figure)
+
+
+def parse_options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Train a network on handwritten digits.")
+    option = parser.add_argument
+    option("--steps", type=integer(1), default=1500, help="steps of Adam in all (%(default)s)")
+    option("--seed", type=integer(0), default=0, help="seed of split, weights, order (%(default)s)")
+    option("--resume", action="store_true", help="go on from the checkpoint")
+    default = "train_digits.safetensors"
+    option("--checkpoint", type=writable, default=default, help="file of the run (%(default)s)")
+    default = "train_digits.png"
+    option("--out", type=picture, default=default, help="plot: .png, .pdf or .svg (%(default)s)")
+    options = parser.parse_args(arguments)
+    if options.resume and not options.checkpoint.exists():
+        parser.error(f"argument --resume: there is no checkpoint '{options.checkpoint}'")
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse_options(arguments)
+    started = time.perf_counter()
+    run = Run(Data(options.seed), options.checkpoint)
+    if options.resume:
+        try:
+            run.resume()
+        except ValueError as error:
+            print(f"cannot resume: {error}", file=sys.stderr)
+            return 2
+        print(f"resumed at step {run.step}")
+    run.train(options.steps)
+    curve = np.asarray([*run.curve, measure(run.model, run.data, run.step)])
+    draw(curve, options.out)
+    for name, value in zip(COLUMNS, curve[-1], strict=True):
+        print(f"{name:<20}{value:>10.4g}")
+    print(f"{'weights':<20}{run.fingerprint()}")
+    print(f"{'time':<20}{time.perf_counter() - started:>8.1f} s")
+    print(f"plot: {options.out}\ncheckpoint: {options.checkpoint}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""Layers, activations and losses: array-API code over the public namespace.
+
+    from arraytape import nn
+
+It is imported on demand, and nothing in the core knows it.
+"""
+
+from ..module import Module
+from .activations import log_softmax, relu, sigmoid, softmax, softplus, tanh
+from .layers import Dense
+from .losses import mean_squared_error, softmax_cross_entropy
+
+__all__ = [
+    "Dense",
+    "Module",
+    "log_softmax",
+    "mean_squared_error",
+    "relu",
+    "sigmoid",
+    "softmax",
+    "softmax_cross_entropy",
+    "softplus",
+    "tanh",
+]

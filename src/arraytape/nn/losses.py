@@ -1,0 +1,128 @@
+"""Losses.  Labels come first, as in TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import arraytape as xp
+
+from .._array import Array
+from .._errors import describe, user_line
+from .activations import inexact, log_softmax
+
+
+def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
+    """The cross-entropy between labels and ``softmax(logits)``, computed from the logits.
+
+    Parameters
+    ----------
+    labels : Array or array_like
+        Either integers, the class of each example, in the shape of ``logits`` without ``axis``; or
+        floats, a probability for each class, in the shape of ``logits``.  Gradients flow to the latter.
+    logits : Array
+        Unnormalised logarithms of probabilities: not the results of ``softmax``.
+    axis : int, default -1
+        The axis of the classes.
+
+    Returns
+    -------
+    Array
+        The loss of each example, in the shape of ``logits`` without ``axis``.
+
+    Raises
+    ------
+    TypeError
+        When ``logits`` is no Array of real numbers.
+    ValueError
+        When the shapes do not fit, or a class does not exist.  On a GPU, where looking at the labels
+        would stop the queue, the loss of such an example is NaN instead.
+    """
+    logits = inexact("softmax_cross_entropy", logits)
+    labels = beside(labels, logits)
+    logarithms = log_softmax(logits, axis=axis)
+    if labels.dtype.kind in "iu":
+        return -picked(logarithms, labels, axis)
+    if labels.dtype.kind != "f" or labels.shape != logits.shape:
+        raise ValueError(
+            f"softmax_cross_entropy: labels {describe(labels)} are neither integers nor a "
+            f"probability for each of the logits {describe(logits)} [at {user_line()}]"
+        )
+    # What has probability 0 costs nothing, also where its logit is -inf.
+    nothing = (labels == 0) & (logarithms == -xp.inf)
+    return -xp.sum(labels * xp.where(nothing, 0, logarithms), axis=axis)
+
+
+def picked(logarithms: Array, labels: Array, axis: int) -> Array:
+    """The logarithm of the probability of each example's class."""
+    axis %= logarithms.ndim
+    classes = logarithms.shape[axis]
+    shape = logarithms.shape[:axis] + logarithms.shape[axis + 1 :]
+    if labels.shape != shape:
+        raise ValueError(
+            f"softmax_cross_entropy: integer labels {describe(labels)} do not fit: for logits of "
+            f"shape {logarithms.shape} they need the shape {shape} [at {user_line()}]"
+        )
+    labels = xp.astype(labels, xp.int64, copy=False)
+    known = (labels >= 0) & (labels < classes)
+    if labels.device == "cpu" and not bool(xp.all(known)):
+        raise ValueError(
+            f"softmax_cross_entropy: labels from {int(xp.min(labels))} to {int(xp.max(labels))} "
+            f"are not all among the classes 0 to {classes - 1} [at {user_line()}]"
+        )
+    places = xp.expand_dims(xp.where(known, labels, 0), axis=axis)
+    values = xp.squeeze(xp.take_along_axis(logarithms, places, axis=axis), axis)
+    return values if labels.device == "cpu" else xp.where(known, values, xp.nan)
+
+
+def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None) -> Array:
+    """The mean of the squared distance between labels and predictions.
+
+    Parameters
+    ----------
+    labels : Array or array_like
+        In the shape of ``predictions``: nothing is broadcast, since a mean over a matrix of
+        differences that was meant as a vector looks like a loss, too.
+    predictions : Array
+        Of any dtype; of complex numbers the distance is the absolute value.
+    axis : int, optional
+        The axis over which the mean is taken; all of them by default.
+
+    Returns
+    -------
+    Array
+        Without the axis, or without any.
+
+    Raises
+    ------
+    TypeError
+        When ``predictions`` is no Array.
+    ValueError
+        When the shapes differ.
+    """
+    if not isinstance(predictions, Array):
+        raise TypeError(
+            f"mean_squared_error: predictions must be an Array, got {describe(predictions)}; "
+            f"convert it with asarray [at {user_line()}]"
+        )
+    labels = beside(labels, predictions)
+    if labels.shape != predictions.shape:
+        raise ValueError(
+            f"mean_squared_error: labels {describe(labels)} and predictions "
+            f"{describe(predictions)} differ in shape [at {user_line()}]"
+        )
+    distance = predictions - labels
+    if distance.dtype.kind == "c":
+        return xp.mean(xp.real(distance) ** 2 + xp.imag(distance) ** 2, axis=axis)
+    if distance.dtype.kind != "f":
+        distance = xp.astype(distance, xp.float64)
+    return xp.mean(distance**2, axis=axis)
+
+
+def beside(labels: Any, predictions: Array) -> Array:
+    """Labels as an Array; lists of floats, which have no dtype, take that of the predictions."""
+    if isinstance(labels, Array):
+        return labels
+    given = xp.asarray(labels, device=predictions.device)
+    if not hasattr(labels, "dtype") and given.dtype.kind == predictions.dtype.kind:
+        return xp.astype(given, predictions.dtype, copy=False)
+    return given

@@ -1,0 +1,413 @@
+"""Optimizers, and the bridge to scipy.optimize."""
+
+import copy
+import sys
+import warnings
+from collections import namedtuple
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import arraytape as xp
+from arraytape import GradientTape, TapeWarning, Variable, nn
+from arraytape._minimize import Problem
+from arraytape.optimizers import LBFGS, SGD, Adam, minimize_scipy
+from arraytape.testing import storages
+
+
+def near(found, expected, rtol=1e-12, atol=0.0):
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=rtol, atol=atol)
+
+
+def rosenbrock(x):
+    return xp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def descend(optimizer, v, steps, loss):
+    losses = []
+    for _ in range(steps):
+        with GradientTape() as tape:
+            y = loss(v)
+        losses.append(float(y))
+        optimizer.apply_gradients([(tape.gradient(y, v), v)])
+    return losses
+
+
+# --- the rules ----------------------------------------------------------------------------------
+def test_plain_descent():  # case 54
+    v = Variable(2.0)
+    assert descend(SGD(0.25), v, 5, lambda v: 2.0 * v) == [4.0, 3.0, 2.0, 1.0, 0.0]
+
+
+def test_descent_through_a_rule_of_ones_own():  # case 54
+    @xp.custom_gradient
+    def multiply(x, y):
+        return x * y, lambda dz: (dz * y, dz * x)
+
+    v, two = Variable(2.0), xp.asarray(2.0)
+    losses = descend(SGD(0.25), v, 5, lambda v: multiply(v.value(), two))
+    assert losses == [4.0, 3.0, 2.0, 1.0, 0.0]
+
+
+def test_a_gradient_passes_through_assign():  # case 52
+    v, z = Variable(0.0), xp.asarray(3.0)
+    with GradientTape() as tape:
+        tape.watch(z)
+        y = xp.grad_pass_through(v.assign)(z**2)
+    near(tape.gradient(y, z), 6.0)
+    near(v, 9.0)
+
+
+def test_momentum_is_that_of_keras():
+    v, velocity, expected = Variable([1.0, -2.0]), 0.0, np.asarray([1.0, -2.0])
+    descend(SGD(0.1, momentum=0.9), v, 4, lambda v: xp.sum(v**4))
+    for _ in range(4):
+        velocity = 0.9 * velocity - 0.1 * 4.0 * expected**3
+        expected = expected + velocity
+    near(v, expected)
+
+
+def test_adam_is_algorithm_1_with_the_epsilon_of_tensorflow():
+    v, m, s, expected = Variable([1.0, -2.0, 1e-9]), 0.0, 0.0, np.asarray([1.0, -2.0, 1e-9])
+    descend(Adam(0.1, 0.8, 0.99, 1e-3), v, 6, lambda v: xp.sum(v**2))
+    for t in range(1, 7):
+        g = 2.0 * expected
+        m, s = 0.8 * m + 0.2 * g, 0.99 * s + 0.01 * g**2
+        scale = 0.1 * np.sqrt(1 - 0.99**t) / (1 - 0.8**t)
+        expected = expected - scale * m / (np.sqrt(s) + 1e-3)
+    near(v, expected)
+
+
+@pytest.mark.parametrize("make", [lambda: SGD(0.05, 0.5), lambda: Adam(0.1)], ids=["SGD", "Adam"])
+def test_complex_variables_descend(make):
+    v = Variable(2.0 + 1.0j)
+    descend(make(), v, 300, lambda v: xp.abs(v - (1.0 + 3.0j)) ** 2)
+    near(v, 1.0 + 3.0j, 1e-4)
+
+
+@pytest.mark.parametrize("make", [lambda: SGD(0.05, 0.5), lambda: Adam(0.1)], ids=["SGD", "Adam"])
+def test_single_precision_stays_single(make):
+    v, optimizer = Variable([1.0], dtype=xp.float32), make()
+    descend(optimizer, v, 3, lambda v: xp.sum(v**2))
+    assert {x.dtype.name for slots in optimizer.slots.values() for x in slots} == {"float32"}
+    assert v.dtype == xp.float32
+
+
+def test_the_learning_rate_is_a_variable():
+    v, optimizer = Variable(1.0), SGD(0.5)
+    optimizer.learning_rate = 0.25
+    assert isinstance(optimizer.learning_rate, Variable)
+    near(optimizer.learning_rate, 0.25)
+    descend(optimizer, v, 1, lambda v: 1.0 * v)
+    near(v, 0.75)
+    optimizer.learning_rate.assign(0.5)
+    descend(optimizer, v, 1, lambda v: 1.0 * v)
+    near(v, 0.25)
+    assert int(optimizer.iterations) == 2
+
+
+def test_the_state_consists_of_variables():
+    a, b = Variable([1.0, 2.0], name="a"), Variable(1.0 + 1.0j, name="b")
+    optimizer = Adam()
+    optimizer.build([a, b])
+    optimizer.build([b])
+    state = optimizer.named_variables()
+    assert [*state] == [
+        "_learning_rate", "iterations", "slots.mean.0", "slots.mean.1", "slots.square.0",
+        "slots.square.1",
+    ]  # fmt: skip
+    assert optimizer.trainable_variables == ()
+    assert state["slots.mean.1"].name == "b/adam/mean"
+    assert state["slots.mean.1"].dtype == np.complex128
+    assert state["slots.square.1"].dtype == np.float64
+    assert all(variable is not a for variable in optimizer.variables)
+
+
+def test_variables_may_come_in_another_order_and_later():
+    a, b, c = (Variable(1.0, name=name) for name in "abc")
+    optimizer = SGD(1.0, momentum=0.5)
+    one, two = xp.asarray(1.0), xp.asarray(2.0)
+    optimizer.apply_gradients([(one, a), (two, b)])
+    optimizer.apply_gradients([(two, b), (one, c), (one, a)])
+    near(a, 1.0 - 1.0 - 1.5)
+    near(b, 1.0 - 2.0 - 3.0)
+    near(c, 0.0)
+    near(optimizer.slots["velocity"], [-1.5, -3.0, -1.0])
+
+
+def test_a_deep_copy_goes_its_own_way():
+    v = Variable(1.0)
+    pair = {"v": v, "optimizer": SGD(1.0, momentum=0.5)}
+    pair["optimizer"].apply_gradients([(xp.asarray(1.0), v)])
+    other = copy.deepcopy(pair)
+    other["optimizer"].apply_gradients([(xp.asarray(1.0), other["v"])])
+    near(other["v"], -1.5)
+    near(v, 0.0)
+    assert len(other["optimizer"].slots["velocity"]) == 1
+
+
+def test_updates_are_not_recorded():
+    v, optimizer = Variable([1.0, 2.0]), Adam(0.1)
+    with GradientTape(persistent=True) as tape:
+        x = v * 1.0
+        g = x * 2.0
+        before = len(tape._records)
+        optimizer.apply_gradients([(g, v)])
+    assert len(tape._records) == before
+    assert tape.watched_variables() == (v,)
+
+
+# --- None and what does not fit -------------------------------------------------------------------
+def test_a_none_gradient_is_skipped_with_a_warning():  # case 55
+    v, w = Variable(1.0, name="fed"), Variable(1.0, name="hungry")
+    with pytest.warns(TapeWarning, match="None for 'hungry'") as caught:
+        SGD(0.1).apply_gradients([(xp.asarray(1.0), v), (None, w)])
+    assert caught[0].filename == __file__
+    near(v, 0.9)
+    near(w, 1.0)
+
+
+def test_no_gradients_at_all_are_an_error():  # case 55
+    v, optimizer = Variable(1.0, name="hungry"), SGD(0.1)
+    with pytest.raises(ValueError, match="No gradients provided for any variable: 'hungry'"):
+        optimizer.apply_gradients([(None, v)])
+    with pytest.raises(ValueError, match="No gradients provided for any variable: there are no"):
+        optimizer.apply_gradients([])
+    assert int(optimizer.iterations) == 0
+
+
+ONE = xp.asarray(1.0)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error", "says"),
+    [
+        (lambda v: [(xp.ones(3), v)], ValueError, r"sgd: .*float64\(3,\).*'v', float64\(2,\)"),
+        (lambda v: [(ONE, v)], ValueError, r"float64\(\) does not fit the Variable 'v'"),
+        (lambda v: [(xp.ones((1, 2)), v)], ValueError, r"\(1, 2\)"),
+        (lambda v: [(xp.ones(2, dtype=xp.complex128), v)], ValueError, "complex128.*'v'"),
+        (lambda v: [(xp.ones(2, dtype=xp.int64), v)], ValueError, "int64.*'v'"),
+        (
+            lambda v: [(xp.ones(2, device=storages.hostile().devices()[0]), v)],
+            ValueError,
+            "hostile",
+        ),
+        (lambda v: [(xp.ones(2), v), (xp.ones(2), v)], ValueError, "twice among 'other', 'v', 'v'"),
+        (lambda v: [(xp.ones(2), v), (None, v)], ValueError, "twice"),
+        (lambda v: [(v, xp.ones(2))], TypeError, "only a Variable.*comes second"),
+        (lambda v: [(xp.ones(2), None)], TypeError, "only a Variable can be updated, got NoneType"),
+        (lambda v: [(np.ones(2), v)], TypeError, "gradient of 'v' must be an Array.*ndarray"),
+        (lambda v: [(2.0, v)], TypeError, "gradient of 'v' must be an Array or None, got float"),
+        (lambda v: [v], TypeError, r"\(gradient, Variable\) pairs, got Variable"),
+        (lambda v: [(xp.ones(2), v, v)], TypeError, "pairs, got"),
+        (lambda v: xp.ones(2), TypeError, "pairs, got"),
+    ],
+)
+def test_what_does_not_fit_changes_nothing(pairs, error, says):
+    v, other = Variable([1.0, 2.0], name="v"), Variable(1.0, name="other")
+    optimizer = SGD(0.1, momentum=0.5)
+    given = pairs(v)
+    with pytest.raises(error, match=says):
+        optimizer.apply_gradients([(ONE, other), *given] if isinstance(given, list) else given)
+    near(v, [1.0, 2.0])
+    near(other, 1.0)
+    assert int(optimizer.iterations) == 0
+    assert optimizer.slots == {"velocity": []}
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "says"),
+    [
+        (lambda: SGD(-0.1), ValueError, r"learning_rate must lie in \[0.0, inf\), got -0.1"),
+        (lambda: SGD("fast"), TypeError, "learning_rate must be a number, got str"),
+        (lambda: SGD("0.1"), TypeError, "learning_rate must be a number, got str"),
+        (lambda: SGD(float("nan")), TypeError, "learning_rate must be a number"),
+        (lambda: SGD(0.1, momentum=1.0), ValueError, "SGD: momentum"),
+        (lambda: Adam(beta_1=1.5), ValueError, "Adam: beta_1"),
+        (lambda: Adam(beta_2=None), TypeError, "Adam: beta_2 must be a number"),
+        (lambda: Adam(epsilon=-1e-7), ValueError, "Adam: epsilon"),
+        (lambda: setattr(SGD(), "learning_rate", None), TypeError, "learning_rate"),
+        (lambda: SGD().build([ONE]), TypeError, "takes Variables"),
+        (lambda: LBFGS(max_iterations=0), ValueError, "max_iterations must be at least 1"),
+        (lambda: LBFGS(max_iterations=2.5), TypeError, "max_iterations must be an integer"),
+        (lambda: LBFGS(tolerance=-1.0), ValueError, "tolerance"),
+        (lambda: LBFGS().minimize(lambda: ONE, [ONE]), TypeError, "only a Variable"),
+        (lambda: LBFGS().minimize(lambda: ONE, []), ValueError, "no elements"),
+        (lambda: LBFGS().minimize(lambda: ONE, [Variable(1.0)]), ValueError, "not depend on x0"),
+        (lambda: minimize_scipy(3, ONE), TypeError, "f must be a function, got int"),
+        (lambda: minimize_scipy(rosenbrock, None), TypeError, "takes Arrays, got None"),
+        (lambda: minimize_scipy(rosenbrock, "x"), TypeError, "takes Arrays, got str"),
+        (lambda: minimize_scipy(rosenbrock, []), ValueError, "no elements"),
+        (lambda: minimize_scipy(rosenbrock, xp.ones((0,))), ValueError, "no elements"),
+        (lambda: minimize_scipy(rosenbrock, xp.asarray([1, 2])), TypeError, "int64.*no gradient"),
+        (lambda: minimize_scipy(lambda x: x, xp.ones(2)), ValueError, "one real number"),
+        (lambda: minimize_scipy(lambda x: x * 1j, ONE), ValueError, "one real number"),
+        (lambda: minimize_scipy(lambda x: 1.0, ONE), TypeError, "must return an Array, got float"),
+        (lambda: minimize_scipy(lambda x: None, ONE), TypeError, "must return an Array, got None"),
+        (lambda: minimize_scipy(lambda x: ONE, ONE), ValueError, "does not depend on x0"),
+        (lambda: minimize_scipy(lambda x: x, ONE, jac=True), TypeError, "jac is found by tape"),
+        (
+            lambda: minimize_scipy(lambda x: x, ONE, method="best"),
+            ValueError,
+            "Unknown solver best",
+        ),
+        (lambda: minimize_scipy(lambda x: x[0], [V, V]), ValueError, "in x0 twice"),
+    ],
+)
+def test_what_does_not_fit_is_said(act, error, says):
+    with pytest.raises(error, match=says):
+        act()
+
+
+V = Variable(1.0)
+
+
+def test_a_value_that_left_the_tape_is_said():
+    with pytest.warns(TapeWarning, match=r"np.asarray\(\)"), pytest.raises(ValueError, match="x0"):
+        minimize_scipy(lambda x: xp.asarray(np.asarray(x) ** 2), ONE)
+
+
+# --- SciPy --------------------------------------------------------------------------------------
+METHODS = {
+    "BFGS": 1e-4, "L-BFGS-B": 1e-4, "CG": 1e-4, "Newton-CG": 1e-6, "trust-ncg": 1e-6,
+    "trust-krylov": 1e-6, "trust-constr": 1e-6, "trust-exact": 1e-3, "SLSQP": 1e-2, "TNC": 1e-2,
+    "Nelder-Mead": 1e-3, "Powell": 1e-6, "COBYQA": 1e-3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", [None, *METHODS])
+def test_every_method_finds_the_minimum(method):
+    result = minimize_scipy(rosenbrock, xp.asarray([1.2, 0.8, 1.1]), method=method)
+    assert isinstance(result, scipy.optimize.OptimizeResult)
+    assert isinstance(result.x, xp.Array)
+    near(result.x, np.ones(3), METHODS.get(method, 1e-4))
+
+
+def test_the_hessian_is_exact():
+    """Newton's steps solve a quadratic problem, as soon as the trusted region lets them."""
+    matrix = xp.asarray([[3.0, 1.0], [1.0, 2.0]])
+    right = xp.asarray([1.0, -1.0])
+    for method in ("trust-exact", "Newton-CG", "dogleg"):
+        result = minimize_scipy(
+            lambda x: xp.sum(x * (matrix @ x)) / 2.0 - xp.sum(right * x),
+            xp.asarray([0.1, 0.2]),
+            method=method,
+        )
+        near(result.x, np.linalg.solve([[3.0, 1.0], [1.0, 2.0]], [1.0, -1.0]), 1e-8)
+        assert result.nit <= 5
+
+
+Pair = namedtuple("Pair", ["a", "b"])
+
+
+def test_any_nesting_keeps_its_shape_dtypes_and_places():
+    device = storages.hostile().devices()[0]
+    start = {
+        "m": xp.asarray([[0.0, 1.0], [2.0, 3.0]]),
+        "pair": Pair(xp.asarray(0.0, dtype=xp.float32), [xp.asarray([1j, 2.0])]),
+        "away": xp.zeros(2, device=device),
+        "number": 1,
+        "host": np.zeros(1),
+    }
+    expected = {"m": 1.0, "a": 2.0, "b": np.asarray([1.0 - 1.0j, 3.0j]), "away": -1.0}
+
+    def f(p):
+        assert p["pair"]._fields == ("a", "b")
+        real = xp.sum((p["m"] - 1.0) ** 2) + xp.astype(p["pair"].a - 2.0, xp.float64) ** 2
+        away = xp.sum((p["away"] + 1.0) ** 2).to_device("cpu")
+        rest = p["number"] ** 2 + xp.sum(p["host"] ** 2)
+        return real + away + rest + xp.sum(xp.abs(p["pair"].b[0] - expected["b"]) ** 2)
+
+    for method in ("BFGS", "Newton-CG"):
+        result = minimize_scipy(f, start, method=method)
+        found = result.x
+        assert [*found] == [*start]
+        assert type(found["pair"]) is Pair
+        assert found["pair"].a.dtype == xp.float32
+        assert found["away"].device == device
+        assert isinstance(found["number"], xp.Array)
+        near(found["m"], np.ones((2, 2)), 1e-5)
+        near(found["pair"].a, 2.0, 1e-5)
+        near(found["pair"].b[0], expected["b"], 1e-5)
+        near(found["away"].to_device("cpu"), [-1.0, -1.0], 1e-5)
+        assert result.jac["m"].shape == (2, 2)
+
+
+def test_bounds_callbacks_and_options_are_scipys():
+    seen = []
+    result = minimize_scipy(
+        lambda p: (p[0] - 3.0) ** 2 + p[1] ** 2,
+        (xp.asarray(0.0), xp.asarray(1.0)),
+        method="L-BFGS-B",
+        bounds=[(0.0, 2.0), (None, None)],
+        callback=seen.append,
+        options={"maxiter": 50},
+    )
+    near(result.x[0], 2.0)
+    assert seen
+    assert all(isinstance(point, tuple) and len(point) == 2 for point in seen)
+
+
+def test_a_part_that_the_function_does_not_use_stays():
+    result = minimize_scipy(lambda p: (p[0] - 1.0) ** 2, [xp.asarray(0.0), xp.asarray(5.0)])
+    near(result.x, [1.0, 5.0], 1e-6)
+
+
+def test_the_gradient_is_the_tapes():
+    """SciPy's check against differences."""
+    x = np.asarray([1.3, -0.2, 0.7])
+    problem = Problem(rosenbrock, xp.asarray(x))
+    value, gradient = problem.value_and_gradient(x)
+    near(value, scipy.optimize.rosen(x))
+    near(gradient, scipy.optimize.rosen_der(x))
+    near(problem.hessian(x), scipy.optimize.rosen_hess(x), atol=1e-12)
+    near(problem.product(x, x), scipy.optimize.rosen_hess_prod(x, x), 1e-10)
+
+
+def test_lbfgs_changes_variables_that_the_loss_reads():
+    layer, x = nn.Dense(1, seed=0), xp.asarray(np.random.default_rng(0).normal(size=(20, 3)))
+    y = x @ xp.asarray([[1.0], [-2.0], [0.5]]) + 3.0
+    layer(x)
+    result = LBFGS(tolerance=1e-10).minimize(
+        lambda: nn.mean_squared_error(y, layer(x)), layer.trainable_variables
+    )
+    assert result.success
+    near(layer.kernel, [[1.0], [-2.0], [0.5]], 1e-8)
+    near(layer.bias, [3.0], 1e-8)
+    near(result.x[0], np.asarray(layer.kernel))
+
+
+def test_when_the_loss_raises_the_variables_are_as_they_were():
+    v, calls = Variable([1.2, 0.8]), []
+
+    def loss():
+        calls.append(v.tolist())
+        if len(calls) == 4:
+            raise RuntimeError("stop")
+        return rosenbrock(v)
+
+    with pytest.raises(RuntimeError, match="stop"):
+        LBFGS().minimize(loss, [v])
+    assert calls[0] != calls[3]
+    near(v, [1.2, 0.8])
+
+
+def test_variables_in_x0_are_as_before_at_the_end():
+    v = Variable([1.2, 0.8])
+    result = minimize_scipy(rosenbrock, v, method="trust-ncg")
+    near(result.x, [1.0, 1.0], 1e-4)
+    near(v, [1.2, 0.8])
+
+
+def test_without_scipy_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(ImportError, match="pip install scipy"):
+        minimize_scipy(rosenbrock, xp.ones(2))
+
+
+def test_no_method_makes_scipy_warn_of_what_it_does_not_use():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in (None, "Powell", "CG", "trust-exact", "Newton-CG"):
+            minimize_scipy(lambda x: xp.sum(x**2), xp.ones(2), method=method)
