@@ -21,7 +21,7 @@ LAYERS = [
     ["_levels", "_engine", "_guard", "_exits", "_arguments", "_jacobian", "_tape", "_forward",
      "custom"],
     ["ops"],
-    ["functional"],
+    ["functional", "_vmap"],
     ["testing"],
     ["__init__"],
 ]  # fmt: skip

@@ -893,8 +893,8 @@ ROWS = [
 # Public functions without a row, with the reason.
 EXEMPT = {
     **dict.fromkeys(
-        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"),
-        "takes a function: test_jacobian",
+        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
+        "takes a function: test_jacobian, test_vmap",
     ),
     "no_gradient": "declares that an op has no gradient",
     "register_gradient": "declares a gradient",

@@ -16,6 +16,7 @@ from ._forward import ForwardAccumulator
 from ._info import __array_namespace_info__, set_default_device
 from ._tape import GradientTape
 from ._version import __version__
+from ._vmap import vmap
 from .custom import no_gradient, register_gradient, stop_gradient
 from .functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .ops import fft, linalg
