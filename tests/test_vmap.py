@@ -318,6 +318,28 @@ def test_a_functions_writes_to_its_arguments_stay_its_own():
     np.testing.assert_array_equal(np.asarray(vmap(lambda x: x)(x)), B)
 
 
+def test_a_functions_writes_to_what_is_shared_stay_its_own():
+    x, w = xp.asarray(B), xp.zeros((3,))
+
+    def f(x, w):
+        w[1:] += x[:2] ** 2
+        return w * x
+
+    found = vmap(f, (0, None))(x, w)
+    assert np.asarray(w).tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(np.asarray(found)[:, 1:], B[:, :2] ** 2 * B[:, 1:])
+    slope = grad(lambda w: xp.sum(vmap(f, (0, None))(x, w)))(w)
+    np.testing.assert_allclose(np.asarray(slope), B.sum(axis=0))
+
+
+def test_a_result_that_is_the_same_for_all_examples():
+    w = xp.asarray([1.0, 2.0])
+    found = vmap(lambda x: w * 2.0)(xp.asarray(B))
+    assert np.asarray(found).tolist() == [[2.0, 4.0]] * 4
+    slope = grad(lambda w: xp.sum(vmap(lambda x: w * 2.0)(xp.asarray(B))))(w)
+    assert np.asarray(slope).tolist() == [8.0, 8.0]
+
+
 def test_results_are_independent_of_their_source():
     x = xp.asarray(B)
     y = vmap(lambda x: x)(x)

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -66,7 +65,8 @@ class Batched:
 
     __slots__ = ("__weakref__", "_data", "diagonal", "levels")
     __hash__ = None  # type: ignore[assignment]
-    __array_ufunc__ = None  # NumPy's operators leave it to ours
+    __array_ufunc__ = None  # NumPy's operators leave it to ours, and CuPy's
+    __array_priority__ = 1000
 
     def __init__(self, data: Any, levels: Levels, diagonal: Any = None) -> None:
         self._data, self.levels, self.diagonal = data, levels, diagonal
@@ -234,14 +234,19 @@ def elementwise(function: Callable[..., Any], *values: Any) -> Any:
 
 
 # --- levels -----------------------------------------------------------------------------------------
-@contextmanager
-def active(level: int) -> Iterator[None]:
+class active:
     """Within it values of this level may be used, and backward passes do not sum over it."""
-    token = ACTIVE.set((*ACTIVE.get(), level))
-    try:
-        yield
-    finally:
-        ACTIVE.reset(token)
+
+    __slots__ = ("level", "token")
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        self.token = ACTIVE.set((*ACTIVE.get(), self.level))
+
+    def __exit__(self, *error: object) -> None:
+        ACTIVE.reset(self.token)
 
 
 REPLAY = 0  # in ACTIVE: a backward pass goes through records of levels that have ended

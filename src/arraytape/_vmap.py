@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _nest
-from ._array import KEPT, Array
+from ._array import KEPT, SCALAR, Array, wrap
 from ._batched import active, new_level
 from ._errors import describe, user_line
 from ._levels import batched, unbatched
-from ._view import hold
+from ._view import current, hold
 from .ops.manipulation_functions import moveaxis
 
 Axes = Any  # int, None, or a nesting of these
@@ -119,9 +119,12 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
 
 
 def enter(x: Any, axis: int | None, level: int) -> Any:
-    """An argument as ``f`` sees it.  Memory is shared until somebody writes."""
+    """An argument as ``f`` sees it, under a handle of its own.  Memory is shared until a write."""
     if axis is None:
-        return x
+        if not isinstance(x, Array):
+            return x
+        tid, _ = current(x)
+        return wrap(hold(x), tid, KEPT | x._state & SCALAR)
     first = moveaxis(x, axis, 0) if axis % x.ndim else x
     hold(first)
     entered = batched(first, level)
