@@ -12,7 +12,6 @@ from ._batched import Batched, check, levels_of, refusal
 from ._batched_namespace import BatchedNamespace
 from ._storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
 
-
 # Functions whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
 ARRAYS = {"cast", "imag", "real", "reshaped", "scattered", "stop_gradient", "where"}
 
