@@ -196,7 +196,8 @@ class NumPyStorage(Storage):
         return mask if mask.any() else None
 
     def has_nan(self, data: Any) -> bool:
-        square = np.vdot(data, data)  # squares are not negative, so only a NaN makes one
+        flat = data.ravel()
+        square = flat.dot(flat)  # of real data not negative, so only a NaN makes one
         return bool(square != square)
 
 

@@ -42,7 +42,8 @@ def has_nan(g: Array) -> bool:
     """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
     _, data = current(g)
     if type(data) is np.ndarray:
-        square = np.vdot(data, data)  # see NumPyStorage.has_nan; here without a call
+        flat = data.ravel()  # see NumPyStorage.has_nan; here without a call
+        square = flat.dot(flat)
         return bool(square != square)
     return storage_of(data).has_nan(data)
 
