@@ -536,49 +536,59 @@ def test_a_stopped_closure_is_a_constant_and_grad_fn_may_use_watched_arrays():
     near(outer.gradient(dx, w), [1.0, 1.0])  # grad_fn is array code like any other
 
 
-class Stateful:
-    """What a Variable does inside a function: it names itself to the recorders that ask."""
-
-    def __init__(self, value, name):
-        self.array, self.name = xp.asarray(value), name
-
-    def read(self):
-        for recorder in recorders():
-            getattr(recorder, "read", lambda *_: None)(self.array, self.array._tid)
-        return self.array
-
-
 def test_case_51_variables_need_the_keyword():
-    w = Stateful([2.0, 3.0], "w")
-    f = xp.custom_gradient(lambda x: (x * w.read(), lambda dy: dy))
+    w = xp.Variable([2.0, 3.0], name="w")
+    f = xp.custom_gradient(lambda x: (x * w.value(), lambda dy: dy))
     with GradientTape() as tape:
-        tape.watch(w.array)
-        with pytest.raises(TypeError, match=r"variables.*float64\(2,\).*`variables`"):
+        tape.watch(w)
+        with pytest.raises(TypeError, match=r"the variables w, .*`variables`"):
             f(xp.asarray(1.0))
 
 
 def test_case_51_variables_get_their_gradients():
-    w = Stateful([1.0, 2.0], "w")
+    w = xp.Variable([1.0, 2.0], name="w")
 
     @xp.custom_gradient
     def line(x):
-        v = w.read()
+        v = w.value()
         y = v[0] * x + v[1]
 
         def pull(dy, variables):
             (same,) = variables
-            assert same is w.array
+            assert same is w
             return dy * same[0], [xp.stack([xp.sum(dy * x), xp.sum(dy)])]
 
         return y, pull
 
     x = xp.asarray([1.0, 2.0, 3.0])
     with GradientTape() as tape:
-        tape.watch([x, w.array])
+        tape.watch([x, w])
         y = line(x)
-    dx, dw = tape.gradient(y, [x, w.array])
+    dx, dw = tape.gradient(y, [x, w])
     near(dx, [1.0] * 3)
     near(dw, [6.0, 3.0])
+
+
+def test_variables_that_tapes_watch_when_they_are_read_are_watched_through_a_custom_gradient():
+    w = xp.Variable([1.0, 2.0])
+
+    @xp.custom_gradient
+    def scaled(x):
+        return x * w, lambda dy, variables: (dy * variables[0], [dy * x * 100.0])
+
+    x = xp.asarray([3.0, 4.0])
+    with GradientTape() as unrelated, GradientTape() as tape:
+        y = scaled(x)
+    assert tape.watched_variables() == (w,)
+    near(tape.gradient(y, w), [300.0, 400.0])
+    near(unrelated.gradient(y, w), [300.0, 400.0])
+
+
+def test_variables_without_the_keyword_are_named_also_without_a_tape():
+    w = xp.Variable(2.0, name="weight")
+    f = xp.custom_gradient(lambda x: (x * w, lambda dy: dy))
+    with pytest.raises(TypeError, match="weight"):
+        f(xp.asarray(1.0))
 
 
 # --- grad_pass_through ------------------------------------------------------------------------------
@@ -595,6 +605,21 @@ def test_case_52_grad_pass_through():
     near(gradient(f, 3.0), 6.0)
     assert float(state) == 9.0
     near(derivative(f, 2)(xp.asarray(3.0)), 2.0)
+
+
+def test_case_52_grad_pass_through_of_an_assignment_to_a_variable():
+    v = xp.Variable(1.0)
+    for order, expected in ((1, 6.0), (2, 2.0)):
+        f = lambda z: xp.grad_pass_through(v.assign)(z**2)  # noqa: E731
+        near(derivative(f, order)(xp.asarray(3.0)), expected)
+        assert float(xp.stop_gradient(v)) == 9.0
+    z = xp.asarray(3.0)
+    with GradientTape() as tape:
+        tape.watch(z)
+        y = xp.grad_pass_through(v.assign)(z**2)
+    dz, dv = tape.gradient(y, [z, v])
+    near(dz, 6.0)
+    assert dv is None
 
 
 def test_rounding_straight_through(x):
@@ -767,6 +792,56 @@ def test_a_watched_array_from_outside_that_is_written_to_is_an_error():
         w[0] = 100.0
     with pytest.raises(RuntimeError, match="was written to since"):
         tape.gradient(y, [w, x])
+
+
+def test_recompute_grad_counts_the_variables_that_the_function_reads():
+    w, b = xp.Variable([2.0, 3.0]), xp.Variable(0.5)
+    x = xp.asarray([0.5, 0.1])
+
+    def layer(x):
+        return xp.tanh(x * w + b)
+
+    def slopes(f):
+        with GradientTape() as outer:
+            with GradientTape() as tape:
+                y = f(f(x))
+            g = tape.gradient(y, [w, b])
+        return [*g, *outer.gradient(g, [w, b])]
+
+    for found, expected in zip(slopes(xp.recompute_grad(layer)), slopes(layer), strict=True):
+        near(found, expected)
+
+
+@pytest.mark.parametrize("trainable", [True, False])
+def test_a_variable_that_is_assigned_to_before_the_backward_pass_is_an_error(trainable):
+    w = xp.Variable(2.0, trainable=trainable, name="weight")
+    with GradientTape() as tape:
+        tape.watch(w)
+        y = xp.recompute_grad(lambda x: x * w)(xp.asarray(3.0))
+    w.assign(100.0)
+    with pytest.raises(RuntimeError, match=r"'weight'.*was assigned to since"):
+        tape.gradient(y, w)
+
+
+def test_a_counter_may_go_on_counting_inside_recompute_grad():
+    count = xp.Variable(0.0, trainable=False)
+
+    def f(x):
+        count.assign_add(1.0)
+        return x * x + xp.stop_gradient(count) * 0.0
+
+    near(gradient(xp.recompute_grad(f), 3.0), 6.0)
+    assert float(xp.stop_gradient(count)) == 2.0
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, xp.recompute_grad], ids=["custom", "recompute"])
+def test_jacobians_go_through(wrap):
+    f = wrap(lambda x: log1pexp(x) * x[0])
+    x = xp.asarray(POINT)
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, plain = f(x), plain_log1pexp(x) * x[0]
+    near(tape.jacobian(y, x), tape.jacobian(plain, x))
 
 
 def test_an_argument_of_recompute_grad_may_be_written_to_afterwards():

@@ -328,6 +328,7 @@ def test_case_33_reset():
         loss = square_slope(tape, v)
         tape.reset()
         assert tape._records == []
+        assert tape.watched_variables() == ()
         tape.watch(v)
         loss += v * v
     near(tape.gradient(loss, v), 2.0)
@@ -911,7 +912,9 @@ def library(tmp_path, body):
     return scope["f"]
 
 
-PARTLY = "    weight = np.asarray(x) ** 2\n    return xp.sum(x * xp.asarray(weight))\n"
+PARTLY = (
+    "    weight = np.asarray(x) ** 2\n    return xp.sum(x * xp.asarray(weight, device=x.device))\n"
+)
 
 
 def test_a_part_that_left_in_installed_code_is_said_with_its_line(tmp_path):

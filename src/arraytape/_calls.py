@@ -21,7 +21,7 @@ from ._lacking import no_rule
 from ._op import Plan, Structural
 from ._paths import inputs_of, results_of
 from ._record import Recorder, new_tid, recorders
-from ._recording import NAMING
+from ._recording import name_of
 from ._storage import STORAGES, is_complex, storage_of
 from ._view import current, hold
 
@@ -132,9 +132,7 @@ def given(y: Array, out: int) -> Array:
 
 def named(leaf: Array) -> int:
     """The name of a result's value, given one if it has none."""
-    root = leaf._view.root if leaf._state & VIEW else leaf
-    with NAMING:
-        root._tid = root._tid or new_tid()
+    name_of(leaf._view.root if leaf._state & VIEW else leaf)
     return current(leaf)[0]
 
 

@@ -14,6 +14,7 @@ from ._exits import LEFT
 from ._inside import COLLECT, Arguments, Inside, check_results, only
 from ._lacking import check_rules
 from ._record import new_tid, recorders, tell
+from ._view import current
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,8 +24,8 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     """``f`` checkpointed: a tape keeps its inputs, and ``f`` runs again in the backward pass.
 
     f : gives an Array or a nesting of Arrays, the same ones each time it is given the same ones (so
-    no random numbers unless they are among its arguments).  Watched Arrays from outside may be used,
-    as long as nobody writes to them before the backward pass (RuntimeError).
+    no random numbers unless they are among its arguments).  Variables and watched Arrays from outside
+    may be used, as long as nobody writes to them before the backward pass (RuntimeError).
 
     The gradient is that of ``f`` itself, to any order, selections and exits included.  A
     ForwardAccumulator runs f a second time at once.  Raises RuntimeError in the backward pass when
@@ -44,7 +45,8 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
             y = f(*arguments.again()[0], **keywords)
             leaves = check_results(name, y)
             inside.names(leaves)
-        tids += inside.closed
+        # Reading a Variable here, outside, lets the tapes watch it.
+        tids += [*inside.closed, *(current(variable)[0] for variable in inside.variables)]
         followers = followers_of(tids)
         outs = [new_tid() if followers else 0 for _ in leaves]
         results = [given(leaf, out) for leaf, out in zip(leaves, outs, strict=True)]
@@ -72,12 +74,19 @@ class Recompute(Call):
         super().__init__(name, results, None)
         self.function, self.arguments, self.keywords = function, arguments, keywords
         self.closed, self.cusped = tuple(inside.closed), inside.cusped
+        self.variables = inside.seen
 
     def unfold(self, record: tuple[Any, ...], check: bool = True) -> tuple[Inside, list[int]]:
         """What f records when it runs again, and what it calls its results there (0: constants).
 
         check : LookupError when an op without a rule lies in between.
         """
+        for variable, data in self.variables:
+            if variable._data is not data and variable._identity in record[2]:
+                raise RuntimeError(
+                    f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
+                    "assigned to since, so it cannot run again on the same values"
+                )
         args, arrays = self.arguments.again()
         inside = Inside(self.name, record[2])
         with only(*recorders(), inside):
@@ -99,5 +108,6 @@ class Recompute(Call):
             )
         if check and inside.unruly:
             check_rules(inside.records, names, record[2])
-        inside.careful = inside.careful or bool(self.closed) or needs_care((*arrays, *leaves))
+        outside = self.closed or self.variables
+        inside.careful = inside.careful or bool(outside) or needs_care((*arrays, *leaves))
         return inside, names

@@ -109,8 +109,7 @@ class Inside:
 
     foreign : what to do about a watched Array that is not among the arguments: refuse it with a
     ValueError, collect its tid in ``closed``, or cut it (it is a constant, by declaration).
-    Whoever reads a Variable calls ``read`` of the recorders that have it: ``variables`` collects
-    them here, and nowhere else.
+    ``variables`` collects the trainable Variables that the function reads, here and nowhere else.
     """
 
     def __init__(
@@ -130,13 +129,17 @@ class Inside:
         self.closed: list[int] = []
         self.left: list[str] = []  # where values made of the arguments left
         self.variables: list[Any] = []
+        self.seen: list[tuple[Any, Any]] = []  # all Variables, and the data that they held
         self.cusped = self.careful = self.unruly = False
 
-    def read(self, variable: Any, tid: int) -> None:
-        """A Variable is read, its value now named ``tid``."""
-        if not any(variable is other for other in self.variables):
-            self.variables.append(variable)
-        self.reads.add(tid)
+    def accessed(self, x: Any) -> None:
+        """A Variable was read."""
+        if any(x is other for other, _ in self.seen):
+            return
+        self.seen.append((x, x._data))
+        if x._trainable:
+            self.variables.append(x)
+            self.reads.add(x._identity)
 
     def record(self, record: Record) -> None:
         plan, tids = PLANS[record[0]], inputs_of(record)

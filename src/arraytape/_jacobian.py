@@ -156,7 +156,7 @@ def largest_of(records: Any) -> int | None:
     largest = 0
     for record in records:
         plan = PLANS[record[0]]
-        if type(plan) is Plan and plan.op.checked:
+        if (type(plan) is Plan and plan.op.checked) or hasattr(record[-1], "missing"):
             return None
         for item in record:
             if type(item) in STORAGES and item.size > largest:

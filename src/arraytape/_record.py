@@ -60,9 +60,13 @@ def push(recorder: Recorder) -> None:
 
 def remove(recorder: Recorder) -> None:
     """Take ``recorder`` off the stack, wherever it is; no error when it is not there."""
+    stack = recorders()
+    if len(stack) == 1 and stack[0] is recorder:
+        STACK.set(EMPTY)
+        return
     rest = tuple(
         other
-        for other in recorders()
+        for other in stack
         if other is not recorder and getattr(other, "paused", None) is not recorder
     )
     STACK.set((get_ident(), rest) if rest else EMPTY)
@@ -85,7 +89,8 @@ class Paused:
 
 def watched() -> bool:
     """Whether any recorder on this thread's stack may see an op."""
-    return any(type(recorder) is not Paused for recorder in recorders())
+    stack = recorders()
+    return bool(stack) and any(type(recorder) is not Paused for recorder in stack)
 
 
 def replace(old: Recorder, new: Recorder) -> None:

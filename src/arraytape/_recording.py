@@ -195,8 +195,8 @@ class Recording:
                 self._watch(leaf)
 
     def accessed(self, x: Any) -> None:
-        """A trainable Variable was read."""
-        new = self._watch_variables and x._identity not in self._known
+        """A Variable was read; the trainable ones are watched."""
+        new = self._watch_variables and x._trainable and x._identity not in self._known
         if new and self.followed is not NOBODY and differentiable(x):
             self._watch(x)
 

@@ -204,8 +204,10 @@ class GradientTape(Recording, Jacobians):
             raise RuntimeError(USED_UP)
         if not self._entered:
             raise RuntimeError("this tape never recorded: enter it with `with tape:` first")
+        if not self._workers or self._persistent:
+            return
         others = [thread for thread in self._workers if thread != get_ident()]
-        if others and not self._persistent:
+        if others:
             raise RuntimeError(
                 f"{len(others)} other threads still record on this tape: wait until they leave "
                 "in_this_thread(), or make the tape persistent"

@@ -51,11 +51,10 @@ class Variable(Array):
 
     def read(self) -> int:
         """The name of this Variable's value, after those who watch what is read were told."""
-        if self._trainable:
-            for recorder in recorders():
-                accessed = getattr(recorder, "accessed", None)
-                if accessed is not None:
-                    accessed(self)
+        for recorder in recorders():
+            accessed = getattr(recorder, "accessed", None)
+            if accessed is not None:
+                accessed(self)
         return self._identity
 
     def value(self) -> Array:
