@@ -25,7 +25,7 @@ LAYERS = [
     ],
     ["ops"],
     ["variable"],
-    ["functional"],
+    ["functional", "_vmap"],
     ["testing"],
     ["__init__"],
     ["module", "nn", "_minimize", "optimizers", "checkpoint"],  # over the public namespace

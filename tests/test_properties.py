@@ -894,8 +894,8 @@ ROWS = [
 EXEMPT = {
     "cofactors": "NumPy has no such function: test_linalg, as the gradient of det",
     **dict.fromkeys(
-        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"),
-        "takes a function: test_jacobian",
+        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
+        "takes a function: test_jacobian, test_vmap",
     ),
     "custom_gradient": "a decorator: test_custom",
     "define_op": "declares an op: test_define_op",

@@ -141,6 +141,7 @@ BY_DESIGN = {
     "result_type",
     "value_and_grad",
     "vjp",
+    "vmap",
     "zeros_like",
 }
 MEMBERS_BY_DESIGN = {

@@ -19,6 +19,7 @@ from ._host import host_function, numpy_function
 from ._info import __array_namespace_info__, set_default_device
 from ._tape import GradientTape
 from ._version import __version__
+from ._vmap import vmap
 from .custom import define_op, no_gradient, register_gradient, stop_gradient
 from .functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .ops import fft, linalg

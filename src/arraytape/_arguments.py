@@ -8,7 +8,9 @@ from typing import Any
 
 from . import _nest
 from ._array import Array, wrap
+from ._batched import lengths_of
 from ._errors import TapeWarning, describe, stacklevel
+from ._levels import spread
 from ._storage import inexact, is_complex, storage_of
 from ._view import current
 
@@ -105,6 +107,10 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
         )
     seed: Array = g
+    lacking = lengths_of((y._data,)).items() - lengths_of((seed._data,)).items()
+    if lacking:  # under vmap: one output gradient for all examples
+        hidden = dict(sorted(lacking))
+        seed = spread(seed, tuple(hidden), tuple(hidden.values()))
     if seed.dtype == y.dtype:
         return seed
     return wrap(storage_of(y._data).xp.astype(current(seed)[1], y.dtype))

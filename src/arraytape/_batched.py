@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
@@ -66,7 +65,8 @@ class Batched:
 
     __slots__ = ("__weakref__", "_data", "diagonal", "levels")
     __hash__ = None  # type: ignore[assignment]
-    __array_ufunc__ = None  # NumPy's operators leave it to ours
+    __array_ufunc__ = None  # NumPy's operators leave it to ours, and CuPy's
+    __array_priority__ = 1000
 
     def __init__(self, data: Any, levels: Levels, diagonal: Any = None) -> None:
         self._data, self.levels, self.diagonal = data, levels, diagonal
@@ -149,7 +149,8 @@ class Batched:
         return Batched(abs(self.data), self.levels)
 
     def __repr__(self) -> str:
-        return f"Batched({self.sample.dtype}{tuple(self.shape)}, {self.hidden} times)"
+        times = " x ".join(map(str, self.hidden))
+        return f"{times} times {self.sample.dtype} of shape {tuple(self.shape)}"
 
 
 indexing: list[Any] = []  # the namespace, entered by _batched_namespace
@@ -198,6 +199,17 @@ def levels_of(values: Any) -> Levels:
     return found
 
 
+def lengths_of(values: Any) -> dict[int, int]:
+    """The lengths of all hidden axes among the values, by level, which ascend."""
+    sizes: dict[int, int] = {}
+    for value in values:
+        if type(value) is Batched:
+            sizes |= dict(zip(value.levels, value.hidden, strict=True))
+        elif type(value) in (list, tuple):
+            sizes |= lengths_of(value)
+    return dict(sorted(sizes.items()))
+
+
 def aligned(values: Any) -> tuple[list[Any], Levels]:
     """Operands whose hidden axes line up and whose visible axes broadcast as they would alone."""
     levels, rank = levels_of(values), 0
@@ -222,14 +234,19 @@ def elementwise(function: Callable[..., Any], *values: Any) -> Any:
 
 
 # --- levels -----------------------------------------------------------------------------------------
-@contextmanager
-def active(level: int) -> Iterator[None]:
+class active:
     """Within it values of this level may be used, and backward passes do not sum over it."""
-    token = ACTIVE.set((*ACTIVE.get(), level))
-    try:
-        yield
-    finally:
-        ACTIVE.reset(token)
+
+    __slots__ = ("level", "token")
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def __enter__(self) -> None:
+        self.token = ACTIVE.set((*ACTIVE.get(), self.level))
+
+    def __exit__(self, *error: object) -> None:
+        ACTIVE.reset(self.token)
 
 
 REPLAY = 0  # in ACTIVE: a backward pass goes through records of levels that have ended
@@ -240,7 +257,7 @@ def check(levels: Levels) -> None:
     open_levels = ACTIVE.get()
     for level in levels:
         if level not in open_levels and REPLAY not in open_levels:
-            raise RuntimeError(
+            raise ValueError(
                 "this value escaped its vmap: it was made inside a function under vmap, which has "
                 "ended. Return it from that function instead of keeping it"
             )
@@ -260,8 +277,8 @@ def summed(x: Any, /, levels: Levels) -> Any:
     return Batched(total, rest) if rest else total
 
 
-def spread(x: Any, /, levels: Levels, hidden: tuple[int, ...]) -> Any:
-    """Data that has these levels (of these lengths), too, in memory of its own."""
+def spread(x: Any, /, levels: Levels, hidden: tuple[int, ...], copy: bool = True) -> Any:
+    """Data that has these levels (of these lengths), too; in memory of its own unless copy=False."""
     sizes = dict(zip(levels, hidden, strict=True))
     if type(x) is Batched:
         sizes |= dict(zip(x.levels, x.hidden, strict=True))
@@ -269,6 +286,8 @@ def spread(x: Any, /, levels: Levels, hidden: tuple[int, ...]) -> Any:
     view = x.aligned(whole, rank) if type(x) is Batched else x
     xp = namespace_of(view)
     shape = (*(sizes[level] for level in whole), *view.shape[len(view.shape) - rank :])
+    if not copy:
+        return Batched(xp.broadcast_view(view, shape), whole)
     return Batched(xp.asarray(xp.broadcast_to(view, shape), copy=True), whole)
 
 

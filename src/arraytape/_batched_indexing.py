@@ -9,7 +9,16 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from ._batched import Batched, NoBatchedForm, levels_of, namespace_of, refusal, union
+from ._batched import (
+    Batched,
+    NoBatchedForm,
+    aligned,
+    lengths_of,
+    levels_of,
+    namespace_of,
+    refusal,
+    union,
+)
 from ._storage import STORAGES
 
 WHOLE = slice(None)
@@ -36,6 +45,10 @@ def parts_of(key: Any, rank: int) -> list[Any]:
 
 def is_mask(part: Any) -> bool:
     return type(part) in STORAGES and part.dtype.kind == "b"
+
+
+def value_shape(value: Any) -> tuple[int, ...]:
+    return tuple(getattr(value, "shape", ()))
 
 
 def check_key(key: Any) -> None:
@@ -105,6 +118,10 @@ def gathered(x: Any, key: Any) -> Any:
 
 def put(x: Batched, key: Any, value: Any) -> None:
     """``x[key] = value`` in place; x must have every level of key and value."""
+    if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
+        (mask, one, data), _ = aligned((key, value, x))  # one value: no shape depends on the mask
+        data[...] = namespace_of(data).where(mask, one, data)
+        return
     check_key(key)
     parts = key if type(key) is tuple else (key,)
     if not set(levels_of((*parts, value))) <= set(x.levels):
@@ -158,18 +175,6 @@ def raw_of(values: Any) -> Any:
     return None
 
 
-def sizes_of(values: Any, levels: Any) -> tuple[int, ...]:
-    """The lengths of these levels, found among the values."""
-    sizes: dict[int, int] = {}
-    for value in values:
-        if type(value) is Batched:
-            sizes |= dict(zip(value.levels, value.hidden, strict=True))
-        elif type(value) in (list, tuple):
-            inner = levels_of(value)
-            sizes |= dict(zip(inner, sizes_of(value, inner), strict=True))
-    return tuple([sizes[level] for level in levels])
-
-
 def picked(value: Any, at: dict[int, int]) -> Any:
     """One of the arrays for which a value stands, also in lists and tuples."""
     if type(value) is Batched:
@@ -186,7 +191,7 @@ def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]
     levels = levels_of(everything)
     if not levels:
         return function(*values, **keywords)
-    hidden = sizes_of(everything, levels)
+    hidden = tuple(lengths_of(everything).values())
     found = []
     for place in itertools.product(*map(range, hidden)):
         at = dict(zip(levels, place, strict=True))

@@ -21,13 +21,14 @@ from ._batched import (
     aligned,
     dense,
     indexing,
+    lengths_of,
     levels_of,
     namespace_of,
     plain,
     refusal,
     spread,
 )
-from ._batched_indexing import each_one, raw_of, sizes_of
+from ._batched_indexing import each_one, raw_of
 from ._batched_names import ALONG, ELEMENTWISE, FLAT, IMPOSSIBLE, MATRICES, NEW
 from ._batched_operators import on_diagonal
 from ._storage import STORAGES, storage_at
@@ -125,7 +126,7 @@ class BatchedNamespace:
                 return function_of(name, (x,))(x, *others, **keywords)
             (data, *rest), levels = aligned((x, *others))
             if others:  # indices beside the data, which must not have hidden axes of length 1
-                hidden = sizes_of((x, *others), levels)
+                hidden = tuple(lengths_of((x, *others)).values())
                 data, *rest = (spread(v, levels, hidden).data for v in (x, *others))
             count, rank = len(levels), max(len(v.shape) for v in (x, *others))
             at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count)
@@ -295,7 +296,7 @@ class BatchedNamespace:
         function = function_of(name, arrays)
         if not levels:
             return function(arrays, axis=axis)
-        hidden = sizes_of(arrays, levels)
+        hidden = tuple(lengths_of(arrays).values())
         same = [
             x if type(x) is Batched and x.levels == levels else spread(x, levels, hidden)
             for x in arrays

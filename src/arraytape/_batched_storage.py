@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._batched import Batched, check, levels_of, refusal
 from ._batched_namespace import BatchedNamespace
 from ._storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
+
+# Functions whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
+ARRAYS = {"cast", "imag", "real", "reshaped", "scattered", "stop_gradient", "where"}
+
+
+class Element(NamedTuple):
+    """A 0-d result, in place of NumPy's scalar."""
+
+    batched: Batched
 
 
 class BatchedStorage(Storage):
@@ -26,7 +35,9 @@ class BatchedStorage(Storage):
 
         def checked(*values: Any, **keywords: Any) -> Any:
             check(levels_of((*values, *keywords.values())))
-            return found(*values, **keywords)
+            result = found(*values, **keywords)
+            scalar = type(result) is Batched and not result.ndim and name not in ARRAYS
+            return Element(result) if scalar else result
 
         return checked
 
@@ -57,6 +68,7 @@ class BatchedStorage(Storage):
         return self.xp.find(name)(*arguments, device=device, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        value = value.batched if type(value) is Element else value
         return self.xp.asarray(value, dtype=dtype, device=device, copy=copy)
 
     def to_dlpack(self, data: Any, **options: Any) -> Any:

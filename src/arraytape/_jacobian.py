@@ -109,7 +109,7 @@ def unit(y: Array, i: int, batch: int) -> Array:
     data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)
     if size:
         data[:, i] = 1
-    return wrap(storage.xp.reshape(data, tuple(y.shape)))
+    return wrap(raw.like(storage.xp.reshape(data, tuple(y.shape)), y._data))
 
 
 def shaped(g: Any, shape: tuple[int, ...]) -> Any:
@@ -202,9 +202,10 @@ def seeds(y: Array, level: int, start: int, stop: int, batch: int) -> Array:
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:
         ones = storage.create("ones", y.device, shape, dtype=y.dtype)
-        return wrap(diagonal(ones, level, start, stop))
+        return wrap(raw.like(diagonal(ones, level, start, stop), y._data))
     size = math.prod(shape) // batch
     data = storage.create("zeros", y.device, (stop - start, batch, size), dtype=y.dtype)
     for row in range(start, stop):
         data[row - start, :, row] = 1
-    return wrap(Batched(storage.xp.reshape(data, (stop - start, *shape)), (level,)))
+    rows = Batched(storage.xp.reshape(data, (stop - start, *shape)), (level,))
+    return wrap(raw.like(rows, y._data))

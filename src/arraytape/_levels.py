@@ -44,7 +44,7 @@ def either(name: str, g: Any, *arguments: Any) -> Any:
 batched = of_levels(
     lambda g, level, size: either("unbatched", g, level, size), size=lambda x: x.shape[0]
 )(raw.batched)
-unbatched = of_levels(lambda g, level: either("batched", g, level))(raw.unbatched)
+shown = of_levels(lambda g, level: either("batched", g, level))(raw.unbatched)
 summed = of_levels(
     lambda g, levels, hidden: either("spread", g, levels, hidden),
     hidden=lambda x, levels: tuple(
@@ -52,6 +52,13 @@ summed = of_levels(
     ),
 )(raw.summed)
 spread = of_levels(lambda g: g)(raw.spread)  # the engine sums what the input lacked
+
+
+def unbatched(x: Any, level: int, size: int) -> Any:
+    """A hidden axis of an Array as its first visible one; an Array without it is repeated."""
+    if level not in raw.levels_of((x._data,)):
+        x = spread(x, (level,), (size,))  # first, so that its gradient is summed
+    return shown(x, level, size)
 
 
 class Levelled:

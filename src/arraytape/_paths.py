@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 from numpy import ndarray
 
+from ._batched import Batched
+from ._batched_indexing import is_mask
 from ._op import PLANS, Plan, Structural
 
 Path = tuple[tuple[str, Any], ...]
@@ -107,7 +109,10 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
     if buffer is None:
         return
     if at.follows(vtid):
-        region = at.xp.asarray(walk(buffer, path, at.xp)[key], copy=True)
+        part = walk(buffer, path, at.xp)
+        # One value for all that a batched mask names: the sum over them follows from its shape.
+        part = at.xp.where(key, part, 0.0) if type(key) is Batched and is_mask(key) else part[key]
+        region = at.xp.asarray(part, copy=True)
         if lost is not None:
             region = at.xp.where(lost, 0.0, region)
         at.add(vtid, at.fit(region, shape, dtype))

@@ -47,8 +47,8 @@ def placed(x: Array, device: Any) -> tuple[Array, bool]:
     if device is None:
         return x, False
     _, data = current(x)
-    here = storage_of(data)
-    if storage_at(device) is here and here.on(device) == here.on(here.device(data)):
+    here = storage_of(data).beneath(data)
+    if storage_at(device) is here and here.on(device) == here.on(x.device):
         return x, False
     return moved(x, device), True
 

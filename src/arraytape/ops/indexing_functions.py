@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._array import SCALAR, Array
+from .._array import KEPT, SCALAR, Array
+from .._batched import lengths_of, levels_of
 from .._errors import explain
+from .._levels import spread
 from .._paths import GETITEM
 from .._storage import STORAGES, storage_of
-from .._view import BASIC, current, make_view, thawed
+from .._view import BASIC, current, hold, make_view, thawed
 from .._words import composite, linear, primitive, sample
 
 
@@ -35,9 +37,24 @@ def index(x: Array, key: Any, /) -> Array:
         # NumPy gives a scalar for one element, other storages a 0-d view: both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),))
+    elif levels_of((raw,)):  # under vmap: another key for each example
+        x = levelled(x, raw)
     elif type(data) is not np.ndarray:
         raw = storage_of(data).key(raw, data)
     return getitem(x, frozen(raw) if tid else raw)
+
+
+def levelled(x: Array, *values: Any, copy: bool = False) -> Array:
+    """x with a hidden axis for each that is hidden in the values: x itself where it has them all."""
+    here = levels_of((current(x)[1],))
+    hidden = {n: size for n, size in lengths_of(values).items() if n not in here}
+    if not hidden:
+        return x
+    hold(x)
+    spread_out: Array = spread(x, tuple(hidden), tuple(hidden.values()), copy)
+    if not copy:
+        spread_out._state |= KEPT
+    return spread_out
 
 
 def whole(key: Any) -> bool:

@@ -109,8 +109,11 @@ def dlpack_device(x: Array, /) -> tuple[Any, int]:
 
 def representation(x: Array) -> str:
     """Values, dtype, device, and whether some tape follows the value."""
-    tid, _ = current(x)
-    body = np.array2string(host(x), separator=", ", prefix="Array(")
+    tid, data = current(x)
+    if storage_of(data).mixed:  # under vmap: one value for many
+        body = repr(data)
+    else:
+        body = np.array2string(host(x), separator=", ", prefix="Array(")
     return f"Array({body}, dtype={x.dtype}, device={x.device!r}{', followed' if tid else ''})"
 
 
@@ -121,7 +124,7 @@ def formatted(x: Array, spec: str) -> str:
 
 
 def text(x: Array) -> str:
-    return str(host(x))
+    return repr(x) if storage_of(x._data).mixed else str(host(x))
 
 
 def rebuild(data: Any) -> Array:

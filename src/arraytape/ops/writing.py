@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._array import HOT, KEPT, SCALAR, VIEW, Array
+from .._batched import Batched, check, levels_of
 from .._errors import describe, explain, user_line
 from .._op import Op
 from .._operands import accepted, common, foreign
@@ -22,7 +23,7 @@ from .._record import new_tid, recorders, tell
 from .._storage import RawFunctions, inexact, is_complex, storage_of
 from .._view import current, own
 from .data_type_functions import astype
-from .indexing_functions import frozen, is_basic, raw_key
+from .indexing_functions import frozen, is_basic, levelled, raw_key
 
 
 def setitem(x: Array, key: Any, value: Any, /) -> None:
@@ -40,6 +41,9 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         )
     check_writeable(x, data)
     raw, basic = raw_key(key)
+    if type(v) is Batched or (not basic and levels_of((raw,))):
+        widen(x, v, raw)
+        _, data = current(x)
     if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
         _, v, _ = common("__setitem__", ("value", "x"), (v, data))
         raw = raw if basic else storage_of(data).key(raw, data)
@@ -65,6 +69,17 @@ def overlap(v: Any, data: Any) -> bool:
     if type(v) is np.ndarray:
         return np.may_share_memory(v, data)
     return storage_of(v).shares(v, data)
+
+
+def widen(x: Array, *values: Any) -> None:
+    """Before a write under vmap: give the root of x the hidden axes of what is to be written."""
+    check(levels_of(values))
+    root, _ = location(x)
+    wide = levelled(root, *values, copy=True)
+    if wide is not root:
+        root._tid, root._data = current(wide)
+        root._state &= ~KEPT
+        current(x)
 
 
 def location(x: Array) -> tuple[Array, Any]:
@@ -152,6 +167,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             _, _, v = common(op.name, ("x1", "x2"), (data, v))
         check_fits(op, data, v)
         check_writeable(x, data)
+        if type(v) is Batched:
+            widen(x, v)
+            tid, data = current(x)
         if tid or vtid:
             return replace(op, x, functional(x, other))
         own(x)
