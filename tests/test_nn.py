@@ -335,6 +335,20 @@ def test_jacobians_of_a_layer(f):
             near(jacobian[i], np.asarray(row), 1e-12)
 
 
+def test_gradients_for_each_example_by_vmap():
+    layer, x = nn.Dense(3, "softplus", seed=0), xp.asarray(LOGITS)
+    layer(x)
+
+    def gradient(x, label):
+        with GradientTape() as tape:
+            loss = nn.softmax_cross_entropy(label, layer(x))
+        return tape.gradient(loss, layer.kernel)
+
+    found = xp.vmap(gradient)(x, xp.asarray(CLASSES))
+    for i in range(4):
+        near(found[i, ...], np.asarray(gradient(x[i, :], int(CLASSES[i]))), 1e-10)
+
+
 def test_the_hessian_of_cross_entropy_is_the_covariance_of_the_classes():
     logits = xp.asarray(LOGITS[0])
     p = np.asarray(nn.softmax(logits))
