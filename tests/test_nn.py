@@ -1,6 +1,8 @@
 """Layers, activations and losses."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -92,7 +94,7 @@ def test_relu_against_differences():
 
 
 @pytest.mark.parametrize("f", [nn.softmax, nn.log_softmax], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("axis", [0, 1, -1, np.int64(1)])
 def test_softmax_along_any_axis(f, axis):
     x = np.random.default_rng(1).normal(size=(3, 4))
     e = np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True)
@@ -142,6 +144,17 @@ def test_integers_become_floats_but_in_relu():
     near(nn.sigmoid(x), nn.sigmoid(xp.asarray([-1.0, 0.0, 2.0])))
     near(nn.softplus(xp.asarray([3], dtype=xp.uint8)), [math.log1p(math.exp(-3.0)) + 3.0])
     near(nn.softmax(xp.asarray([1, 1])), [0.5, 0.5])
+
+
+def test_nothing_of_this_is_imported_before_it_is_asked_for():
+    code = """
+import sys, arraytape
+wanted = ("arraytape.module", "arraytape.nn", "arraytape.optimizers", "arraytape.checkpoint", "scipy")
+assert not [name for name in sys.modules if name.startswith((*wanted, "safetensors"))]
+from arraytape import checkpoint, nn, optimizers
+assert not [name for name in sys.modules if name.startswith(("scipy", "safetensors"))]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 # --- losses -------------------------------------------------------------------------------------
@@ -305,6 +318,54 @@ def test_a_step_on_another_device(storage):
         found.append([np.asarray(v.to_device("cpu")) for v in layer.variables])
     for a, b in zip(*found, strict=True):
         near(a, b)
+
+
+@pytest.mark.parametrize("f", ACTIVATIONS, ids=lambda f: f.__name__)
+def test_jacobians_of_a_layer(f):
+    layer, x = nn.Dense(2, f, seed=0), xp.asarray([[1.0, 2.0, -1.0], [0.5, -1.0, 0.0]])
+    layer(x)
+    with GradientTape(persistent=True) as tape:
+        y = layer(x)
+    found = tape.jacobian(y, layer.variables)
+    for i in np.ndindex(y.shape):
+        seed = np.zeros(y.shape)
+        seed[i] = 1.0
+        rows = tape.gradient(y, layer.variables, output_gradients=xp.asarray(seed))
+        for jacobian, row in zip(found, rows, strict=True):
+            near(jacobian[i], np.asarray(row), 1e-12)
+
+
+def test_gradients_for_each_example_by_vmap():
+    layer, x = nn.Dense(3, "softplus", seed=0), xp.asarray(LOGITS)
+    layer(x)
+
+    def gradient(x, label):
+        with GradientTape() as tape:
+            loss = nn.softmax_cross_entropy(label, layer(x))
+        return tape.gradient(loss, layer.kernel)
+
+    found = xp.vmap(gradient)(x, xp.asarray(CLASSES))
+    for i in range(4):
+        near(found[i, ...], np.asarray(gradient(x[i, :], int(CLASSES[i]))), 1e-10)
+
+
+def test_the_hessian_of_cross_entropy_is_the_covariance_of_the_classes():
+    logits = xp.asarray(LOGITS[0])
+    p = np.asarray(nn.softmax(logits))
+    expected = np.diag(p) - np.outer(p, p)
+    near(xp.hessian(lambda x: nn.softmax_cross_entropy(1, x))(logits), expected, 1e-10)
+
+
+def test_a_layer_is_recomputed_in_the_backward_pass():
+    layer, x = nn.Dense(2, "sigmoid", seed=0), xp.asarray([[1.0, 2.0, 3.0]])
+    layer(x)
+    found = []
+    for f in (layer, xp.recompute_grad(layer.__call__)):
+        with GradientTape() as tape:
+            y = xp.sum(f(x) ** 2)
+        found.append(tape.gradient(y, layer.variables))
+    for a, b in zip(*found, strict=True):
+        near(a, np.asarray(b))
 
 
 # --- bad input ----------------------------------------------------------------------------------

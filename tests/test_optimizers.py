@@ -10,7 +10,7 @@ import pytest
 import scipy.optimize
 
 import arraytape as xp
-from arraytape import GradientTape, TapeWarning, Variable, nn
+from arraytape import GradientTape, TapeWarning, Variable, nn, optimizers
 from arraytape._minimize import Problem
 from arraytape.optimizers import LBFGS, SGD, Adam, minimize_scipy
 from arraytape.testing import storages
@@ -122,6 +122,22 @@ def test_the_state_consists_of_variables():
     assert state["slots.mean.1"].dtype == np.complex128
     assert state["slots.square.1"].dtype == np.float64
     assert all(variable is not a for variable in optimizer.variables)
+
+
+def test_an_optimizer_of_ones_own_has_slots_and_an_update():
+    class Signs(optimizers.Optimizer):
+        slot_names = ("seen",)
+
+        def update(self, g, variable, slots, rate, step):
+            slots[0].assign_add(xp.abs(g))
+            variable.assign_sub(rate * xp.sign(g))
+
+    v, optimizer = Variable([1.0, -2.0]), Signs(0.5)
+    descend(optimizer, v, 2, lambda v: xp.sum(v**2))
+    near(v, [0.0, -1.0])
+    near(optimizer.slots["seen"][0], [3.0, 7.0])
+    with pytest.raises(NotImplementedError, match=r"Optimizer has no update"):
+        optimizers.Optimizer(0.1).apply_gradients([(ONE, Variable(1.0))])
 
 
 def test_variables_may_come_in_another_order_and_later():

@@ -1,5 +1,7 @@
 """The code of the README and of docs/ runs as it stands there, and prints what stands behind it."""
 
+import doctest
+import importlib
 import re
 from pathlib import Path
 
@@ -33,6 +35,13 @@ def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page, capsys):
         for line, shown in zip(printed, expected, strict=False):
             assert matches(line, shown), f"block {i}: {line!r} is not {shown!r}"
         assert len(printed) >= len(expected), f"block {i} prints less than it says"
+
+
+@pytest.mark.parametrize("name", ["module", "nn.layers", "optimizers", "_minimize"])
+def test_the_examples_of_docstrings_run(name):
+    found = doctest.testmod(importlib.import_module(f"arraytape.{name}"))
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 def test_the_pages_have_code():

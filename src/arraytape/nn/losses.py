@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import arraytape as xp
 
 from .._array import Array
@@ -35,7 +37,7 @@ def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
         When ``logits`` is no Array of real numbers.
     ValueError
         When the shapes do not fit, or a class does not exist.  On a GPU, where looking at the labels
-        would stop the queue, the loss of such an example is NaN instead.
+        would stop the queue, and under ``vmap`` the loss of such an example is NaN instead.
     """
     logits = inexact("softmax_cross_entropy", logits)
     labels = beside(labels, logits)
@@ -64,14 +66,15 @@ def picked(logarithms: Array, labels: Array, axis: int) -> Array:
         )
     labels = xp.astype(labels, xp.int64, copy=False)
     known = (labels >= 0) & (labels < classes)
-    if labels.device == "cpu" and not bool(xp.all(known)):
+    visible = isinstance(labels._data, np.ndarray)
+    if visible and not bool(xp.all(known)):
         raise ValueError(
             f"softmax_cross_entropy: labels from {int(xp.min(labels))} to {int(xp.max(labels))} "
             f"are not all among the classes 0 to {classes - 1} [at {user_line()}]"
         )
     places = xp.expand_dims(xp.where(known, labels, 0), axis=axis)
     values = xp.squeeze(xp.take_along_axis(logarithms, places, axis=axis), axis)
-    return values if labels.device == "cpu" else xp.where(known, values, xp.nan)
+    return values if visible else xp.where(known, values, xp.nan)
 
 
 def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None) -> Array:
