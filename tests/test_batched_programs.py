@@ -94,6 +94,8 @@ def check_mapped(program):
 def check_jacobian(program, monkeypatch):
     values = program.given(programs.NUMPY)
     x, f = xp.asarray(np.asarray(values[program.inputs[0]])), rows_of(program)
+    if f(xp.asarray(x, copy=True)).size < 2:
+        return
     with monkeypatch.context() as patch:
         patch.setattr(_jacobian, "by_rows", None)
         found = xp.jacobian(f)(x)

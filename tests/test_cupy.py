@@ -832,3 +832,29 @@ def test_a_gpus_arrays_on_the_left_and_their_dlpack(real):
     near(xp.from_dlpack(data), [1.0, 2.0])
     near(real.from_dlpack(x).get(), [3.0, 4.0])
     assert operator.index(xp.asarray(3, device="cuda:0")) == 3
+
+
+# --- batched data over CuPy's ---------------------------------------------------------------------
+@pytest.mark.parametrize("version", ["13.6.0", "14.0.0"])
+def test_jacobians_and_vmap_on_a_second_device(fake, version):
+    fake(devices=2, version=version)
+    host, w = np.asarray([[0.7, 0.3, 1.2], [0.1, -0.4, 0.9]]), np.asarray([[1.0, 2.0, 0.5]] * 3)
+
+    def f(x, w):
+        y = xp.tanh(x @ w) * xp.where(x > 0, x, x**2)
+        y[1:] += xp.sum(x) * y[:2]
+        y[[0, 2]] = x[:2] * w[1, [0, 2]]
+        return xp.linalg.solve(w + 3.0 * xp.eye(3, device=w.device), y) + xp.max(x)
+
+    def run(device):
+        x, m = xp.asarray(host, device=device), xp.asarray(w, device=device)
+        mapped = xp.vmap(f, (0, None))
+        return [
+            xp.jacobian(f)(x[0, :], m), mapped(x, m), xp.vmap(xp.jacobian(f, 1), (0, None))(x, m),
+            xp.grad(lambda m: xp.sum(mapped(x, m)))(m),
+            xp.hessian(lambda x: xp.sum(f(x, m)))(x[1, :]),
+        ]  # fmt: skip
+
+    for found, expected in zip(run("cuda:1"), run("cpu"), strict=True):
+        assert found.device == "cuda:1"
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-11, atol=1e-12)

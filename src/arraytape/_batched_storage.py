@@ -16,6 +16,11 @@ from ._storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_o
 ARRAYS = {"cast", "imag", "real", "reshaped", "scattered", "stop_gradient", "where"}
 
 
+def each(value: Any) -> Any:
+    """A value, or the members of a list or tuple."""
+    return value if type(value) in (list, tuple) else (value,)
+
+
 class Element(NamedTuple):
     """A 0-d result, in place of NumPy's scalar."""
 
@@ -35,7 +40,8 @@ class BatchedStorage(Storage):
 
         def checked(*values: Any, **keywords: Any) -> Any:
             check(levels_of((*values, *keywords.values())))
-            result = found(*values, **keywords)
+            with self.at(*values):
+                result = found(*values, **keywords)
             scalar = type(result) is Batched and not result.ndim and name not in ARRAYS
             return Element(result) if scalar else result
 
@@ -60,7 +66,7 @@ class BatchedStorage(Storage):
         raise refusal("a move to another device", data)
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
-        inner = [d.sample if type(d) is Batched else d for d in data]
+        inner = [d.sample if type(d) is Batched else d for part in data for d in each(part)]
         first = next((d for d in inner if type(d) in STORAGES), None)
         return HERE if first is None else storage_of(first).at(*inner)
 

@@ -125,14 +125,15 @@ def rows_of(tape: Any, y: Array, starts: list[int], places: Places, batch: int =
         return []
     rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
     largest = largest_of(tape._records) if rows > 1 and batch else None
-    if largest is not None:
-        step = max(1, MEMORY // (8 * max(largest, y.size)))
-        try:
-            return at_once(tape, y, starts, places, rows, batch, step)
-        except Exception as error:
-            if not lacks_batched_form(error):
-                raise
-    return by_rows(tape._run, starts, places, rows, lambda i: unit(y, i, batch))
+    with storage_of(y._data).at(y._data):
+        if largest is not None:
+            step = max(1, MEMORY // (8 * max(largest, y.size)))
+            try:
+                return at_once(tape, y, starts, places, rows, batch, step)
+            except Exception as error:
+                if not lacks_batched_form(error):
+                    raise
+        return by_rows(tape._run, starts, places, rows, lambda i: unit(y, i, batch))
 
 
 def by_rows(run: Any, starts: list[int], places: Places, rows: int, seed: Seed) -> list[Any]:
