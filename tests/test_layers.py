@@ -21,7 +21,7 @@ LAYERS = [
     [
         "_levels", "_engine", "_guard", "_exits", "_lacking", "_arguments", "_recording",
         "_jacobian", "_tape",
-        "_inside", "_calls", "_forward", "_custom_gradient", "_checkpoint", "_host", "custom",
+        "_inside", "_calls", "_forward", "_custom_gradient", "_recompute", "_host", "custom",
     ],
     ["ops"],
     ["variable"],

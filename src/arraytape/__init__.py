@@ -11,12 +11,12 @@ import numpy as _np
 from . import _array, _cupy
 from ._arguments import UnconnectedGradients
 from ._array import Array
-from ._checkpoint import recompute_grad
 from ._custom_gradient import custom_gradient, grad_pass_through
 from ._errors import TapeWarning
 from ._forward import ForwardAccumulator
 from ._host import host_function, numpy_function
 from ._info import __array_namespace_info__, set_default_device
+from ._recompute import recompute_grad
 from ._tape import GradientTape
 from ._version import __version__
 from ._vmap import vmap
