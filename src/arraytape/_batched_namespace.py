@@ -19,6 +19,7 @@ from . import _numpy
 from ._batched import (
     Batched,
     aligned,
+    alike,
     dense,
     indexing,
     lengths_of,
@@ -325,4 +326,11 @@ class BatchedNamespace:
 
     def getitem(self, x: Any, /, key: Any) -> Any:
         part = self.get(x, key)
-        return self.fresh(part)
+        if type(x) is not Batched or type(x.data) is not np.ndarray or not math.prod(x.hidden):
+            return self.fresh(part)
+        if levels_of(key if type(key) is tuple else (key,)):
+            return part
+        one = x.data[(0,) * len(x.levels)][key]  # in whose memory layout the others are put, too
+        copy = alike(np.asarray(one), part.data.shape, np.ndim(one))
+        copy[...] = part.data
+        return Batched(copy, part.levels)

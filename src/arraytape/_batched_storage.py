@@ -83,6 +83,12 @@ class BatchedStorage(Storage):
     def copy(self, data: Any) -> Any:
         return Batched(storage_of(data.data).copy(data.data), data.levels)
 
+    def laid_out(self, data: Any, like: Any) -> Any:
+        if type(like) is not Batched or data.levels != like.levels:
+            return data
+        laid = storage_of(data.data).laid_out(data.data, like.data)
+        return data if laid is data.data else Batched(laid, data.levels)
+
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         raise refusal("a look at the values", data)
 
