@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import GradientTape, _batched, _batched_namespace, _guard, _jacobian, _tape, testing
+from arraytape import GradientTape, _guard, _jacobian, _tape, testing
+from arraytape._batched import data, namespace
 
 CASES = [
     pytest.param(op, sample, id=f"{op.name}-{i}")
@@ -255,8 +256,8 @@ def test_batch_jacobians_are_one_pass_for_each_row_of_an_entry(monkeypatch):
 
 def test_elementwise_ops_carry_the_diagonal_alone(monkeypatch):
     made = []
-    dense = _batched.dense
-    for module in (_batched, _batched_namespace):
+    dense = data.dense
+    for module in (data, namespace):
         monkeypatch.setattr(module, "dense", lambda *a: made.append(1) or dense(*a))
     x = matrix(50)
     with GradientTape() as tape:

@@ -14,8 +14,7 @@ LIMIT = 350
 # A module imports only from lower layers and, within its own, from those before it.
 LAYERS = [
     ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info",
-     "_batched", "_batched_names", "_batched_operators", "_batched_indexing", "_batched_products",
-     "_batched_namespace", "_batched_storage"],
+     "_batched"],
     ["_array"],
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _nest
 from ._array import Array, wrap
-from ._batched import lengths_of
+from ._batched.data import lengths_of
 from ._errors import TapeWarning, describe, stacklevel
 from ._levels import spread
 from ._storage import inexact, is_complex, storage_of

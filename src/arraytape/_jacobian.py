@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from . import _batched as raw
 from . import _nest
 from ._arguments import UnconnectedGradients, arrays_of, unconnected
 from ._array import Array, namespace, wrap
-from ._batched import Batched, NoBatchedForm, active, diagonal, new_level
+from ._batched import data as raw
+from ._batched.data import Batched, NoBatchedForm, active, diagonal, new_level
 from ._errors import describe
 from ._levels import unbatched
 from ._op import PLANS, Plan

@@ -9,10 +9,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from . import _batched as raw
 from ._array import Array
-from ._batched import Batched
-from ._batched_storage import BATCHED
+from ._batched import data as raw
+from ._batched.data import Batched
+from ._batched.storage import BATCHED
 from ._compile import compile_function
 from ._op import Op, Rule
 from ._storage import EVERYWHERE, enter

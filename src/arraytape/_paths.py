@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from numpy import ndarray
 
-from ._batched import Batched
-from ._batched_indexing import is_mask
+from ._batched.data import Batched
+from ._batched.indexing import is_mask
 from ._op import PLANS, Plan, Structural
 
 Path = tuple[tuple[str, Any], ...]

@@ -18,7 +18,7 @@ from ._arguments import (
     unconnected,
 )
 from ._array import VIEW, Array, wrap
-from ._batched import REPLAY, active
+from ._batched.data import REPLAY, active
 from ._engine import Raw, Recorded, backward
 from ._errors import TapeWarning, stacklevel
 from ._exits import Exit, blame, last_exit

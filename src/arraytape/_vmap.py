@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _nest
 from ._array import KEPT, SCALAR, Array, wrap
-from ._batched import active, new_level
+from ._batched.data import active, new_level
 from ._errors import describe, user_line
 from ._levels import batched, unbatched
 from ._view import current, hold

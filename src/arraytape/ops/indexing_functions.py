@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import KEPT, SCALAR, Array
-from .._batched import lengths_of, levels_of
+from .._batched.data import lengths_of, levels_of
 from .._errors import explain
 from .._levels import spread
 from .._paths import GETITEM

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._array import HOT, KEPT, SCALAR, VIEW, Array
-from .._batched import Batched, check, levels_of
+from .._batched.data import Batched, check, levels_of
 from .._errors import describe, explain, user_line
 from .._op import Op
 from .._operands import accepted, common, foreign

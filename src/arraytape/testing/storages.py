@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import _numpy
-from .._batched import Batched
+from .._batched.data import Batched
 from .._standard import Standard
 from .._storage import DEFAULT, Storage, enter
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._storage import storage_of
+from .._storage import storage_of
 
 Levels = tuple[int, ...]
 new_level = itertools.count(1).__next__

@@ -9,7 +9,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from ._batched import (
+from .._storage import STORAGES
+from .data import (
     Batched,
     NoBatchedForm,
     aligned,
@@ -19,7 +20,6 @@ from ._batched import (
     refusal,
     union,
 )
-from ._storage import STORAGES
 
 WHOLE = slice(None)
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._batched import Batched, elementwise, levels_of, refusal
+from .data import Batched, elementwise, levels_of, refusal
 
 
 # --- diagonal data: what keeps it diagonal ----------------------------------------------------------

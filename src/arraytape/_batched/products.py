@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._batched import Batched, aligned, levels_of, namespace_of
+from .data import Batched, aligned, levels_of, namespace_of
 
 FEW = 32  # columns: with fewer, one large product beats many small ones
 

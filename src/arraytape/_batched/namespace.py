@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from . import _batched_indexing as keys
-from . import _batched_products as products
-from . import _numpy
-from ._batched import (
+from .. import _numpy
+from .._storage import STORAGES, storage_at
+from . import indexing as keys
+from . import products
+from .data import (
     Batched,
     aligned,
     alike,
@@ -29,10 +30,9 @@ from ._batched import (
     refusal,
     spread,
 )
-from ._batched_indexing import each_one, raw_of
-from ._batched_names import ALONG, ELEMENTWISE, FLAT, IMPOSSIBLE, MATRICES, NEW
-from ._batched_operators import on_diagonal
-from ._storage import STORAGES, storage_at
+from .indexing import each_one, raw_of
+from .names import ALONG, ELEMENTWISE, FLAT, IMPOSSIBLE, MATRICES, NEW
+from .operators import on_diagonal
 
 
 def function_of(name: str, values: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._batched import Batched, check, levels_of, refusal
-from ._batched_namespace import BatchedNamespace
-from ._storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
+from .._storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
+from .data import Batched, check, levels_of, refusal
+from .namespace import BatchedNamespace
 
 # Functions whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
 ARRAYS = {"cast", "imag", "real", "reshaped", "scattered", "stop_gradient", "where"}
