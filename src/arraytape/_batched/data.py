@@ -2,7 +2,7 @@
 
 ``Batched(data, levels)`` shows the shape of one of them.  Each hidden axis has a level: a number of
 its own, never a depth, so that axes of different origin cannot be taken for each other.  Rules and
-ops see a storage like any other (``_batched_namespace``); a Jacobian is one backward pass with a
+ops see a storage like any other (``namespace``); a Jacobian is one backward pass with a
 batched cotangent, and vmap is a function of Arrays of batched data.
 """
 
@@ -153,7 +153,7 @@ class Batched:
         return f"{times} times {self.sample.dtype} of shape {tuple(self.shape)}"
 
 
-indexing: list[Any] = []  # the namespace, entered by _batched_namespace
+indexing: list[Any] = []  # the namespace, entered by ``namespace``
 
 
 def reshape(data: Any, shape: tuple[int, ...]) -> Any:

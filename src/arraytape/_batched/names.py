@@ -1,4 +1,4 @@
-"""The names of the functions of each kind: see ``_batched_namespace``."""
+"""The names of the functions of each kind: see ``namespace``."""
 
 from __future__ import annotations
 
