@@ -72,7 +72,13 @@ def check_mapped(program):
                 return False
             raise
         singles = [[x[i, ...] for x in stacked] for i in range(len(FACTORS))]
-        close(found, np.asarray([float(f(*x)) for x in singles]))
+        try:
+            values = np.asarray([float(f(*x)) for x in singles])
+        except ValueError as error:  # the program's mask fits its own inputs alone
+            if "boolean array indexing" in str(error):
+                return False
+            raise
+        close(found, values)
         expected = [grad(f, positions)(*x) for x in singles]
         inside = vmap(grad(f, positions))(*stacked)
         outside = grad(lambda *xs: xp.sum(vmap(f)(*xs)), positions)(*stacked)

@@ -84,7 +84,7 @@ class BatchedStorage(Storage):
         return Batched(storage_of(data.data).copy(data.data), data.levels)
 
     def laid_out(self, data: Any, like: Any) -> Any:
-        if type(like) is not Batched or data.levels != like.levels:
+        if not (type(data) is type(like) is Batched and data.levels == like.levels):
             return data
         laid = storage_of(data.data).laid_out(data.data, like.data)
         return data if laid is data.data else Batched(laid, data.levels)
