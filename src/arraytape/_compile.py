@@ -29,7 +29,6 @@ from ._operands import (
     each,
     foreign,
     name_all,
-    only,
     saving,
     shape_of,
     wrap_all,
@@ -60,7 +59,7 @@ CONVERT = (
 )
 READ_OTHER = """
     else:{refuse}
-        {x}, t_{x}, d_{x} = {foreign}(NAME, "{x}", {x})
+        {x}, t_{x}, d_{x} = foreign(NAME, "{x}", {x})
 """
 REFUSE = "\n        if not accepted({x}): return NotImplemented"
 
@@ -117,7 +116,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain,
         "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
-        "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "only": only,
+        "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid,
         "shape_of": shape_of,
         "STORAGES": STORAGES, "saving": saving, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
@@ -145,7 +144,7 @@ def source_of(
     if op.variadic:
         (x,) = inputs
         lines.append(f"    {x}, t_{x}, d_{x} = each(NAME, '{x}', {x})")
-        lines.append(f"    kind, *d_{x} = common(NAME, ('{x}',), d_{x})")
+        lines.append(f"    kind, *d_{x} = common(NAME, ('{x}',), {x}, d_{x})")
     else:
         order = [p.name for p in bare if p.name in inputs]  # reflected operators: x2 first
         first = order[0]
@@ -155,15 +154,16 @@ def source_of(
                 value = CONVERT.format(x=x, other=first) if convert else x
                 lines.append(READ_SCALAR.strip("\n").format(x=x, value=value))
             refuse = REFUSE.format(x=x) if operator else ""
-            reader = "only" if len(inputs) == 1 else "foreign"
-            lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse, foreign=reader))
+            lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse))
         data = ", ".join(f"d_{x}" for x in inputs)
         lines.append(f"    kind = type(d_{first})")
         tests = [f"type(d_{x}) is not kind and {x} is not CONSTANT" for x in order[1:]]
         if tests:
             tests.append(f"{first} is CONSTANT")
             lines.append(f"    if {' or '.join(tests)}:")
-            lines.append(f"        kind, {data} = common(NAME, INPUTS, ({data}))")
+            lines.append(
+                f"        kind, {data} = common(NAME, INPUTS, ({', '.join(inputs)}), ({data}))"
+            )
 
     positional = [f"d_{p.name}" if p.name in inputs else p.name
                   for p in bare if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]  # fmt: skip

@@ -14,6 +14,7 @@ from ._storage import STORAGES, storage_for
 from ._view import sync
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
+GENERIC = wrap(None, 0, KEPT)  # the handle of a NumPy scalar: 0-d host data that joins any storage
 SCALARS = (bool, int, float, complex, type(None))
 
 
@@ -37,7 +38,7 @@ def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     if type(value) in STORAGES:
         return wrap(value, 0, PINNED), 0, value
     if isinstance(value, np.generic):
-        return CONSTANT, 0, value
+        return GENERIC, 0, np.asarray(value)
     if isinstance(value, bool | int | float | complex):
         return CONSTANT, 0, value
     if isinstance(value, Array):
@@ -79,22 +80,18 @@ def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int,
     return list(handles), tids, list(data)
 
 
-def only(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """``foreign`` for an op with one input: a NumPy scalar is a 0-d array."""
-    handle, tid, data = foreign(name, argument, value)
-    return handle, tid, np.asarray(data) if isinstance(data, np.generic) else data
-
-
-def common(name: str, names: Sequence[str], data: Sequence[Any]) -> tuple[Any, ...]:
+def common(
+    name: str, names: Sequence[str], handles: Sequence[Array], data: Sequence[Any]
+) -> tuple[Any, ...]:
     """The type of data that an op runs on, and the data, NumPy scalars brought to its storage.
 
     TypeError naming each argument's device when two storages meet.
     """
-    at = [i for i, d in enumerate(data) if type(d) in STORAGES]
-    if not at and not any(isinstance(d, np.generic) for d in data):
+    raw = [i for i, d in enumerate(data) if type(d) in STORAGES]
+    if not raw:
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
-    mixed = [data[i] for i in at if STORAGES[type(data[i])].mixed]
-    home = mixed[0] if mixed else data[at[0]] if at else np.empty(0)
+    at = [i for i in raw if handles[i] is not GENERIC] or raw
+    home = next((data[i] for i in at if STORAGES[type(data[i])].mixed), data[at[0]])
     kind, storage = type(home), STORAGES[type(home)]
     homes = {i: STORAGES[type(data[i])].beneath(data[i]) for i in at}
     if len(set(homes.values())) > 1:
@@ -109,7 +106,10 @@ def common(name: str, names: Sequence[str], data: Sequence[Any]) -> tuple[Any, .
         )
     device = storage.device(home)
     return kind, *(
-        storage.asarray(d, d.dtype, device, None) if isinstance(d, np.generic) else d for d in data
+        storage.asarray(d, d.dtype, device, None)
+        if handle is GENERIC and type(d) is not kind
+        else d
+        for handle, d in zip(handles, data, strict=True)
     )
 
 

@@ -45,7 +45,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         widen(x, v, raw)
         _, data = current(x)
     if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
-        _, v, _ = common("__setitem__", ("value", "x"), (v, data))
+        _, v, _ = common("__setitem__", ("value", "x"), (handle, x), (v, data))
         raw = raw if basic else storage_of(data).key(raw, data)
     root, path = location(x)
     if basic and is_same(handle, root, (*path, (GETITEM, raw))):
@@ -162,9 +162,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         if x._state & SCALAR:  # immutable in NumPy: the name is bound to a new array
             return functional(x, other)
         tid, data = current(x)
-        _, vtid, v = foreign(op.name, "x2", other)
+        handle, vtid, v = foreign(op.name, "x2", other)
         if type(v) is not type(data) and hasattr(v, "dtype"):
-            _, _, v = common(op.name, ("x1", "x2"), (data, v))
+            _, _, v = common(op.name, ("x1", "x2"), (x, handle), (data, v))
         check_fits(op, data, v)
         check_writeable(x, data)
         if type(v) is Batched:
