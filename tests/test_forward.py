@@ -230,3 +230,36 @@ def test_check_gradients_tells_the_mode_that_is_wrong():
         testing.check_jvp(kinked, [np.asarray([1e-4, 1.0])])
     with pytest.raises(AssertionError, match="vjp"):
         testing.check_vjp(kinked, [np.asarray([1e-4, 1.0])])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_primals_that_share_memory_move_it_together(turned):
+    root = xp.asarray([1.0, 2.0, 3.0])
+    pairs = [
+        (root, along(1.0, 1.0, 1.0)),
+        (root[1:], along(10.0, 10.0)),
+        (root[:2], along(5.0, 7.0)),
+    ]
+    pairs = pairs[::-1] if turned else pairs
+    with ForwardAccumulator([x for x, _ in pairs], [t for _, t in pairs]) as accumulator:
+        y = root * root
+    assert values(accumulator.jvp(y)) == [2.0 * 6.0, 4.0 * 18.0, 6.0 * 11.0]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_of_repeated_writes_the_tangent_of_the_lasting_one_counts(order):
+    key = xp.asarray([[0, 1], [1, 0]])
+    v = xp.asarray(np.asarray([[1.0, 2.0], [3.0, 4.0]], order=order))
+
+    def f(v):
+        z = xp.zeros((3,))
+        z[key] = v * 1.0
+        return xp.sum(z * along(1.0, 10.0, 100.0))
+
+    with ForwardAccumulator(v, xp.asarray([[1.0, 2.0], [3.0, 5.0]])) as accumulator:
+        y = f(v)
+    with GradientTape() as tape:
+        tape.watch(v)
+        z = f(v)
+    g = np.asarray(tape.gradient(z, v))
+    assert float(accumulator.jvp(y)) == np.sum(g * [[1.0, 2.0], [3.0, 5.0]])

@@ -182,3 +182,14 @@ def test_the_three_nestings_give_the_same_curvature(op, sample):
         scale = max(1.0, np.max(np.abs(e), initial=0.0))
         np.testing.assert_allclose(f, e, rtol=1e-11, atol=1e-11 * scale)
         np.testing.assert_allclose(np.asarray(t), e, rtol=1e-11, atol=1e-11 * scale)
+
+
+NUMPYS = [np.float64(1.5), np.float32(1.5), np.int64(2)]
+BINARY = [xp.add, xp.subtract, xp.multiply, xp.divide, xp.pow, xp.maximum, xp.atan2, xp.hypot]
+
+
+@pytest.mark.parametrize("scalar", NUMPYS, ids=repr)
+@pytest.mark.parametrize("op", BINARY, ids=lambda op: op.__name__)
+def test_numpy_scalars_are_operands_to_second_order_in_both_modes(op, scalar):
+    for f in (lambda x: xp.sum(op(x * x, scalar) ** 2), lambda x: xp.sum(op(scalar, x * x) ** 2)):
+        testing.check_gradients(f, [np.asarray([0.8, 1.1, 1.4])], rtol=1e-6)

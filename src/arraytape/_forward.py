@@ -21,7 +21,7 @@ from ._engine import Recorded
 from ._errors import describe
 from ._lacking import lacking, no_rule
 from ._op import PLANS, Plan, Structural
-from ._paths import PUT, Path, inputs_of, results_of, walk, write_through
+from ._paths import PUT, Path, add_through, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
 from ._record import STACK, push, recorders, remove
 from ._recording import NOBODY, name_of
@@ -82,11 +82,10 @@ class ForwardAccumulator:
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
         tid = name_of(root)
         held = self._tangents.get(tid)
-        if path:  # a view is followed through its root
-            whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
-            write_through(whole, path, ..., t, Recorded(storage_of(t._data), self._known))
-            t = whole
-        self._tangents[tid] = xp.asarray(t, copy=True)
+        # A view is followed through its root; what several primals share moves by all of them.
+        whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
+        add_through(whole, path, t, Recorded(storage_of(t._data), self._known))
+        self._tangents[tid] = whole
         self._known.add(tid)
 
     def record(self, record: tuple[Any, ...]) -> None:
@@ -260,7 +259,7 @@ class ForwardAccumulator:
             return [self._part(self._tangents[root], path)] if root in self._tangents else [None]
         if plan is not PUT:
             return [None]
-        _, _, old, vtid, path, key, _, _, _, shape, dtype = record
+        _, _, old, vtid, path, key, _, _, lost, shape, dtype = record
         held = self._tangents.get(old)
         if held is None and vtid not in self._tangents:
             return [None]
@@ -273,7 +272,15 @@ class ForwardAccumulator:
         t = self._tangents.get(vtid, 0.0)
         if is_complex(t) and dtype.kind != "c":
             t = xp.real(t)
-        write_through(whole, path, key, t, Recorded(storage_of(whole._data), self._known))
+        pass_ = Recorded(storage_of(whole._data), self._known)
+        if lost is None or vtid not in self._tangents:
+            write_through(whole, path, key, t, pass_)
+            return [whole]
+        # Elements named twice: which write lasted is known, and not for the tangent to decide.
+        write_through(whole, path, key, 0.0, pass_)
+        lasting = xp.where(lost, 0.0, xp.broadcast_to(t, lost.shape))
+        part = walk(whole, path, xp)
+        add_through(whole, path, xp.scatter_add(lasting, part.shape, key), pass_)
         return [whole]
 
     def _unfolded(self, record: tuple[Any, ...]) -> list[Array | None]:
