@@ -263,3 +263,12 @@ def test_of_repeated_writes_the_tangent_of_the_lasting_one_counts(order):
         z = f(v)
     g = np.asarray(tape.gradient(z, v))
     assert float(accumulator.jvp(y)) == np.sum(g * [[1.0, 2.0], [3.0, 5.0]])
+
+
+@pytest.mark.parametrize("join", [xp.stack, xp.concat])
+def test_the_tangent_of_joined_arrays_has_the_joint_dtype(join):
+    x, double = xp.asarray([1.0, 2.0], dtype=xp.float32), xp.asarray([3.0, 4.0])
+    with ForwardAccumulator(x, xp.ones_like(x)) as accumulator:
+        y = join([x * x, double])
+    assert accumulator.jvp(y).dtype == y.dtype == xp.float64
+    np.testing.assert_array_equal(np.ravel(np.asarray(accumulator.jvp(y))), [2.0, 4.0, 0.0, 0.0])

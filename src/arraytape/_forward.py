@@ -20,7 +20,7 @@ from ._calls import CUSTOM, SAME, UNFOLDING
 from ._engine import Recorded
 from ._errors import describe
 from ._lacking import lacking, no_rule
-from ._op import PLANS, Plan, Structural
+from ._op import LAYOUT, PLANS, Plan, Structural
 from ._paths import PUT, Path, add_through, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
 from ._record import STACK, push, recorders, remove
@@ -155,7 +155,8 @@ class ForwardAccumulator:
             given = [tangent if other == x else record[places[other]] for other in op.inputs]
             part = op.public(*given, **parameters)
             total = part if total is None else total + part
-        return total  # type: ignore[no-any-return]
+        found: Array = total
+        return found
 
     def _some(self, record: tuple[Any, ...]) -> Array:
         return next(self._tangents[tid] for tid in inputs_of(record) if tid in self._tangents)
@@ -175,25 +176,26 @@ class ForwardAccumulator:
             tangent = xp.broadcast_to(tangent, shape)
         if dtype is not None and tangent.dtype != dtype:
             tangent = xp.astype(tangent, dtype)
-        return xp.asarray(tangent, copy=True)  # type: ignore[no-any-return]
+        found: Array = xp.asarray(tangent, copy=True)
+        return found
 
     def _linear(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         op, xp = plan.op, namespace[0]
         assert op.public is not None
         parameters = {name: record[plan.positions[name]] for name in op.parameters}
+        given: Any
         if not op.variadic:
-            return op.public(self._tangents[record[2]], **parameters)  # type: ignore[no-any-return]
-        some = self._some(record)
-        places = plan.positions
-        shapes = (
-            record[places["shape " + op.inputs[0]]] if "shape " + op.inputs[0] in places else None
-        )
-        tangents = [
-            self._tangents[tid] if tid in self._tangents
-            else xp.zeros(shapes[i] if shapes else some.shape, dtype=some.dtype, device=some.device)
-            for i, tid in enumerate(record[2])
-        ]  # fmt: skip
-        return op.public(tangents, **parameters)  # type: ignore[no-any-return]
+            given = self._tangents[record[2]]
+        else:
+            x, device = op.inputs[0], self._some(record).device
+            shapes, dtypes = (record[plan.positions[f"{what} {x}"]] for what in LAYOUT)
+            given = [
+                self._tangents[tid] if tid in self._tangents
+                else xp.zeros(shape, dtype=dtype, device=device)
+                for tid, shape, dtype in zip(record[2], shapes, dtypes, strict=True)
+            ]  # fmt: skip
+        found: Array = op.public(given, **parameters)
+        return found
 
     def _transposed(
         self, plan: Plan, record: tuple[Any, ...], lifted: tuple[Any, ...], pass_: Recorded
@@ -294,7 +296,8 @@ class ForwardAccumulator:
         return [self._tangents.get(name) for name in names]
 
     def _part(self, tangent: Array, path: Path) -> Array:
-        return namespace[0].asarray(walk(tangent, path, namespace[0]), copy=True)  # type: ignore[no-any-return]
+        found: Array = namespace[0].asarray(walk(tangent, path, namespace[0]), copy=True)
+        return found
 
     # --- results ----------------------------------------------------------------------------------
     def jvp(
@@ -323,7 +326,8 @@ class ForwardAccumulator:
             return self._part(self._tangents[y._view.root._tid], y._view.path)
         if tangent is None:
             return filled("zeros", y) if zero else None
-        return namespace[0].asarray(tangent, copy=True)  # type: ignore[no-any-return]
+        found: Array | None = namespace[0].asarray(tangent, copy=True)
+        return found
 
 
 def check_pair(x: Any, t: Any) -> None:
