@@ -265,7 +265,8 @@ class CuPyStorage(Storage):
         return copy
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
-        return self.cupy.asnumpy(data)  # type: ignore[no-any-return]
+        found: np.ndarray[Any, Any] = self.cupy.asnumpy(data)
+        return found
 
     def shares(self, part: Any, whole: Any) -> bool:
         return bool(self.cupy.may_share_memory(part, whole))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 from . import _nest
@@ -178,10 +179,9 @@ def pair_of(name: str, answer: Any, missing: str | None) -> tuple[Any, Any]:
 
 def takes(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
     """Whether grad_fn is given ``variables``; TypeError naming them when it cannot be."""
-    try:
+    parameters: Mapping[str, inspect.Parameter] = {}
+    with suppress(TypeError, ValueError):  # a builtin has no signature
         parameters = inspect.signature(pull).parameters
-    except (TypeError, ValueError):  # a builtin
-        parameters = {}  # type: ignore[assignment]
     by_name = "variables" in parameters
     if variables and not by_name:
         by_name = any(p.kind is p.VAR_KEYWORD for p in parameters.values())

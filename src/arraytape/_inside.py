@@ -100,8 +100,8 @@ class Reads(set[int]):
     def outside(self, tid: int) -> bool:
         return any(tid in recorder.followed for recorder in self.hidden)
 
-    def __contains__(self, tid: object) -> bool:
-        return self.own(tid) or self.outside(tid)  # type: ignore[arg-type]
+    def __contains__(self, tid: Any) -> bool:
+        return self.own(tid) or self.outside(tid)
 
 
 class Inside:

@@ -29,7 +29,8 @@ ENTERING = threading.Lock()  # two threads must not both find a tape free; not o
 def name_of(x: Any) -> int:
     """The name of the value that an Array which is no view holds; it gets one if it has none."""
     if type(x) is not Array:
-        return x._identity  # type: ignore[no-any-return]
+        found: int = x._identity
+        return found
     with NAMING:
         tid = x._tid = x._tid or new_tid()
     return tid

@@ -198,7 +198,7 @@ class BatchedNamespace:
 
     # --- functions of their own kind ----------------------------------------------------------------
     def isdtype(self, dtype: Any, kind: Any) -> bool:
-        return _numpy.isdtype(plain(dtype), kind)  # type: ignore[no-any-return]
+        return bool(_numpy.isdtype(plain(dtype), kind))
 
     def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
         if type(x) is Batched:

@@ -32,7 +32,8 @@ def total(outputs: Any) -> Array:
             answer = answer + total((xp.real(y), 2.0 * xp.imag(y))) * (i + 1.0)
         elif y.dtype.kind == "f":
             answer = answer + xp.sum(y * beside(y, weights(y.shape))) * (i + 1.0)
-    return xp.asarray(answer)  # type: ignore[no-any-return]
+    found: Array = xp.asarray(answer)
+    return found
 
 
 def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
@@ -241,4 +242,5 @@ def close(found: Any, expected: Any, rtol: float, what: str) -> None:
 
 
 def asarray(x: Any) -> Array:
-    return namespace[0].asarray(x)  # type: ignore[no-any-return]
+    found: Array = namespace[0].asarray(x)
+    return found

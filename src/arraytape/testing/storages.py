@@ -50,7 +50,8 @@ class Boxed:
     @property
     def memory(self) -> np.ndarray[Any, Any]:
         """The values, for the storage itself: whoever else looks has gone around the protocol."""
-        return getattr(self.inner, "_array", self.inner)  # type: ignore[no-any-return]
+        found: np.ndarray[Any, Any] = getattr(self.inner, "_array", self.inner)
+        return found
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -284,13 +285,15 @@ class BoxedStorage(Storage):
         return self.boxes.from_memory(host.copy(), device)
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
-        return data.memory  # type: ignore[no-any-return]
+        found: np.ndarray[Any, Any] = data.memory
+        return found
 
     def shares(self, part: Any, whole: Any) -> bool:
         return np.may_share_memory(part.memory, whole.memory)
 
     def writeable(self, data: Any) -> bool:
-        return data.memory.flags.writeable  # type: ignore[no-any-return]
+        found: bool = data.memory.flags.writeable
+        return found
 
     def copy(self, data: Any) -> Any:
         return self.boxes.from_memory(data.memory.copy(order="K"), data.device)
