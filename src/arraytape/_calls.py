@@ -208,6 +208,6 @@ class Unfolding(Structural):
     unfolds = True
 
 
-CUSTOM = Structural("custom_gradient", pull_custom)
-UNFOLDING = Unfolding("recompute_grad", pull_unfolding)
+CUSTOM = Structural("custom_gradient", pull_custom, cusped=True)
+UNFOLDING = Unfolding("recompute_grad", pull_unfolding, cusped=True)
 SAME = Structural("same value", pull_same)

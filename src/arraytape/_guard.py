@@ -108,6 +108,8 @@ def hides_a_cusp(records: list[Record]) -> bool:
 
     A finite gradient through those says nothing about the next order, so the guard must be on.
     """
+    if not any(PLANS[record[0]].cusped for record in records):
+        return False
     cusped: set[int] = set()
     for record in records:
         plan = PLANS[record[0]]

@@ -6,6 +6,7 @@ when an outer recorder is active, on Arrays alike; ``xp`` is the namespace of ei
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Protocol
 
 from numpy import ndarray
@@ -27,6 +28,7 @@ class Cotangents(Protocol):
     def take(self, tid: int) -> Any: ...
     def take_owned(self, tid: int) -> Any: ...
     def add(self, tid: int, contribution: Any) -> None: ...
+    def lend(self, tid: int, contribution: Any) -> None: ...
     def give(self, tid: int, buffer: Any) -> None: ...
     def follows(self, tid: int) -> bool: ...
     def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any: ...
@@ -51,6 +53,29 @@ def walk(data: Any, path: Path, xp: Any) -> Any:
     for kind, argument in path:
         data = step(data, kind, argument, xp)
     return data
+
+
+@functools.lru_cache(1024)
+def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes along which an operand of ``shape`` was broadcast to ``given``."""
+    extra = len(given) - len(shape)
+    stretched = (i + extra for i, n in enumerate(shape) if n == 1 and given[i + extra] != 1)
+    return (*range(extra), *stretched)
+
+
+def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
+    """``g`` summed over the axes along which an operand of this shape was broadcast."""
+    if g.shape == shape:
+        return g
+    extra = len(g.shape) - len(shape)
+    if extra < 0:  # a write drops leading axes of length 1
+        return xp.reshape(sum_to(g, shape[-extra:], xp), shape)
+    axes = broadcast_axes(g.shape, shape)
+    if len(axes) == extra:
+        g = xp.sum(g, axis=axes)
+    elif axes:
+        g = xp.sum(g, axis=axes, keepdims=True)
+    return g if g.shape == shape else xp.reshape(g, shape)
 
 
 def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> None:
@@ -83,11 +108,30 @@ def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Any) -> Non
         buffer[...] = at.xp.reshape(part, buffer.shape)
 
 
+def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
+    """The transpose of a path on which every element of the root lies: it needs no buffer."""
+    shapes = [shape]
+    for kind, argument in path:
+        last = shapes[-1]
+        shapes.append(tuple([last[i] for i in argument]) if kind is PERMUTE else argument)
+    for (kind, argument), before in zip(reversed(path), reversed(shapes[:-1]), strict=True):
+        if kind is PERMUTE:
+            g = at.xp.permute_dims(g, tuple(sorted(range(len(argument)), key=argument.__getitem__)))
+        elif kind is RESHAPE:
+            g = at.xp.reshape(g, before)
+        else:
+            g = sum_to(g, before, at.xp)
+    return g
+
+
 def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
     """VIEW: the cotangent of a view adds to its region of the root's."""
     _, vtid, root, shape, path = record
     g = at.take(vtid)
     if g is None or not at.follows(root):
+        return
+    if all(kind is not GETITEM for kind, _ in path):
+        at.lend(root, unwalked(g, path, shape, at))
         return
     buffer = at.take_owned(root)
     if buffer is None:

@@ -31,8 +31,10 @@ def name_of(x: Any) -> int:
     if type(x) is not Array:
         found: int = x._identity
         return found
-    with NAMING:
-        tid = x._tid = x._tid or new_tid()
+    if not x._tid:
+        with NAMING:
+            x._tid = x._tid or new_tid()
+    tid: int = x._tid
     return tid
 
 
@@ -185,15 +187,14 @@ class Recording:
         """
         if not self._active:
             raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
-        found = _nest.leaves(x)
+        found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
         for leaf in found:
-            if leaf is not None and not isinstance(leaf, Array):
+            if type(leaf) is not Array and not isinstance(leaf, Array):
                 raise TypeError(
                     f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
                 )
         for leaf in found:
-            if leaf is not None:
-                self._watch(leaf)
+            self._watch(leaf)
 
     def accessed(self, x: Any) -> None:
         """A Variable was read; the trainable ones are watched."""
@@ -206,7 +207,8 @@ class Recording:
         return tuple(self._variables)
 
     def _watch(self, x: Array) -> None:
-        if not differentiable(x):
+        kind = x._data.dtype.kind
+        if kind != "f" and kind != "c":
             warnings.warn(
                 f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
                 "floating-point arrays do",
@@ -217,16 +219,18 @@ class Recording:
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
         tid = name_of(root)
-        if id(x) in self._watched and self._watched[id(x)][1] == tid:
+        entry = self._watched.get(id(x))
+        if entry is not None and entry[1] == tid:
             return
         if tid not in self._known:
+            self._known.add(tid)
             self._leaves.add(tid)
             if path:
                 self._implied.add(tid)
-        if not path:
+        elif not path:
             self._implied.discard(tid)
-        self._known.add(tid)
         self._watched[id(x)] = (x, tid, path)
         if type(x) is not Array:
             self._variables.append(x)
-        self._careful = self._careful or x._data.dtype.kind == "c"
+        if kind == "c":
+            self._careful = True

@@ -200,7 +200,7 @@ class NumPyStorage(Storage):
         return mask if np.count_nonzero(mask) else None  # half of what any() takes
 
     def counted(self, mask: Any) -> int | None:
-        return np.count_nonzero(mask)
+        return int(np.count_nonzero(mask))
 
     def has_nan(self, data: Any) -> bool:
         flat = data.ravel()

@@ -11,7 +11,7 @@ from typing import Any
 
 from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
 from ._op import REGISTRY
-from ._paths import RESHAPE, Path, walk
+from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
 from ._record import new_tid, recorders, tell
 from ._storage import storage_of
@@ -33,6 +33,10 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     part = walk(data, ((kind, argument),), storage.xp)
     if kind is RESHAPE and not storage.shares(part, data):
         return None
+    if kind is PERMUTE:
+        argument = tuple([axis % len(data.shape) for axis in argument])
+    elif kind is not GETITEM:
+        argument = part.shape  # without -1
     return make_view(x, part, ((kind, argument),))
 
 

@@ -80,17 +80,13 @@ def _ties(x: Any, y: Any, taken: Any, axis: Axis, storage: Any) -> Any:
     return storage.xp.sum(storage.xp.astype(taken, x.dtype), axis=axis, keepdims=True)
 
 
-def _extreme(
-    g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any
-) -> Any:
+def _extreme(g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     # Ties share the gradient evenly.
     g = opened(g, shape, axis, keepdims, xp)
     return xp.where(taken, g if ties is None else g / ties, 0.0)
 
 
-extreme = primitive(
-    _extreme, selects=True, saves={"taken": _taken, "ties": _ties}, samples=SAMPLES
-)
+extreme = primitive(_extreme, selects=True, saves={"taken": _taken, "ties": _ties}, samples=SAMPLES)
 
 
 @extreme
