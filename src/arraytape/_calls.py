@@ -150,7 +150,7 @@ def pull_custom(at: Any, record: Record) -> None:
     recorded = isinstance(at, Recorded)
     cotangents = [None if g is None else handle(g) if recorded else as_array(g) for g in held]
     for tid, part in zip(tids, call.gradients(cotangents), strict=True):
-        if part is not None and at.follows(tid):
+        if part is not None and tid in at.followed:
             at.lend(tid, part if recorded else current(part)[1])
 
 

@@ -69,9 +69,6 @@ class Raw(Levelled):
         """A record of aliasing or of an exit."""
         plan.special(self, record)
 
-    def follows(self, tid: int) -> bool:
-        return tid in self.followed
-
     def take(self, tid: int) -> Any:
         """The cotangent of a value whose record the loop has reached; kept if it was asked for."""
         if tid in self.wanted:
@@ -118,10 +115,12 @@ class Raw(Levelled):
     def take_owned(self, tid: int) -> Any:
         """Take a cotangent as a buffer to write into: itself if it is nobody else's, or a copy."""
         borrowed = tid in self.borrowed or tid in self.wanted
-        held = self.take(tid)
-        if held is None or (not borrowed and self.owns(held)):
-            return held
-        return self.copied(held)
+        held = self.take(tid) if borrowed else self.cotangents.pop(tid, None)
+        if held is None:
+            return None
+        if type(held) is not self.kind:
+            self.move_to(held)
+        return held if not borrowed and self.owns(held) else self.copied(held)
 
     def copied(self, data: Any) -> Any:
         """A copy in memory of its own."""
@@ -138,6 +137,8 @@ class Raw(Levelled):
         return held.base is None if type(held) is ndarray else storage_of(held).owns(held)
 
     into = staticmethod(operator.iadd)
+
+    negated = staticmethod(operator.neg)
 
     def shares(self, part: Any, whole: Any) -> bool:
         return storage_of(part).shares(part, whole)

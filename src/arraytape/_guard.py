@@ -46,6 +46,8 @@ class Alive(Raw):
         if data is not ALL:
             super().move_to(data)
 
+    negated = staticmethod(lambda g: g)  # counts do not cancel
+
     def ones(self, data: Any) -> Any:
         data = data._data if type(data) is Array else data
         self.move_to(data)
