@@ -58,7 +58,7 @@ def test_facts_about_an_array_are_answered():
     [
         (np.spacing, "np.spacing"),
         (lambda x: np.add.outer(x, x), "add.outer"),
-        (lambda x: np.interp(0.5, x[0], x[1]), "np.interp"),
+        (np.unwrap, "np.unwrap"),
         (lambda x: np.mean(x, where=VALUES > 1), "'where'"),
         (lambda x: np.sin(x, where=VALUES > 1), "where"),
     ],
