@@ -143,7 +143,8 @@ def column_stack(tup: Sequence[Any]) -> Array:
 @counterpart(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Array:
     a, b = together(a, b)
-    near = abs(a - b) <= atol + rtol * abs(b)
+    with np.errstate(invalid="ignore"):  # infinity less infinity
+        near = abs(a - b) <= atol + rtol * abs(b)
     same = (near & elementwise.isfinite(b)) | (a == b)
     return same | (elementwise.isnan(a) & elementwise.isnan(b)) if equal_nan else same
 
