@@ -17,8 +17,8 @@ from . import statistical_functions as statistics
 from .creation_functions import copied, zeros
 from .indexing_functions import scatter_add
 from .linalg import diagonal
-from .linear_algebra_functions import matmul
 from .manipulation_functions import normal_axis, permute_dims, reshape, squeeze
+from .numpy_functions import dot
 from .sorting_functions import sort
 
 Axis = int | tuple[int, ...] | None
@@ -110,7 +110,7 @@ METHODS: dict[str, Any] = {
     "astype": method_astype,
     "conj": elementwise_functions.conj,
     "copy": copied,
-    "dot": matmul,
+    "dot": dot,
     "flatten": method_flatten,
     "imag": property(elementwise_functions.imag),
     "ravel": lambda x: reshape(x, (-1,)),
