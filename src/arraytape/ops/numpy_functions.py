@@ -92,10 +92,7 @@ def unique(
     **options: Any,
 ) -> Any:
     """See ``numpy.unique``; a repeated value's gradient goes to its first occurrence."""
-    data = current(ar)[1]
-    _, index, inverse, counts = np.unique(
-        storage_of(data).host(data), True, True, True, axis, **options
-    )
+    _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
     flat = reshape(ar, (-1,)) if axis is None else ar
     values = take(flat, beside(ar, index), axis=axis or 0)
     asked = zip((return_index, return_inverse, return_counts), (index, inverse, counts), strict=True)
@@ -103,7 +100,25 @@ def unique(
     return (values, *more) if more else values
 
 
+def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A NumPy function whose answers are true or false: it has no gradient to lose."""
+
+    def ask(*args: Any, **options: Any) -> Any:
+        home = next(x for x in args if isinstance(x, Array))
+        answer = function(*[on_host(x) if isinstance(x, Array) else x for x in args], **options)
+        return answer if isinstance(answer, bool | np.bool) else beside(home, answer)
+
+    return ask
+
+
+def on_host(x: Array) -> Any:
+    """The current values as a NumPy array."""
+    data = current(x)[1]
+    return storage_of(data).host(data)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    **{f: of_values(f) for f in (np.allclose, np.array_equal, np.array_equiv, np.isclose)},
     np.average: average,
     np.dot: dot,
     np.may_share_memory: may_share_memory,
