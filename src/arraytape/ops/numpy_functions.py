@@ -69,6 +69,16 @@ def aligned(a: Array, weights: Array, axis: Axis) -> Array:
     return reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
 
 
+def at_least(n: int) -> Callable[..., Any]:
+    """``numpy.atleast_1d`` and ``numpy.atleast_2d``: axes of length 1 in front, as views."""
+
+    def call(*arys: Any) -> Any:
+        found = tuple([reshape(x, (1,) * (n - x.ndim) + x.shape) for x in together(*arys)])
+        return found if len(found) != 1 else found[0]
+
+    return call
+
+
 def dot(a: Any, b: Any) -> Array:
     """See ``numpy.dot``: a sum over the last axis of a and the last but one of b."""
     a, b = together(a, b)
@@ -119,6 +129,8 @@ def on_host(x: Array) -> Any:
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{f: of_values(f) for f in (np.allclose, np.array_equal, np.array_equiv, np.isclose)},
+    np.atleast_1d: at_least(1),
+    np.atleast_2d: at_least(2),
     np.average: average,
     np.dot: dot,
     np.may_share_memory: may_share_memory,
