@@ -85,14 +85,14 @@ def check_values(f, *inputs, constants=(), rtol=1e-9):
         np.testing.assert_array_equal(np.asarray(x), before)
 
 
-def check_exit(f, *inputs, at, how, constants=()):
+def check_exit(f, *inputs, at, how, constants=(), rtol=1e-9):
     """The gradients of what leaves the tape at the library's file ``at`` by ``how``.
 
     A result that is a number is refused as a target by an error that names file and line, and the
     answer is None; otherwise every gradient comes with a warning that does.
     """
     f = with_constants(f, constants)
-    check_values(f, *inputs)
+    check_values(f, *inputs, rtol=rtol)
     arrays = [xp.asarray(x) for x in inputs]
     with xp.GradientTape() as tape:
         tape.watch(arrays)

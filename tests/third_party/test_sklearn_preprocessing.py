@@ -176,7 +176,10 @@ def test_a_function(differentiates, name):
 
 
 def test_scale_has_no_array_api_support_and_leaves_the_tape(leaves):
-    assert leaves(preprocessing.scale, X, at="sklearn/preprocessing/_data.py", how="np.asarray") is None
+    assert (
+        leaves(preprocessing.scale, X, at="sklearn/preprocessing/_data.py", how="np.asarray")
+        is None
+    )
 
 
 def test_a_binarizer_is_a_selection_of_constants():
