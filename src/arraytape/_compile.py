@@ -62,6 +62,7 @@ READ_OTHER = """
         {x}, t_{x}, d_{x} = foreign(NAME, "{x}", {x})
 """
 REFUSE = "\n        if not accepted({x}): return NotImplemented"
+ALONE = "\n        if {x} is None: return alone({inputs})"
 
 
 def compile_function(
@@ -110,7 +111,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function."""
     scope: dict[str, Any] = {
         "NAME": op.name, "INPUTS": op.inputs, "PLANS": op.plans, "WIDES": op.wides,
-        "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR,
+        "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR, "alone": op.alone,
         "SCALARS": CACHED, "scalar": cached_scalar,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
@@ -153,7 +154,8 @@ def source_of(
             if op.kind == "elementwise" and x != first:
                 value = CONVERT.format(x=x, other=first) if convert else x
                 lines.append(READ_SCALAR.strip("\n").format(x=x, value=value))
-            refuse = REFUSE.format(x=x) if operator else ""
+            refuse = REFUSE if operator else ALONE if op.alone and x != first else ""
+            refuse = refuse.format(x=x, inputs=", ".join(inputs))
             lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse))
         data = ", ".join(f"d_{x}" for x in inputs)
         lines.append(f"    kind = type(d_{first})")
