@@ -377,8 +377,6 @@ def test_a_copy_stays_connected(duplicate):
     assert np.array_equal(np.asarray(tape.gradient(z, x)), [9.0, 12.0])
 
 
-
-
 @copied
 def test_a_copy_has_memory_of_its_own(duplicate):
     x = xp.asarray([1.0, 2.0])

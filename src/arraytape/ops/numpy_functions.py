@@ -35,7 +35,12 @@ def together(*values: Any) -> list[Any]:
 
 
 def average(
-    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
 ) -> Any:
     """See ``numpy.average``; both the values and the weights stay connected."""
     a, weights = together(a, weights)
@@ -105,7 +110,9 @@ def unique(
     _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
     flat = reshape(ar, (-1,)) if axis is None else ar
     values = take(flat, beside(ar, index), axis=axis or 0)
-    asked = zip((return_index, return_inverse, return_counts), (index, inverse, counts), strict=True)
+    asked = zip(
+        (return_index, return_inverse, return_counts), (index, inverse, counts), strict=True
+    )
     more = [beside(ar, part) for wanted, part in asked if wanted]
     return (values, *more) if more else values
 
