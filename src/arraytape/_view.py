@@ -13,7 +13,7 @@ from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
 from ._op import REGISTRY
 from ._paths import RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
-from ._record import new_tid, recorders, tell
+from ._record import OPEN, elsewhere, new_tid, recorders, tell
 from ._storage import storage_of
 
 SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
@@ -76,7 +76,10 @@ def sync(x: Array) -> int:
         view.seen = seen
         view.vtid = new_tid()
     vtid = view.vtid
-    for recorder in recorders():
+    stack = recorders()
+    if OPEN and not stack:
+        elsewhere((seen,))
+    for recorder in stack:
         if seen in recorder.followed and vtid not in recorder.followed:
             tell(recorder, (VIEW_RECORD.number, vtid, seen, root._data.shape, view.path))
     return vtid

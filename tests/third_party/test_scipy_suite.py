@@ -36,7 +36,14 @@ def test_a_listed_test_that_passes_is_reported(tmp_path, monkeypatch):
     entry = f'[[failure]]\ntest = "{test}"\nreason = "none"\n'
     (tmp_path / "scipy_failures.toml").write_text(entry, encoding="utf-8")
     (tmp_path / "run_scipy.py").write_text((HERE / "run_scipy.py").read_text(encoding="utf-8"))
-    command = [sys.executable, str(tmp_path / "run_scipy.py"), "differentiate", "--", "-k", "Jacobian"]
+    command = [
+        sys.executable,
+        str(tmp_path / "run_scipy.py"),
+        "differentiate",
+        "--",
+        "-k",
+        "Jacobian",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110)
     assert done.returncode == 1, done.stdout[-4000:]
     assert "[XPASS(strict)] none" in done.stdout

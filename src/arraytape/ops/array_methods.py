@@ -18,7 +18,6 @@ from . import utility_functions as utilities
 from .creation_functions import copied
 from .indexing_functions import take
 from .linalg import diagonal, trace
-from .linear_algebra_functions import matmul
 from .manipulation_functions import (
     broadcast_to,
     normal_axis,
@@ -27,6 +26,7 @@ from .manipulation_functions import (
     reshape,
     squeeze,
 )
+from .numpy_functions import dot
 from .sorting_functions import argsort
 from .writing import setitem
 
@@ -187,7 +187,7 @@ METHODS: dict[str, Any] = {
     "cumprod": running("cumulative_prod"),
     "cumsum": running("cumulative_sum"),
     "diagonal": method_diagonal,
-    "dot": matmul,
+    "dot": dot,
     "fill": method_fill,
     "flatten": method_flatten,
     "imag": property(elementwise.imag),

@@ -14,7 +14,7 @@ import numpy as np
 from .._array import Array, namespace
 from .._errors import user_line
 from .._op import REGISTRY
-from .numpy_functions import COUNTERPARTS
+from . import numpy_functions, numpy_shapes, numpy_sums
 from .writing import setitem
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.
@@ -31,6 +31,8 @@ REDUCTIONS = {
     np.minimum: "min",
     np.multiply: "prod",
 }
+# What the standard has not, or with less in it.
+COUNTERPARTS = numpy_functions.FUNCTIONS | numpy_shapes.FUNCTIONS | numpy_sums.FUNCTIONS
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {
     "amax": "max",

@@ -19,7 +19,7 @@ from .._errors import describe, explain, user_line
 from .._op import Op
 from .._operands import accepted, common, foreign
 from .._paths import GETITEM, PUT
-from .._record import new_tid, recorders, tell
+from .._record import OPEN, elsewhere, new_tid, recorders, tell
 from .._storage import RawFunctions, inexact, is_complex, storage_of
 from .._view import current, own
 from .data_type_functions import astype
@@ -110,7 +110,10 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
     if not inexact(root._data):
         root._tid = 0  # integers cut the gradient
         return
-    followers = [r for r in recorders() if old in r.followed or vtid in r.followed]
+    stack = recorders()
+    if OPEN and not stack:
+        elsewhere((old, vtid))
+    followers = [r for r in stack if old in r.followed or vtid in r.followed]
     root._tid = new_tid() if followers else 0
     for recorder in followers:
         shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
