@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run SciPy's own tests, as installed, with arraytape as the one backend of their ``xp`` fixture.
 
-    python tests/third_party/run_scipy.py                      # all of SUBPACKAGES: some four minutes
+    python tests/third_party/run_scipy.py                      # all of SUBPACKAGES: some three minutes
     python tests/third_party/run_scipy.py stats signal         # some of them
     python tests/third_party/run_scipy.py --taped stats        # on open tapes that watch everything
     python tests/third_party/run_scipy.py stats -- -x -k skew  # what comes after -- goes to pytest

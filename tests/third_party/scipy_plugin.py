@@ -1,4 +1,4 @@
-"""A plugin of pytest: SciPy's own tests, as installed, with arraytape as the one backend of their ``xp``.
+"""A plugin of pytest: SciPy's own tests, as installed, with arraytape as the one ``xp`` they run on.
 
 ``run_scipy.py`` runs them with ``-p scipy_plugin``.  It puts arraytape in the place of the namespaces
 that SciPy's set-up knows, in memory.  What fails is listed in ``scipy_failures.toml`` with its reason;
@@ -40,19 +40,19 @@ def devices(xp):
     return [*xp.__array_namespace_info__().devices(), None]
 
 
-def failures():
+def failures(path):
     """The tests that are known to fail, each with its reason."""
-    listed = tomllib.loads(KNOWN.read_text(encoding="utf-8"))
+    listed = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     return {entry["test"]: entry["reason"] for entry in listed["failure"]}
 
 
 def id_of(item):
     """``scipy/stats/tests/test_stats.py::test_name[...]``, wherever SciPy is installed."""
-    package, _, rest = item.nodeid.rpartition("scipy/")
-    return f"scipy/{rest}" if package or item.nodeid.startswith("scipy/") else item.nodeid
+    return "scipy/" + item.nodeid.rpartition("scipy/")[2]
 
 
 def pytest_addoption(parser):
+    parser.addoption("--known", default=KNOWN, help="the list of tests that are known to fail")
     parser.addoption("--taped", action="store_true", help="watch every array, one tape per test")
 
 
@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config, items):
     ours = [item for item in items if "xp" in getattr(item, "fixturenames", ())]
     config.hook.pytest_deselected(items=[item for item in items if item not in {*ours}])
     items[:] = ours
-    known = failures()
+    known = failures(config.getoption("known"))
     for item in ours:
         if reason := known.get(id_of(item)):
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
