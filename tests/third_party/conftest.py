@@ -42,6 +42,24 @@ def leaves():
     return check_exit
 
 
+@pytest.fixture
+def offered():
+    """``offered("scipy.stats")``: what SciPy itself says takes arrays of any namespace."""
+
+    def names(module):
+        from scipy._lib._array_api import xp_capabilities_table
+
+        return {
+            function.__name__
+            for function, abilities in xp_capabilities_table.items()
+            if (getattr(function, "__module__", None) or "").startswith(module)
+            and not function.__name__.startswith("_")
+            and not abilities["np_only"]
+        }
+
+    return names
+
+
 def check_gradients(f, *inputs, constants=(), order=1, forward=True, rtol=1e-7, h=1e-4, warns=None):
     """Compare values with NumPy's, and the tape's gradients with central differences on NumPy.
 
@@ -157,7 +175,10 @@ def tape_gradients(f, inputs):
 
 
 def numeric_gradients(f, inputs, h):
-    """The gradients of ``total(f(*inputs))`` on NumPy arrays, by central differences per element."""
+    """The gradients of ``total(f(*inputs))`` on NumPy arrays, by central differences per element.
+
+    That of complex data is dL/dRe + i dL/dIm.
+    """
 
     def value(*arrays):
         return float(total(f(*[np.array(x) for x in arrays])))
@@ -166,9 +187,10 @@ def numeric_gradients(f, inputs, h):
     for i, x in enumerate(inputs):
         g = np.zeros_like(x)
         for index in np.ndindex(x.shape):
-            along = [np.zeros_like(other) for other in inputs]
-            along[i][index] = 1.0
-            g[index] = differences(value, inputs, along, h)
+            for step in (1.0, 1j) if x.dtype.kind == "c" else (1.0,):
+                along = [np.zeros_like(other) for other in inputs]
+                along[i][index] = step
+                g[index] += step * differences(value, inputs, along, h)
         found.append(g)
     return found
 
