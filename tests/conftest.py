@@ -1,6 +1,10 @@
 """``pytest --storage hostile``: the tests that suit any storage, with its data by default."""
 
+import os
+
 import pytest
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
 
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
 # or compare its bits.

@@ -20,14 +20,17 @@ from ._inside import Inside, handle
 from ._lacking import no_rule
 from ._op import Plan, Structural
 from ._paths import inputs_of, results_of
-from ._record import Recorder, new_tid, recorders
+from ._record import OPEN, Recorder, elsewhere, new_tid, recorders
 from ._recording import name_of
 from ._storage import STORAGES, is_complex, storage_of
 from ._view import current, hold
 
 
 def followers_of(tids: Sequence[int]) -> list[Recorder]:
-    return [r for r in recorders() if any(tid in r.followed for tid in tids)]
+    stack = recorders()
+    if OPEN and not stack:
+        elsewhere(tids)
+    return [r for r in stack if any(tid in r.followed for tid in tids)]
 
 
 def is_asked_once(followers: Sequence[Recorder]) -> bool:

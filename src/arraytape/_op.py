@@ -94,8 +94,10 @@ class Op:
         cusped: bool = False,
         linear_in: Sequence[str] = (),
         checked: bool = False,
+        alone: Function | None = None,
     ) -> None:
         self.name, self.kind = name, kind
+        self.alone = alone  # what is called when one of its later inputs is None
         # Whether the VJPs only select, move and add up elements: see _guard.
         self.selects = kind == "linear" if selects is None else selects
         self.moves = moves  # whether the result may lie in another storage than the inputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from types import TracebackType
@@ -14,12 +14,12 @@ from . import _nest
 from ._arguments import differentiable
 from ._array import VIEW, Array
 from ._engine import Record
-from ._errors import TapeWarning, describe, stacklevel
+from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT
 from ._lacking import lacking
 from ._op import Plan, Structural
 from ._paths import Path
-from ._record import Paused, new_tid, push, recorders, remove, replace
+from ._record import OPEN, Paused, announce, new_tid, push, recorders, remove, replace, tell
 
 NOBODY: Any = frozenset()
 NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
@@ -47,6 +47,7 @@ class Recording:
         self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
         self._active = False  # whether its own block or a worker's is open
         self._open = False  # its own block
+        self._home = 0  # the thread of its own block
         self._workers: list[int] = []  # the threads of blocks that in_this_thread opened
         self._entered = False
         self._warned = False
@@ -61,6 +62,7 @@ class Recording:
         self._records: list[Record] = []
         self.record = self._records.append
         self._leaves: set[int] = set()  # tids that no record of this tape makes
+        self._lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self._used_up = False
         self._careful = self._unruly = self._left = False
 
@@ -80,8 +82,10 @@ class Recording:
         if self._used_up:
             self._forget()
         self._entered = True
+        self._home = get_ident()
         self.followed = self._known
         push(self)
+        announce(self, self._used_elsewhere)
         return self
 
     def __exit__(
@@ -100,6 +104,19 @@ class Recording:
         if not (self._open or self._workers):
             self.followed = NOBODY
             self._active = False
+            OPEN.pop(id(self), None)
+
+    def _used_elsewhere(self, tids: Sequence[int]) -> None:
+        """Values were used in a thread that does not record: an exit, if this tape follows them."""
+        if get_ident() == self._home or get_ident() in self._workers:
+            return  # another task of this thread, which has nothing to do with this tape
+        line = f"{user_line()} (in another thread: see in_this_thread)"
+        for tid in tids:
+            if tid in self.followed and (tid, line) not in self._lost:
+                self._lost.add((tid, line))
+                left = (LEFT.number, new_tid(), tid, line)
+                tell(self, left)
+                self.notice(LEFT, left)
 
     def _close(self) -> None:
         """Stop recording everywhere."""

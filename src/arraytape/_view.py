@@ -14,7 +14,7 @@ from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
 from ._op import REGISTRY
 from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
-from ._record import active, new_tid
+from ._record import OPEN, active, elsewhere, new_tid
 from ._storage import storage_of
 
 SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
@@ -99,6 +99,8 @@ def sync(x: Array) -> int:
             if seen in followed and vtid not in followed:
                 recorder.record((VIEW_RECORD.number, vtid, seen, root._data.shape, view.path))
                 followed.add(vtid)
+    elif OPEN:
+        elsewhere((seen,))
     return vtid
 
 

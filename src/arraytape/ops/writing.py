@@ -21,7 +21,7 @@ from .._errors import describe, explain, user_line
 from .._op import Op, Structural
 from .._operands import accepted, common, foreign
 from .._paths import ADD, GETITEM, PUT
-from .._record import active, new_tid, recorders
+from .._record import OPEN, active, elsewhere, new_tid, recorders
 from .._storage import RawFunctions, is_complex, storage_of
 from .._view import current, fresh, own, sync
 from .data_type_functions import astype
@@ -141,7 +141,9 @@ def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> N
     data, old, new = root._data, root._tid, 0
     kind = data.dtype.kind
     thread, stack = active()
-    if thread == get_ident() and (kind == "f" or kind == "c"):  # integers cut the gradient
+    if kind != "f" and kind != "c":
+        pass  # integers cut the gradient
+    elif thread == get_ident():
         for recorder in stack:
             followed = recorder.followed
             if old in followed or vtid in followed:
@@ -151,6 +153,8 @@ def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> N
                 followed.add(new)
                 if kind == "c":
                     recorder.notice(plan, record)
+    elif OPEN:
+        elsewhere((old, vtid))
     root._tid = new
 
 
