@@ -1,6 +1,8 @@
 """Targets, sources and output gradients: what is asked for, and what comes back."""
 
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import OrderedDict, UserDict, defaultdict, namedtuple
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -53,6 +55,71 @@ def test_sources_may_come_in_any_kind_of_dict(kind, x, near):
     g = tape.gradient(y, sources)
     assert list(g) == ["x"]
     near(g["x"], 6.0)
+
+
+class Frozen(Mapping):
+    """A mapping that can neither be written to nor be made of a dict."""
+
+    def __init__(self, **parts):
+        self.parts = parts
+
+    def __getitem__(self, key):
+        return self.parts[key]
+
+    def __iter__(self):
+        return iter(self.parts)
+
+    def __len__(self):
+        return len(self.parts)
+
+
+class Two(tuple):
+    """A tuple with a constructor of its own."""
+
+    __slots__ = ()
+
+    def __new__(cls, first, second):
+        return super().__new__(cls, (first, second))
+
+
+class Listed(list):
+    """A list that counts for more."""
+
+    def __init__(self, *parts):
+        super().__init__(parts)
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda x: MappingProxyType({"x": x}), MappingProxyType),
+        (lambda x: Frozen(x=x), dict),
+        (lambda x: Two(x, x), Two),
+        (lambda x: Listed(x, [x]), Listed),
+        (lambda x: UserDict(x=x), UserDict),
+    ],
+    ids=["proxy", "frozen", "tuple", "list", "UserDict"],
+)
+def test_sources_may_come_in_containers_of_any_kind(make, kind, x, near):
+    with GradientTape() as tape:
+        sources = make(x)
+        tape.watch(sources)
+        y = x * x
+    g = tape.gradient(y, sources)
+    assert type(g) is kind
+    near(g["x"] if isinstance(g, Mapping) else g[0], 6.0)
+
+
+def test_a_nesting_that_holds_itself_is_said(x):
+    loop = [x]
+    loop.append({"again": loop})
+    with GradientTape() as tape:
+        with pytest.raises(ValueError, match="holds itself"):
+            tape.watch(loop)
+        y = x * x
+    for call in (lambda: tape.gradient(loop, x), lambda: tape.gradient(y, loop)):
+        with pytest.raises(ValueError, match="holds itself"):
+            call()
 
 
 def test_no_sources_give_no_gradients(x):
