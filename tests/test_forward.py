@@ -212,6 +212,15 @@ def test_what_does_not_fit_is_said(x, primals, tangents, error, says):
         ForwardAccumulator(primals(x), tangents(x))
 
 
+def test_an_accumulator_that_was_never_entered_has_no_derivative(x):
+    accumulator = ForwardAccumulator(x, x)
+    with pytest.raises(RuntimeError, match="never recorded: enter it with"):
+        accumulator.jvp(x * 2.0)
+    with accumulator:
+        y = x * 2.0
+    assert values(accumulator.jvp(y)) == [2.0, 4.0, 6.0]
+
+
 def test_a_target_must_be_an_array(x):
     accumulator = ForwardAccumulator(x, x)
     with pytest.raises(TypeError, match="every target must be an Array"):
