@@ -244,6 +244,64 @@ def test_output_gradients_of_a_dict_go_by_key(near):
     near(tape.gradient(targets, x, output_gradients=weights), 4.0 + 300.0)
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (lambda: [xp.ones((2,)), xp.ones((3,))], r"\[1\] has shape \(3,\), .* shape \(2,\)"),
+        (lambda: [xp.ones((1,)), xp.ones((2,))], r"\[0\] has shape \(1,\)"),
+        (lambda: [xp.ones((2,)), xp.ones((2,))], r"\[1\] has dtype float64, .* complex128"),
+        (lambda: [xp.ones((2,)), np.ones(2)], r"\[1\] has dtype float64, .* complex128"),
+        (
+            lambda: [xp.ones((2,)) * 1j, xp.ones((2,)) * 1j],
+            r"\[0\] has dtype complex128, .* float64",
+        ),
+        (lambda: [xp.ones((2,), dtype=xp.int64), xp.ones((2,))], r"\[0\] has dtype int64"),
+        (lambda: [xp.ones((2,), dtype=xp.bool), xp.ones((2,))], r"\[0\] has dtype bool"),
+        (lambda: [1.0, xp.ones((2,)) * 1j], r"\[0\] has shape \(\)"),
+        (lambda: [xp.ones((2,))], "2 are needed, one for each target; got 1"),
+        (lambda: [xp.ones((2,))] * 3, "2 are needed, one for each target; got 3"),
+        (lambda: xp.ones((2,)), "2 are needed, one for each target; got Array"),
+        (lambda: {"a": xp.ones((2,))}, "2 are needed, one for each target; got dict"),
+        (lambda: [xp.ones((2,)), [xp.ones((2,))]], "1 is needed for one target, got a list of 1"),
+    ],
+)
+def test_output_gradients_match_in_number_shape_and_kind_or_the_error_says_which_does_not(
+    given, says, near
+):
+    x = xp.asarray([1.0, 2.0])
+    with GradientTape() as tape:
+        tape.watch(x)
+        targets = [x * x, x * 1j]
+    with pytest.raises(ValueError, match=says):
+        tape.gradient(targets, x, output_gradients=given())
+    weights = [xp.asarray([1.0, 10.0]), xp.asarray([2j, 0.0])]
+    near(tape.gradient(targets, x, output_gradients=weights), [4.0, 40.0])
+
+
+def test_output_gradients_of_another_precision_are_cast(near):
+    x = xp.asarray([1.0, 2.0], dtype=xp.float32)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    g = tape.gradient(y, x, output_gradients=xp.asarray([10.0, 1.0]))
+    assert g.dtype == xp.float32
+    near(g, [20.0, 4.0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_outer_tape_knows_the_output_gradients_that_it_watches(dtype, near):
+    x, weights = xp.asarray([1.0, 2.0]), xp.asarray([1.0, 3.0], dtype=getattr(xp, dtype))
+    with GradientTape() as outer:
+        outer.watch(weights)
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = x**3
+        g = tape.gradient(y, x, output_gradients=weights)
+    found = outer.gradient(g, weights)
+    assert found.dtype == weights.dtype
+    near(found, [3.0, 12.0])
+
+
 def test_zero_output_gradients_give_zeros_not_none(near, gradient):
     near(gradient(lambda x: x * x, [1.0, 2.0], output_gradients=xp.zeros((2,))), [0.0, 0.0])
 
