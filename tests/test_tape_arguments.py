@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import GradientTape
+from arraytape import ForwardAccumulator, GradientTape
 from arraytape._record import recorders
 
 
@@ -137,6 +137,10 @@ BAD = {
         ["Trying to stop recording a tape which is not recording"]),
     "stop-never-entered": (
         lambda t, y, x: GradientTape().stop_recording().__enter__(), ValueError, ["not recording"]),
+    "persistent-array": (lambda t, y, x: GradientTape(x), TypeError, ["persistent", "float64(2,)"]),
+    "watch-accessed-str": (
+        lambda t, y, x: GradientTape(watch_accessed_variables="no"), TypeError,
+        ["watch_accessed_variables", "str 'no'"]),
     "hand-on-left-tape": (
         lambda t, y, x: t.in_this_thread().__enter__(), RuntimeError, ["in_this_thread()"]),
 }  # fmt: skip
@@ -153,6 +157,36 @@ def test_a_bad_argument_is_said_and_does_not_use_the_tape_up(row, near):
     for part in says:
         assert part in str(caught.value)
     near(tape.gradient(y, x), [2.0, 4.0])
+
+
+def test_the_parameters_have_tensorflows_names_places_and_defaults():
+    def parameters(function):
+        found = [p for p in inspect.signature(function).parameters.values() if p.name != "self"]
+        return [
+            (p.name, getattr(p.default, "value", p.default))
+            for p in found
+            if p.kind is not p.KEYWORD_ONLY
+        ]
+
+    nothing = inspect.Parameter.empty
+    assert parameters(GradientTape) == [("persistent", False), ("watch_accessed_variables", True)]
+    assert parameters(GradientTape.watch) == [("x", nothing)]
+    assert parameters(GradientTape.gradient) == [
+        ("target", nothing), ("sources", nothing), ("output_gradients", None),
+        ("unconnected_gradients", "none"),
+    ]  # fmt: skip
+    assert parameters(GradientTape.jacobian) == [
+        ("target", nothing), ("sources", nothing), ("unconnected_gradients", "none"),
+    ]  # fmt: skip
+    assert parameters(GradientTape.batch_jacobian) == [
+        ("target", nothing), ("source", nothing), ("unconnected_gradients", "none"),
+    ]  # fmt: skip
+    for method in (GradientTape.reset, GradientTape.stop_recording, GradientTape.watched_variables):
+        assert parameters(method) == []
+    assert parameters(ForwardAccumulator) == [("primals", nothing), ("tangents", nothing)]
+    assert parameters(ForwardAccumulator.jvp) == [
+        ("targets", nothing), ("unconnected_gradients", "none"),
+    ]  # fmt: skip
 
 
 def test_every_way_to_leave_keeps_the_stack_in_order():
