@@ -12,12 +12,12 @@ from arraytape.testing import storages
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
 # or compare its bits.
 ANY_STORAGE = {
-    "test_cases", "test_custom_closures", "test_custom_errors", "test_custom_gradient", "test_exits",
-    "test_forward", "test_host_functions", "test_linalg", "test_numerics", "test_recompute",
-    "test_selection", "test_stop_recording", "test_storages", "test_tape_arguments",
-    "test_tape_failures", "test_tape_gradients", "test_tape_life", "test_tape_memory",
-    "test_tape_nesting", "test_tape_values", "test_tape_watching", "test_variable",
-    "test_worker_threads",
+    "test_cases", "test_custom_arguments", "test_custom_closures", "test_custom_errors",
+    "test_custom_gradient", "test_exits", "test_forward", "test_host_functions", "test_linalg",
+    "test_numerics", "test_pass_through", "test_recompute", "test_selection", "test_stop_recording",
+    "test_storages", "test_tape_arguments", "test_tape_failures", "test_tape_gradients",
+    "test_tape_life", "test_tape_memory", "test_tape_nesting", "test_tape_values",
+    "test_tape_watching", "test_variable", "test_worker_threads",
 }  # fmt: skip
 
 

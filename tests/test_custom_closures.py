@@ -1,4 +1,4 @@
-"""Functions with gradients of their own that use what is not among their arguments."""
+"""custom_gradient: what is used without being an argument, Variables above all."""
 
 import numpy as np
 import pytest
@@ -130,58 +130,121 @@ def test_variables_without_the_keyword_are_named_also_without_a_tape():
         f(xp.asarray(1.0))
 
 
-# --- grad_pass_through ------------------------------------------------------------------------------
-def test_case_52_grad_pass_through(near, gradient, derivative):
-    state = xp.zeros(())
+def cubic(rule):
+    """x -> x**2 * w**3 by a rule that gets at the Variable w in its own way, and w."""
+    w = xp.Variable(2.0, name="w")
 
-    def assign(value):
-        state[...] = value
-        return state
+    @xp.custom_gradient
+    def f(x):
+        v = w.value()
 
-    def f(z):
-        return xp.grad_pass_through(assign)(z**2)
+        def pull(dy, variables):
+            u = {"closure": w, "keyword": variables[0], "snapshot": v}[rule]
+            return dy * 2 * x * u**3, [dy * 3 * x**2 * u**2]
 
-    near(gradient(f, 3.0), 6.0)
-    assert float(state) == 9.0
-    near(derivative(f, 2)(xp.asarray(3.0)), 2.0)
+        return x**2 * w**3, pull
 
-
-def test_case_52_grad_pass_through_of_an_assignment_to_a_variable(near, derivative):
-    v = xp.Variable(1.0)
-    for order, expected in ((1, 6.0), (2, 2.0)):
-        f = lambda z: xp.grad_pass_through(v.assign)(z**2)  # noqa: E731
-        near(derivative(f, order)(xp.asarray(3.0)), expected)
-        assert float(xp.stop_gradient(v)) == 9.0
-    z = xp.asarray(3.0)
-    with GradientTape() as tape:
-        tape.watch(z)
-        y = xp.grad_pass_through(v.assign)(z**2)
-    dz, dv = tape.gradient(y, [z, v])
-    near(dz, 6.0)
-    assert dv is None
+    return f, w
 
 
-def test_rounding_straight_through(x, near, gradient):
-    f = xp.grad_pass_through(xp.round)
-    near(f(xp.asarray(2.6)), 3.0)
-    near(gradient(lambda x: f(x) ** 2, 2.6), 6.0)
-    with ForwardAccumulator(x, x) as accumulator:
+RULES = ["closure", "keyword", "snapshot"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_variables_have_second_and_third_derivatives(rule, near):
+    f, w = cubic(rule)
+    x = xp.asarray(3.0)
+    with GradientTape() as outer:
+        outer.watch(x)
+        with GradientTape(persistent=True) as middle:
+            middle.watch(x)
+            with GradientTape() as inner:
+                inner.watch(x)
+                y = f(x)
+            dx, dw = inner.gradient(y, [x, w])
+        hessian = [*middle.gradient(dx, [x, w]), *middle.gradient(dw, [x, w])]
+    near([float(g) for g in (dx, dw)], [48.0, 108.0])
+    near([float(g) for g in hessian], [16.0, 72.0, 72.0, 108.0])
+    near([float(g) for g in outer.gradient(hessian[3], [x, w])], [72.0, 54.0])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_variables_in_forward_mode(rule, near):
+    f, w = cubic(rule)
+    x, one = xp.asarray(3.0), xp.asarray(1.0)
+    with ForwardAccumulator([x, w], [one, one]) as outer:
+        with ForwardAccumulator([x, w], [one, one]) as inner:
+            y = f(x)
+        slope = inner.jvp(y)
+    near(slope, 48.0 + 108.0)
+    near(outer.jvp(slope), 16.0 + 2 * 72.0 + 108.0)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_does_not_read_what_was_assigned_to_since(rule, near):
+    f, w = cubic(rule)
+    x = xp.asarray(3.0)
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
         y = f(x)
-    near(accumulator.jvp(y), x)
+    w.assign(10.0)
+    if rule == "snapshot":
+        dx, dw = tape.gradient(y, [x, w])
+        near(dx, 48.0)
+        near(dw, 108.0)
+        return
+    with pytest.raises(RuntimeError, match=r"'w', which was assigned to since.*\.value\(\)"):
+        tape.gradient(y, [x, w])
+    w.assign(2.0)  # the same number is not the same value
+    with pytest.raises(RuntimeError, match="assigned to since"):
+        tape.jacobian(y, w)
 
 
-def test_pass_through_gives_what_it_closes_over_no_gradient(near):
-    w, x = xp.asarray(2.0), xp.asarray(3.0)
+def test_a_rule_may_count_and_read_what_the_function_did_not_read(near, gradient):
+    strength, calls = xp.Variable(1.0, trainable=False), xp.Variable(0, trainable=False)
+
+    @xp.custom_gradient
+    def reverse(x):
+        def pull(dy):
+            calls.assign_add(1)
+            return -strength * dy
+
+        return x * 1.0, pull
+
+    def f(x):
+        y = reverse(x)
+        strength.assign(5.0)
+        return y
+
+    near(gradient(f, 3.0), -5.0)
+    assert int(calls) == 1
+
+
+def test_a_variable_that_is_not_trainable_but_watched_is_no_silent_constant():
+    w, x = xp.Variable(2.0, trainable=False), xp.asarray(3.0)
+    f = xp.custom_gradient(lambda x: (x * w, lambda dy: dy * w))
     with GradientTape() as tape:
-        tape.watch([w, x])
-        y = xp.grad_pass_through(lambda x: x * w)(x)
-    dw, dx = tape.gradient(y, [w, x])
-    near(dx, 1.0)
-    assert dw is None
+        tape.watch([x, w])
+        with pytest.raises(ValueError, match="its gradient would be lost"):
+            f(x)
 
 
-def test_pass_through_of_several_arguments(near, gradient):
-    f = xp.grad_pass_through(lambda a, b: (xp.floor(a), xp.floor(b)))
-    da, db = gradient(lambda a, b: xp.sum(f(a, b)[0]) * 2 + xp.sum(f(a, b)[1]), [1.5], [1.0, 2.5])
-    near(da, [2.0])
-    near(db, [1.0, 1.0])
+@pytest.mark.parametrize(
+    ("gradients", "says"),
+    [
+        (lambda dy: [dy, dy], "2 gradients for 1 variables"),
+        (lambda dy: [], "0 gradients for 1 variables"),
+        (lambda dy: [xp.ones((2,))], r"of variable weight must be float64\(\).*float64\(2,\)"),
+        (lambda dy: [xp.astype(dy, xp.float32)], r"variable weight .*float32\(\)"),
+        (lambda dy: {"weight": dy}, "got a dict"),
+    ],
+)
+def test_gradients_of_variables_are_checked(gradients, says):
+    w = xp.Variable(2.0, name="weight")
+    f = xp.custom_gradient(lambda x: (x * w, lambda dy, variables: (dy, gradients(dy))))
+    with GradientTape() as tape:
+        y = f(xp.asarray(3.0))
+    with pytest.raises(ValueError, match=says):
+        tape.gradient(y, w)
+    with pytest.raises(ValueError, match=says):
+        tape.jacobian(y, w)

@@ -111,3 +111,23 @@ def test_forward_mode_through_a_host_function_needs_the_vjps_own(near):
     near(accumulator.jvp(z), 16.0)
     with pytest.raises(LookupError, match=r"vjp of host_function\(cbrt\)"):
         accumulator.jvp(y)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("nested", [False, True], ids=["vjp", "vjp of its own"])
+def test_gradients_of_a_dict_of_arguments_go_by_key(turned, nested, near):
+    def vjp(g, y, p):
+        found = {"a": g * p["b"], "b": g * p["a"]}
+        return dict(reversed(found.items())) if turned else found
+
+    second = lambda gg, r, g, y, p: (g * 0.0, None, {"b": g * 0.0, "a": g * 0.0})  # noqa: E731
+    f = xp.host_function(
+        lambda p: p["a"] * p["b"], xp.host_function(vjp, second) if nested else vjp
+    )
+    p = {"a": xp.asarray(2.0), "b": xp.asarray(5.0)}
+    with GradientTape() as tape:
+        tape.watch(p)
+        y = f(p)
+    found = tape.gradient(y, p)
+    near(found["a"], 5.0)
+    near(found["b"], 2.0)

@@ -899,7 +899,7 @@ EXEMPT = {
     ),
     "custom_gradient": "a decorator: test_custom_gradient",
     "define_op": "declares an op: test_define_op",
-    "grad_pass_through": "a decorator: test_custom_gradient",
+    "grad_pass_through": "a decorator: test_pass_through",
     "host_function": "makes a function: test_host_functions",
     "no_gradient": "declares that an op has no gradient",
     "numpy_function": "calls any function of NumPy arrays: test_host_functions",

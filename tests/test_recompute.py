@@ -2,6 +2,7 @@
 
 import functools
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -191,15 +192,99 @@ def test_a_variable_that_is_assigned_to_before_the_backward_pass_is_an_error(tra
         tape.gradient(y, w)
 
 
-def test_a_counter_may_go_on_counting_inside_recompute_grad(near, gradient):
-    count = xp.Variable(0.0, trainable=False)
+@pytest.mark.parametrize(
+    "use",
+    [lambda x, w: x * w, lambda x, w: x * xp.stop_gradient(w), lambda x, w: x * float(w)],
+    ids=["op", "stopped", "float"],
+)
+def test_a_value_that_nobody_watches_is_no_other_in_the_second_run(use, near):
+    x = xp.asarray(3.0, device="cpu")  # elsewhere nobody may look whether a value is the same
+    w = xp.Variable(xp.asarray(2.0, device="cpu"), trainable=False, name="scale")
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.recompute_grad(lambda x: use(x, w))(x)
+    w.assign(100.0)
+    with pytest.raises(RuntimeError, match="'scale', which the function reads, was assigned to"):
+        tape.gradient(y, x)
+    w.assign(2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        near(tape.gradient(y, x), 2.0)
+
+
+@pytest.mark.parametrize("first", ["read", "assign"])
+def test_a_state_that_the_second_run_finds_changed_by_the_first_is_an_error(first):
+    state, x = xp.Variable(2.0, trainable=False, name="state"), xp.asarray(3.0)
 
     def f(x):
-        count.assign_add(1.0)
-        return x * x + xp.stop_gradient(count) * 0.0
+        if first == "assign":
+            state.assign_add(1.0)
+        y = x * state
+        if first == "read":
+            state.assign_add(1.0)
+        return y
 
-    near(gradient(xp.recompute_grad(f), 3.0), 6.0)
-    assert float(xp.stop_gradient(count)) == 2.0
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.recompute_grad(f)(x)
+    with pytest.raises(RuntimeError, match=r"'state'.*was assigned to since"):
+        tape.gradient(y, x)
+
+
+def test_a_counter_and_a_running_mean_may_go_on_inside_recompute_grad(near, gradient):
+    here = xp.asarray(0.0, device="cpu")
+    count, mean, last = (xp.Variable(zero, trainable=False) for zero in (0, 0.0, here))
+
+    def f(x):
+        count.assign_add(1)
+        mean.assign(0.5 * mean + 0.5 * xp.stop_gradient(x))
+        return x * x
+
+    def g(x):
+        last.assign(x)  # the same in each run
+        return x * x * xp.stop_gradient(last)
+
+    f, g = xp.recompute_grad(f), xp.recompute_grad(g)
+    near(gradient(lambda x: f(x) + f(x), 3.0), 12.0)
+    near(gradient(g, xp.asarray(3.0, device="cpu")), 18.0)
+    assert int(count) == 4
+    near(mean, 3.0 * (1 - 0.5**4))
+
+
+def test_a_keyword_argument_counts_and_is_the_same_in_the_second_run(near):
+    x, w = xp.asarray(3.0), xp.asarray(2.0)
+
+    def f(x, *, w):
+        y = x * w
+        w *= 100.0
+        return y
+
+    with GradientTape() as tape:
+        tape.watch([x, w])
+        y = xp.recompute_grad(f)(x, w=w)
+    dx, dw = tape.gradient(y, [x, w])
+    near(dx, 2.0)
+    near(dw, 3.0)
+    near(w, 2.0)
+
+
+def test_a_second_run_that_fails_can_be_tried_again(near):
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        if len(runs) == 2:
+            raise ZeroDivisionError("the second run")
+        return x**3
+
+    x = xp.asarray(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.recompute_grad(f)(x)
+    with pytest.raises(ZeroDivisionError, match="the second run"):
+        tape.gradient(y, x)
+    near(tape.gradient(y, x), 12.0)
+    assert len(runs) == 3
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, xp.recompute_grad], ids=["custom", "recompute"])

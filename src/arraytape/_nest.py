@@ -74,8 +74,8 @@ def in_order_of(structure: Any, other: Any, name: str) -> Any:
     """
     if isinstance(other, Mapping):
         if not isinstance(structure, Mapping) or structure.keys() != other.keys():
-            keys = f"the keys {[*structure]}" if isinstance(structure, Mapping) else "no dict"
-            raise ValueError(f"{name}: got a dict with the keys {[*other]} where there is {keys}")
+            keys = f"are the keys {[*structure]}" if isinstance(structure, Mapping) else "is no dict"
+            raise ValueError(f"{name}: got a dict with the keys {[*other]} where there {keys}")
         return {key: in_order_of(part, other[key], name) for key, part in structure.items()}
     if not isinstance(other, list | tuple):
         return other
