@@ -33,6 +33,15 @@ def test_case_51_log1pexp_is_stable(gradient, log1pexp, plain_log1pexp):
     assert g.dtype == xp.float32
 
 
+def test_case_51_too_many_gradients_are_an_error():
+    x = xp.asarray(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.custom_gradient(lambda x: (x * 2.0, lambda dy: (dy, dy)))(x)
+    with pytest.raises(ValueError, match="2 gradients for 1 Array arguments"):
+        tape.gradient(y, x)
+
+
 def test_the_function_keeps_its_value_name_and_docstring(near, gradient):
     @xp.custom_gradient
     def f(x):
