@@ -344,6 +344,16 @@ def test_connected_but_zero_gives_zeros(near, gradient):
     near(gradient(xp.sign, [2.0, -3.0]), [0.0, 0.0])
 
 
+def test_a_value_that_was_overwritten_as_a_whole_is_connected_but_zero(near, gradient):
+    def overwritten(x):
+        y = x * 1.0
+        y[...] = 0.0
+        return y
+
+    for f in (overwritten, lambda x: x - x, lambda x: x[:0], lambda x: xp.where(x > 9.0, x, 0.0)):
+        near(gradient(f, [2.0, 3.0]), [0.0, 0.0])
+
+
 @pytest.mark.parametrize(
     "cut", [xp.floor, xp.round, xp.ceil, xp.trunc, xp.zeros_like, xp.stop_gradient]
 )

@@ -185,12 +185,14 @@ def test_a_kept_loss_holds_no_record():
     assert float(loss) > 0
 
 
-def test_a_one_shot_gradient_frees_the_records():
+@pytest.mark.parametrize("method", ["gradient", "jacobian"])
+def test_a_one_shot_tape_frees_the_records_with_its_gradient(method):
     tape = GradientTape()
     reference, loss, x = kept(tape)
     assert reference() is not None
-    tape.gradient(loss, x)
+    getattr(tape, method)(loss, x)
     assert reference() is None
+    assert tape._records == []
 
 
 def test_a_tape_without_a_gradient_frees_its_records_when_it_goes():

@@ -1,5 +1,6 @@
 """Tapes within tapes, and beside each other."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -150,3 +151,46 @@ def test_a_gradient_under_an_unrelated_tape_is_right(x, near):
         other.watch(xp.asarray(1.0))
         g = tape.gradient(y, x)
     near(g, np.cos(3.0) * 3.0 + np.sin(3.0))
+
+
+def test_every_way_to_leave_keeps_the_stack_in_order():
+    tapes = [GradientTape() for _ in range(3)]
+    for order in itertools.permutations(range(3)):
+        for tape in tapes:
+            tape.__enter__()
+        for i in order:
+            tapes[i].__exit__(None, None, None)
+        assert recorders() == ()
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))], ids=str)
+def test_tapes_that_are_left_in_any_order_record_what_happens_while_they_are_open(order, near):
+    x, tapes, made = xp.asarray(2.0), [GradientTape() for _ in range(3)], []
+    for tape in tapes:
+        tape.__enter__()
+        tape.watch(x)
+    for i in order:
+        made.append(x**3)
+        tapes[i].__exit__(None, None, None)
+    for rank, i in enumerate(order):
+        near(tapes[i].gradient(made, x), 12.0 * (rank + 1))
+
+
+@pytest.mark.parametrize("inner_persistent", [False, True])
+def test_an_outer_tape_that_was_left_first_takes_the_inner_gradient_for_a_constant(
+    inner_persistent, x, near
+):
+    outer, inner = GradientTape(persistent=True), GradientTape(persistent=inner_persistent)
+    with outer:
+        inner.__enter__()
+        outer.watch(x)
+        inner.watch(x)
+        y = x**3
+    inner.__exit__(None, None, None)
+    g = inner.gradient(y, x)
+    near(g, 27.0)
+    assert outer.gradient(g, x) is None
+    near(outer.gradient(y, x), 27.0)
+    with outer:
+        h = y * x
+    near(outer.gradient(h, x), 108.0)

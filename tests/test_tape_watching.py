@@ -2,6 +2,7 @@
 
 from collections import namedtuple
 
+import numpy as np
 import pytest
 
 import arraytape as xp
@@ -37,6 +38,27 @@ def test_watch_skips_none_leaves(x, near):
         tape.watch([])
         y = x * x
     near(tape.gradient(y, x), 6.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        (lambda x: 3.0, r"float 3\.0"),
+        (lambda x: np.ones(3), r"ndarray float64\(3,\)"),
+        (lambda x: [x, "a"], "str 'a'"),
+        (lambda x: {"a": (x, {"b": 2})}, "int 2"),
+        (lambda x: [x, object], "object"),
+        (lambda x: (part for part in [x]), "generator"),
+        (lambda x: {1.0}, "set"),
+    ],
+    ids=["number", "NumPy", "str", "nested int", "class", "generator", "set"],
+)
+def test_watching_what_is_no_array_says_what_it_is_and_watches_nothing(given, got, x):
+    with GradientTape() as tape:
+        with pytest.raises(TypeError, match=rf"watch\(\) takes Arrays, got {got}"):
+            tape.watch(given(x))
+        y = x * x
+    assert tape.gradient(y, x) is None
 
 
 def test_watching_twice_counts_once(x, near):
