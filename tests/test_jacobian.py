@@ -67,6 +67,18 @@ def test_case_49_batch_jacobians():
     assert tape.batch_jacobian(z, empty).shape == (1, 0, 0)
 
 
+def test_an_unconnected_batch_jacobian_is_none_or_zeros():
+    x, w = xp.asarray([[1.0, 2.0]]), xp.asarray([[[1.0], [2.0], [3.0]]], dtype=xp.float32)
+    with GradientTape(persistent=True) as tape:
+        tape.watch([x, w])
+        y = x * x
+    assert tape.batch_jacobian(y, w) is None
+    for zero in ("zero", xp.UnconnectedGradients.ZERO):
+        found = tape.batch_jacobian(y, w, unconnected_gradients=zero)
+        assert (found.shape, found.dtype) == ((1, 2, 3, 1), np.float32)
+        assert not np.asarray(found).any()
+
+
 # --- the tape's own semantics ---------------------------------------------------------------------
 def test_any_nesting_of_sources():
     x, w = xp.asarray([1.0, 2.0]), xp.asarray(3.0)

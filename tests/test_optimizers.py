@@ -35,12 +35,12 @@ def descend(optimizer, v, steps, loss):
 
 
 # --- the rules ----------------------------------------------------------------------------------
-def test_plain_descent():  # case 54
+def test_case_54_plain_descent():
     v = Variable(2.0)
     assert descend(SGD(0.25), v, 5, lambda v: 2.0 * v) == [4.0, 3.0, 2.0, 1.0, 0.0]
 
 
-def test_descent_through_a_rule_of_ones_own():  # case 54
+def test_case_54_descent_through_a_rule_of_ones_own():
     @xp.custom_gradient
     def multiply(x, y):
         return x * y, lambda dz: (dz * y, dz * x)
@@ -50,7 +50,7 @@ def test_descent_through_a_rule_of_ones_own():  # case 54
     assert losses == [4.0, 3.0, 2.0, 1.0, 0.0]
 
 
-def test_a_gradient_passes_through_assign():  # case 52
+def test_case_52_a_gradient_passes_through_assign():
     v, z = Variable(0.0), xp.asarray(3.0)
     with GradientTape() as tape:
         tape.watch(z)
@@ -175,7 +175,7 @@ def test_updates_are_not_recorded():
 
 
 # --- None and what does not fit -------------------------------------------------------------------
-def test_a_none_gradient_is_skipped_with_a_warning():  # case 55
+def test_case_55_a_none_gradient_is_skipped_with_a_warning():
     v, w = Variable(1.0, name="fed"), Variable(1.0, name="hungry")
     with pytest.warns(TapeWarning, match="None for 'hungry'") as caught:
         SGD(0.1).apply_gradients([(xp.asarray(1.0), v), (None, w)])
@@ -184,7 +184,7 @@ def test_a_none_gradient_is_skipped_with_a_warning():  # case 55
     near(w, 1.0)
 
 
-def test_no_gradients_at_all_are_an_error():  # case 55
+def test_case_55_no_gradients_at_all_are_an_error():
     v, optimizer = Variable(1.0, name="hungry"), SGD(0.1)
     with pytest.raises(ValueError, match="No gradients provided for any variable: 'hungry'"):
         optimizer.apply_gradients([(None, v)])

@@ -19,7 +19,7 @@ from ._array import VIEW, Array, namespace
 from ._calls import CUSTOM, SAME, UNFOLDING
 from ._engine import Recorded
 from ._errors import describe
-from ._lacking import lacking, no_rule
+from ._lacking import NoRule, lacking, no_rule
 from ._op import LAYOUT, PLANS, Plan, Structural
 from ._paths import VIEW as VIEW_RECORD
 from ._paths import WRITES, Path, add_through, inputs_of, push_write, results_of, walk
@@ -246,10 +246,8 @@ class ForwardAccumulator:
             g = [y.zeros() for y in call.results]
             try:
                 return self._transpose(g, lambda: zip(tids, call.gradients(g), strict=True))
-            except LookupError as error:  # a rule without a transpose: said when it matters
-                if not hasattr(error, "lacks"):
-                    raise
-                self._lacking |= dict.fromkeys(results_of(record), error.lacks)
+            except NoRule as error:  # a rule without a transpose: said when it matters
+                self._lacking |= dict.fromkeys(results_of(record), error.name)
                 return [None] * len(g)
         if plan is SAME:
             return [self._tangents.get(record[2])]
@@ -289,13 +287,18 @@ class ForwardAccumulator:
         """The derivative of each target along the tangents; any nesting, as often as one likes.
 
         None, or zeros with ``unconnected_gradients="zero"``, for what the primals do not reach.
-        Raises LookupError for a target that went through an op without a rule.
+        Raises LookupError for a target that went through an op without a rule, RuntimeError when the
+        accumulator was never entered.
         """
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves = _nest.leaves(targets)
         for y in leaves:
             if not isinstance(y, Array):
                 raise TypeError(f"jvp(): every target must be an Array, got {describe(y)}")
+        if not self._started:
+            raise RuntimeError(
+                "this ForwardAccumulator never recorded: enter it with `with accumulator:` first"
+            )
         return _nest.pack(targets, [self._of(y, zero) for y in leaves])
 
     def _of(self, y: Array, zero: bool) -> Array | None:

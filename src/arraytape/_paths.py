@@ -7,7 +7,7 @@ when an outer recorder is active, on Arrays alike; ``xp`` is the namespace of ei
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
 from numpy import ndarray
@@ -233,6 +233,15 @@ WRITES = (PUT, ADD)
 def results_of(record: tuple[Any, ...]) -> tuple[int, ...]:
     """The tids of the values that a record made."""
     return record[1] if type(record[1]) is tuple else record[1:2]
+
+
+def made_of(records: Iterable[tuple[Any, ...]], tids: Iterable[int]) -> set[int]:
+    """These tids and those of all that records make of them."""
+    found = set(tids)
+    for record in records:
+        if not found.isdisjoint(inputs_of(record)):
+            found.update(results_of(record))
+    return found
 
 
 def inputs_of(record: tuple[Any, ...]) -> tuple[int, ...]:

@@ -75,13 +75,10 @@ def remove(recorder: Recorder) -> None:
     STACK.set((get_ident(), rest) if rest else EMPTY)
 
 
-class Paused:
-    """What stands on the stack in the place of a recorder that is paused there: follows nobody."""
+class Bystander:
+    """What stands on the stack and follows nobody."""
 
     followed: set[int] = frozenset()  # type: ignore[assignment]
-
-    def __init__(self, paused: Recorder) -> None:
-        self.paused = paused
 
     def record(self, record: tuple[Any, ...]) -> None:
         """Never called: nothing is followed."""
@@ -90,10 +87,17 @@ class Paused:
         """Never called: nothing is followed."""
 
 
+class Paused(Bystander):
+    """What stands in the place of a recorder that is paused there."""
+
+    def __init__(self, paused: Recorder) -> None:
+        self.paused = paused
+
+
 def watched() -> bool:
     """Whether any recorder on this thread's stack may see an op."""
     stack = recorders()
-    return bool(stack) and any(type(recorder) is not Paused for recorder in stack)
+    return bool(stack) and any(not isinstance(recorder, Bystander) for recorder in stack)
 
 
 def replace(old: Recorder, new: Recorder) -> None:

@@ -10,6 +10,8 @@ from threading import get_ident
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
 from . import _nest
 from ._arguments import differentiable
 from ._array import VIEW, Array
@@ -42,6 +44,12 @@ class Recording:
     """The recording half of a GradientTape."""
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        flags = (persistent, watch_accessed_variables)
+        if not all(isinstance(flag, bool | np.bool_) for flag in flags):
+            raise TypeError(
+                "GradientTape: persistent and watch_accessed_variables must be True or False, got "
+                f"{describe(persistent)} and {describe(watch_accessed_variables)}"
+            )
         self._persistent = persistent
         self._watch_variables = watch_accessed_variables
         self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
@@ -57,7 +65,7 @@ class Recording:
         self._known: set[int] = set()
         # id of handle -> handle, the root's tid when it was watched, path from the root to it
         self._watched: dict[int, tuple[Array, int, Path]] = {}
-        self._variables: list[Any] = []  # the Variables among them, as they were met
+        self._variables: list[Any] = []  # the Variables among them
         self._implied: set[int] = set()  # roots of which only a view is watched
         self._records: list[Record] = []
         self.record = self._records.append
@@ -220,8 +228,11 @@ class Recording:
             self._watch(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The Variables that the tape watches, in the order in which they were met."""
-        return tuple(self._variables)
+        """The Variables that the tape watches, in the order in which they were made.
+
+        A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
+        """
+        return tuple(sorted(self._variables, key=lambda variable: variable._identity))
 
     def _watch(self, x: Array) -> None:
         kind = x._data.dtype.kind
