@@ -1,7 +1,8 @@
 """Where values leave: conversion to Python scalars, NumPy, dlpack, text and pickles.
 
 What leaves with its value (float(x), np.asarray(x), dlpack, a pickle) cuts the gradient and is
-remembered by the tapes that follow it; ``bool`` and ``int`` as an index only steer the program and are silent.
+remembered by the tapes that follow it; ``bool`` and ``int`` as an index only steer the program and
+are silent.
 """
 
 from __future__ import annotations
