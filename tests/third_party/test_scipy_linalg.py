@@ -99,3 +99,30 @@ def test_clustering_leaves_for_c_code(leaves, name):
     x = RNG.normal(size=(9, 2)) + 4.0 * np.repeat(np.eye(3, 2), 3, axis=0)
     found = leaves(KMEANS[name], x, x[::4] + 0.1, at="cluster/vq.py", how="np.asarray")
     assert found[0] is None
+
+
+# --- of integers and booleans -----------------------------------------------------------------------
+FACTS = {
+    "correspond": lambda z: hierarchy.correspond(z, array_namespace(z).asarray(D)),
+    "dendrogram": lambda z: hierarchy.dendrogram(z, no_plot=True)["leaves"],
+    "fcluster": lambda z: hierarchy.fcluster(z, 1.2, criterion="distance"),
+    "fclusterdata": lambda z: hierarchy.fclusterdata(array_namespace(z).asarray(X), 1.0),
+    "is_isomorphic": lambda z: hierarchy.is_isomorphic(*[hierarchy.fcluster(z, 1.2)] * 2),
+    "is_monotonic": hierarchy.is_monotonic,
+    "is_valid_im": lambda z: hierarchy.is_valid_im(hierarchy.inconsistent(z)),
+    "is_valid_linkage": hierarchy.is_valid_linkage,
+    "leaders": lambda z: list(hierarchy.leaders(z, hierarchy.fcluster(z, 1.2))),
+    "leaves_list": hierarchy.leaves_list,
+    "num_obs_linkage": hierarchy.num_obs_linkage,
+    "to_tree": lambda z: hierarchy.to_tree(z).pre_order(),
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_a_fact_about_a_hierarchy_is_numpys(has_values, name):
+    def f(z):
+        found = FACTS[name](z)
+        parts = found if isinstance(found, list) and hasattr(found[0], "shape") else [found]
+        return [array_namespace(z).asarray(part) for part in parts]
+
+    has_values(f, LINKED)

@@ -55,7 +55,10 @@ CASES = {
         for name in ("ellipsoid", "shift", "uniform")
     },
     "affine_transform": with_array("affine_transform", np.eye(2) + 0.1),
+    "fourier_ellipsoid": applied("fourier_ellipsoid", 1.0),
     "fourier_gaussian": applied("fourier_gaussian", 1.0),
+    "fourier_shift": applied("fourier_shift", 1.0),
+    "fourier_uniform": applied("fourier_uniform", 1.0),
     "gaussian_filter1d": applied("gaussian_filter1d", 1.0, order=1, mode="wrap"),
     "generic_filter": applied("generic_filter", np.mean, 3),
     "generic_filter1d": applied("generic_filter1d", lambda a, b: np.copyto(b, a[1:-1]), 3),
@@ -93,3 +96,35 @@ def test_it_has_numpys_values_and_says_where_it_leaves(leaves, name):
         how="(np.asarray|float)",
     )
     assert found is None or found == [None]
+
+
+# --- of integers and booleans -----------------------------------------------------------------------
+BINARY = (
+    "binary_closing binary_dilation binary_erosion binary_fill_holes binary_hit_or_miss binary_opening "
+    "binary_propagation distance_transform_bf distance_transform_cdt distance_transform_edt label"
+)
+FACTS = {
+    **{name: applied(name) for name in BINARY.split()},
+    "find_objects": lambda x: len(ndimage.find_objects(ndimage.label(x)[0])),
+    "histogram": lambda x: ndimage.histogram(ndimage.label(x)[0], 0, 4, 4),
+    "iterate_structure": applied("iterate_structure", 2),
+    "maximum_position": lambda x: ndimage.maximum_position(x, ndimage.label(x)[0]),
+    "minimum_position": lambda x: ndimage.minimum_position(x, ndimage.label(x)[0]),
+    "value_indices": lambda x: sorted(ndimage.value_indices(ndimage.label(x)[0])),
+    "watershed_ift": lambda x: ndimage.watershed_ift(
+        array_namespace(x).astype(x, array_namespace(x).uint8), ndimage.label(x)[0]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_a_function_of_a_mask_is_numpys(has_values, name):
+    def f(x):
+        found = FACTS[name](x > 0)
+        return [array_namespace(x).asarray(part) for part in listed(found)]
+
+    has_values(f, IMAGE)
+
+
+def listed(found):
+    return list(found) if isinstance(found, tuple | list) else [found]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from array_api_compat import array_namespace
 from scipy.spatial.transform import RigidTransform, Rotation
+from scipy.spatial.transform._rigid_transform import normalize_dual_quaternion
 
 RNG = np.random.default_rng(0)
 V, T, P = (RNG.uniform(-1.5, 1.5, (4, 3)) for _ in range(3))
@@ -73,6 +74,10 @@ FORWARD = {
 def test_what_a_transform_is_made_of_differentiates(differentiates, name):
     function, *inputs = FORWARD[name]
     differentiates(lambda *xs: function(*xs).as_matrix(), *inputs, rtol=1e-6)
+
+
+def test_normalized_dual_quaternions_differentiate(differentiates):
+    differentiates(normalize_dual_quaternion, DUAL, order=2)
 
 
 @pytest.mark.parametrize("inverse", [False, True])

@@ -111,6 +111,7 @@ LEAVE = {
     "ellip": (lambda w: signal.ellip(3, 1.0, 20.0, w)[0], DESIGN, "float", WN),
     "iirfilter": (lambda w: signal.iirfilter(3, w, btype="high")[0], DESIGN, "float", WN),
     "iircomb": (lambda w: signal.iircomb(w, 20.0)[0], DESIGN, "float", np.asarray(0.25)),
+    "iirdesign": (lambda w: signal.iirdesign(w, 0.6, 1.0, 20.0)[0], DESIGN, "float", WN),
     "iirnotch": (lambda w: signal.iirnotch(w, 20.0)[0], DESIGN, "float", WN),
     "iirpeak": (lambda w: signal.iirpeak(w, 20.0)[0], DESIGN, "float", WN),
     "bilinear": (lambda b, a: signal.bilinear(b, a, fs=2.0)[0], DESIGN, "np.asarray", B, A),
@@ -153,11 +154,26 @@ def test_a_design_that_leaves_says_where(leaves, name):
     assert found is None or all(g is None for g in found)
 
 
-def test_coefficients_of_numbers_are_numpys(has_values):
+OF_NUMBERS = {
+    "besselap": lambda **o: signal.besselap(3, **o)[:2],
+    "buttap": lambda **o: signal.buttap(3, **o)[:2],
+    "cheb1ap": lambda **o: signal.cheb1ap(3, 1.0, **o)[:2],
+    "cheb2ap": lambda **o: signal.cheb2ap(3, 20.0, **o)[:2],
+    "ellipap": lambda **o: signal.ellipap(3, 1.0, 20.0, **o)[:2],
+    "gammatone": lambda **o: signal.gammatone(440.0, "iir", fs=16000.0, **o),
+    "gammatone without feedback": lambda **o: signal.gammatone(440.0, "fir", fs=16000.0, **o)[0],
+    "savgol_coeffs": lambda **o: signal.savgol_coeffs(5, 2, **o),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_coefficients_of_numbers_are_numpys(has_values, name):
+    has_values(lambda x: OF_NUMBERS[name](xp=array_namespace(x)), B)
+
+
+def test_the_method_of_a_convolution_is_chosen_as_for_numpy(has_values):
+    # Of long arrays it is not: SciPy takes the fft there for NumPy's arrays only.
     def f(x):
-        here = array_namespace(x)
-        options = {"xp": here} if here is not np else {}
-        zeros, poles, _ = signal.buttap(3, **options)
-        return [zeros, poles, signal.savgol_coeffs(5, 2, **options)]
+        return array_namespace(x).asarray(signal.choose_conv_method(x, x) == "direct")
 
     has_values(f, B)
