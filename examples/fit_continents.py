@@ -3,10 +3,11 @@
     python examples/fit_continents.py --steps 100 --out fit_continents.png
 
 Continents move on a sphere, so what opened the Atlantic is a rotation: the one that lays America's
-coast on Africa's (82 places of atlantic_coasts.csv, to a tenth of a degree). Venezuela and Patagonia never faced Africa, though, and who fits squares, as
+coast on Africa's. Venezuela and Patagonia never faced Africa, though, and who fits squares, as
 Rotation.align_vectors does, is dragged away by them. A loss that is nearly flat for what lies far off
 finds by itself which parts belong together; it needs a gradient, which a tape takes through
-Rotation.from_rotvec and apply as they are installed.
+Rotation.from_rotvec and apply as they are installed. The coasts are 82 places on the map, to a tenth
+of a degree: atlantic_coasts.csv.
 
 Bullard, Everett and Smith 1965, "The fit of the continents around the Atlantic", is there to compare.
 They fitted the edges of the shelves, 500 fathoms down, so their coasts stay some 200 km apart.
