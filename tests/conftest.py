@@ -45,3 +45,18 @@ def default_storage(request):
         xp.set_default_device(made.devices()[0])
     yield
     xp.set_default_device(before)
+
+
+@pytest.fixture
+def nothing_is_left_behind():
+    """No tape is open after the test, and the registry forgets the ops that it defined."""
+    from arraytape._op import REGISTRY
+    from arraytape._record import recorders
+    from arraytape.custom import REGISTERED
+
+    known = set(REGISTRY)
+    yield
+    assert recorders() == ()
+    for name in set(REGISTRY) - known:
+        del REGISTRY[name]
+        REGISTERED.pop(name, None)

@@ -10,8 +10,8 @@ import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, testing
 from arraytape._array import Array
 from arraytape._op import REGISTRY, sample
-from arraytape._record import recorders
-from arraytape.custom import REGISTERED
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left_behind")
 
 POINT = np.asarray([0.3, -0.4, 1.1])
 
@@ -48,16 +48,6 @@ def derivative(f, order=1):
 @pytest.fixture
 def x():
     return xp.asarray([1.0, 2.0, 3.0])
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_behind():
-    known = set(REGISTRY)
-    yield
-    assert recorders() == ()
-    for name in set(REGISTRY) - known:
-        del REGISTRY[name]
-        REGISTERED.pop(name, None)
 
 
 # --- define_op --------------------------------------------------------------------------------------
@@ -167,6 +157,20 @@ def test_an_op_may_get_its_rule_later(x):
     testing.check_gradients(lambda x: xp.sum(op(x) * x), [POINT + 1])
     with pytest.raises(KeyError, match=rf"test_define_op\.py:{line}"):
         xp.register_gradient("cuberoot")(lambda g: g)
+
+
+def test_what_ran_before_its_op_had_a_rule_must_be_recorded_again(x):
+    op = xp.define_op("cuberoot", lambda x: np.cbrt(x))
+    with GradientTape() as tape, ForwardAccumulator(x, xp.ones_like(x)) as accumulator:
+        tape.watch(x)
+        y = op(x)
+    with pytest.raises(LookupError, match=r"register_gradient\('cuberoot'\)"):
+        tape.gradient(y, x)
+    xp.register_gradient("cuberoot")(lambda g, y: g / (3 * y * y))
+    for ask in (lambda: tape.gradient(y, x), lambda: accumulator.jvp(y)):
+        with pytest.raises(LookupError, match=r"no entry for: cuberoot\. .* record again"):
+            ask()
+    near(gradient(op, POINT), np.abs(POINT) ** (-2 / 3) / 3)
 
 
 def test_a_taken_name_is_a_key_error_with_the_place():

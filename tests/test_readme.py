@@ -26,6 +26,7 @@ def matches(line, expected):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 @pytest.mark.filterwarnings("error")
+@pytest.mark.usefixtures("nothing_is_left_behind")
 def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page, capsys):
     scope = {}
     for i, block in blocks_of(page):
