@@ -12,6 +12,8 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, PolynomialFeatures, StandardScaler
 
+import arraytape as xp
+
 pytestmark = pytest.mark.usefixtures("dispatching")
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(4, 3))
