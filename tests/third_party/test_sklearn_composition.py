@@ -12,6 +12,8 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, PolynomialFeatures, StandardScaler
 
+import arraytape as xp
+
 pytestmark = pytest.mark.usefixtures("dispatching")
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(4, 3))
@@ -152,6 +154,17 @@ def test_a_search_chooses_by_floats_and_fits_with_gradients(differentiates):
         return search.fit(X, y).predict(X), search.best_estimator_.coef_
 
     differentiates(f, FEW, FEW_Y, warns=r"sklearn.metrics._regression\.py:\d+ \(float")
+
+
+def test_the_jacobian_of_predictions_is_the_hat_matrix():
+    data, target = xp.asarray(X), xp.asarray(Y)
+    with xp.GradientTape() as tape:
+        tape.watch(target)
+        predicted = ridge().fit(data, target).predict(data)
+    centred = X - X.mean(axis=0)
+    inverse = np.linalg.inv(centred.T @ centred + 0.5 * np.eye(3))
+    hat = centred @ inverse @ centred.T + 1.0 / len(X)
+    np.testing.assert_allclose(np.asarray(tape.jacobian(predicted, target)), hat, atol=1e-12)
 
 
 # --- splits: rows that are taken ------------------------------------------------------------------
