@@ -142,7 +142,70 @@ def product(result):
 )
 @DTYPES
 def test_functions_of_the_space_of_coinciding_values_are_exact(name, values, dtype):
-    testing.check_gradients(EXACT[name], [spectrum(values, dtype)], order=1, rtol=1e-6)
+    x = spectrum(values, dtype)
+    testing.check_gradients(EXACT[name], [x], order=1, modes=["rev"], rtol=1e-6)
+
+
+FORWARD = {
+    "vectors of eigh": lambda x: xp.linalg.eigh((x + adjoint(x)) / 2.0)[1],
+    "vectors of svd": lambda x: xp.linalg.svd(x)[0],
+    "vectors of eig": lambda x: xp.linalg.eig(x)[1],
+    "rebuilt by eigh": lambda x: spectral(xp.linalg.eigh((x + adjoint(x)) / 2.0)),
+    "rebuilt by svd": lambda x: testing.total(product(xp.linalg.svd(x)[::-1])),
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+@pytest.mark.parametrize(
+    "values",
+    [(1.0, 1.0, 1.0, 1.0), (2.0, 2.0, 3.0, 1.0), (0.0, 0.0, 1.0, 2.0)],
+    ids=["eye", "a pair", "zeros"],
+)
+def test_forward_mode_cannot_know_what_becomes_of_vectors_of_coinciding_values(name, values):
+    x = spectrum(values) if name != "vectors of eig" else np.diag(values)
+    along = testing.directions([x])
+    (found,) = testing.slopes(FORWARD[name], [x], along)
+    assert np.isnan(found).any()
+
+
+LESS = {
+    "the last column": np.asarray([[1.0, 2.0], [2.0, 4.0], [1.0, 2.0]]),
+    "zeros": np.zeros((3, 2)),
+    "the first column": np.asarray([[0.0, 2.0], [0.0, 4.0], [0.0, 1.0]]),
+    "rounded": np.ones((4, 2)) / 3.0 * np.asarray([1.0, 0.1]),
+    "complex": np.asarray([[1.0, 2j], [1j, -2.0], [2.0, 4j]]),
+}
+
+
+@pytest.mark.parametrize("name", LESS)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda q, r: q,
+        lambda q, r: r,
+        lambda q, r: q @ r,
+        lambda q, r: q[:, 1:],
+    ],
+    ids=["q", "r", "q @ r", "the free column"],
+)
+def test_a_column_that_depends_on_others_has_no_quiet_gradient_by_qr(name, f):
+    (found,) = testing.gradients(lambda x: testing.total(f(*xp.linalg.qr(x))), [LESS[name]])
+    assert np.isnan(found).any()
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_what_does_not_depend_on_a_free_column_of_q_is_exact(shape, rank):
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(shape[0], rank)), rng.normal(size=(rank, shape[1]))
+
+    def f(left):
+        q, _ = xp.linalg.qr(left @ xp.asarray(right))
+        q, _ = xp.linalg.qr(xp.asarray(left0.T) @ q)  # its noise must not be blown up
+        return testing.total(q[:, :rank] @ xp.matrix_transpose(q[:, :rank]))
+
+    left0 = rng.normal(size=(shape[0], shape[0]))
+    testing.check_gradients(f, [left], order=1, modes=["rev"], rtol=1e-6)
 
 
 @DTYPES
@@ -205,12 +268,79 @@ def test_the_part_of_largest_singular_value_of_a_matrix_of_low_rank_is_exact(nam
     testing.check_gradients(f, [LOW[name]], order=1, rtol=1e-6)
 
 
+EXACTLY_LOW = {
+    "a column of zeros": np.asarray([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [2.0, 1.0, 0.0]]),
+    "tall, two columns": np.asarray(
+        [[3.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0, 0]]
+    ),
+    "wide, a row": np.asarray([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]),
+    "coinciding": np.diag([4.0, 3.0, 1.0, 1.0, 0.0, 0.0])[:, :5],
+    "complex": np.asarray([[1.0, 2.0, 0.0], [1j, 1.0, 0.0], [2.0, 1j, 0.0]]),
+}
+TAKEN_APART = {
+    "the largest part": lambda u, s, vh: (u[:, :1] * s[:1]) @ vh[:1, :],
+    "ridge": lambda u, s, vh: (u * xp.where(s > 1.5, s / (s * s + 0.5), 0.0)) @ vh,
+    "ridge by mask": lambda u, s, vh: adjoint(vh) @ (masked(s) * (adjoint(u) @ target(u))),
+    "whitened": lambda u, s, vh: (vh[:1, :] / s[:1], s[:1]),
+}
+
+
+def target(u):
+    return xp.asarray(testing.weights(u.shape[:1]))
+
+
+def masked(s):
+    d, large = xp.zeros(s.shape), s > 1.5
+    d[large] = 1.0 / s[large]
+    return d
+
+
+@pytest.mark.parametrize("name", EXACTLY_LOW)
+@pytest.mark.parametrize("way", TAKEN_APART)
+def test_values_that_are_never_read_do_no_harm_where_they_coincide_or_are_zero(name, way):
+    x = EXACTLY_LOW[name]
+
+    def f(x):
+        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        found = TAKEN_APART[way](u, s, vh)
+        parts = found if isinstance(found, tuple) else (found,)
+        return sum(testing.total(xp.abs(part) ** 2) for part in parts)
+
+    testing.check_gradients(f, [x], order=1, modes=["rev"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", EXACTLY_LOW)
+def test_eigenvalues_that_are_never_read_do_no_harm_where_they_coincide(name):
+    def f(x):
+        w, v = xp.linalg.eigh(adjoint(x) @ x)
+        top = v[:, -1:] / xp.sqrt(w[-1:])
+        return testing.total(xp.abs(top @ adjoint(top)) ** 2)
+
+    testing.check_gradients(f, [EXACTLY_LOW[name]], order=1, modes=["rev"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", EXACTLY_LOW)
+def test_a_value_of_zero_that_is_read_is_nan_not_wrong(name):
+    x = EXACTLY_LOW[name]
+    hidden = np.zeros(x.shape)
+    hidden[-1, -1] = 1.0
+
+    def f(x):
+        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        return testing.total(xp.real((u * s) @ vh) * xp.asarray(hidden)) + xp.sum(s**2)
+
+    (found,) = testing.gradients(f, [x])
+    expected = hidden * testing.weights(x.shape) + 2.0 * x
+    assert np.isnan(found).any() or np.allclose(found, expected)
+
+
 def test_a_hermitian_matrix_of_low_rank_rebuilt_by_eigh_has_its_gradient():
     def f(x):
         w, v = xp.linalg.eigh((x + adjoint(x)) / 2.0)
         return testing.total((v * w) @ adjoint(v))
 
-    testing.check_gradients(f, [np.outer([1.0, 2.0, -1.0, 0.5], [1.0, 2.0, -1.0, 0.5])], order=1)
+    x = np.outer([1.0, 2.0, -1.0, 0.5], [1.0, 2.0, -1.0, 0.5])
+    testing.check_gradients(f, [x], order=1, modes=["rev"])
 
 
 def test_vectors_of_zero_singular_values_have_no_quiet_gradient_where_they_leave_their_space():

@@ -9,43 +9,35 @@ whose gradient does not, with the same cotangents: so it gets NaN, loudly.
 
 Values that coincide because they are 0 but for rounding errors (a matrix of low rank) are another
 matter: a function that scales their vectors by them, or does not use these, has cotangents that
-are as small, and their quotients are exact, to first order.
+are as small, and their quotients are exact, to first order.  Where they are 0 to the last bit, so
+are these cotangents, and the quotients 0 / 0.  The guarded pass knows which values the function
+never reads (``dead``): if it makes no use of their vectors either, they have no share in it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._engine import conjugate
 from .._storage import is_complex
-from ._factorisations import adjoint, diagonal_matrix, diagonal_part, on_diagonal, symmetric
-
-NAN = float("nan")
+from ._factorisations import (
+    NAN,
+    adjoint,
+    diagonal_matrix,
+    diagonal_part,
+    epsilon,
+    first_order,
+    half_the_digits,
+    largest,
+    on_diagonal,
+    symmetric,
+)
 
 
 # --- what coincides -----------------------------------------------------------------------------
-def epsilon(x: Any) -> float:
-    """The relative rounding error of x's dtype."""
-    return float(np.finfo(x.dtype).eps)
-
-
-def half_the_digits(x: Any) -> float:
-    """What a cotangent that is 0 but for rounding errors, which add up, stays below."""
-    return epsilon(x) ** 0.5
-
-
 def faintness(S: Any) -> float:
     """What a cotangent that is scaled by a value of 0, but for rounding errors, stays below."""
     return 100.0 * S.shape[-1] * epsilon(S)
-
-
-def largest(x: Any, axis: int | tuple[int, ...], xp: Any) -> Any:
-    """The largest absolute value along axes, which stay with length 1; 0 where there is none."""
-    axes = (axis,) if isinstance(axis, int) else axis
-    reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
-    return reduce(xp.abs(x), axis=axes, keepdims=True)
 
 
 def below(size: Any, bound: Any) -> Any:
@@ -72,13 +64,36 @@ def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Any) -> Any:
 
 
 def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
-    """x / gap; where values coincide 0, and NaN where there is doubt."""
-    found = xp.where(same, 0.0, x / xp.where(same, 1.0, gap))
-    return xp.where(doubt, NAN, found)
+    """x / gap; where values coincide 0, and where there is doubt NaN, as is its slope: forward mode
+    is this map's transpose."""
+    same = same & ~doubt
+    return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
+
+
+def unused(dead: Any, dead_vectors: Any, cotangents: Any, xp: Any) -> Any:
+    """The values of which a function has no use, as (..., 1, k): they have no share in a quotient.
+
+    Their vectors' cotangents are 0, and either the values are never read, or no vector of theirs is:
+    only what reads both can hide a slope behind a value of 0.  dead, dead_vectors : which values,
+    and which elements of the vectors (in columns; None where they have no cotangent), the target
+    never reads.
+    """
+    unread = xp.ones(dead.shape, dtype=xp.bool, device=dead.device)[..., None, :]
+    for mask in dead_vectors:
+        unread = unread if mask is None else unread & xp.all(mask, axis=-2, keepdims=True)
+    found = unread | dead[..., None, :]
+    for g in cotangents:
+        found = found & (largest(g, -2, xp) == 0)
+    return found
+
+
+def none_of(values: Any, xp: Any) -> Any:
+    """No value is known to be unused."""
+    return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
 
 # --- singular values ----------------------------------------------------------------------------
-def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
+def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, dead: Any, xp: Any) -> Any:
     gU, gS, gVh = g
     m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
     if gU is None and gVh is None:
@@ -93,17 +108,26 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
     gV, V = xp.zeros_like(Vh) if gVh is None else gVh, adjoint(Vh, xp)
     gV = adjoint(gV, xp)
     P, Q = adjoint(U, xp) @ gU, Vh @ gV
-    inner = within_spaces(gU, gV, P, Q, S, known, xp)
+    idle = none_of(S, xp) if known else None
+    if known and dead:
+        dU, dS, dV = dead
+        dV = None if dV is None else xp.matrix_transpose(dV)
+        idle = unused(dS, (dU, dV), (gU, gV), xp)
+    inner = within_spaces(gU, gV, P, Q, S, idle, dead == (), xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
-        whole = whole + out_of_space(gU, gU - U @ P, S, known, xp) @ Vh
+        whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh
     if n > k:
-        whole = whole + U @ adjoint(out_of_space(gV, gV - V @ Q, S, known, xp), xp)
+        whole = whole + U @ adjoint(out_of_space(gV, gV - V @ Q, S, idle, xp), xp)
     return (whole,)
 
 
-def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, known: bool, xp: Any) -> Any:
-    """What turns the vectors among themselves; known: the function uses the values, too."""
+def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bool, xp: Any) -> Any:
+    """What turns the vectors among themselves.
+
+    idle : columns of which the function uses nothing; None where it does not use the values at all.
+    blind : the cotangents say nothing of what it uses.
+    """
     # Source: Townsend 2016, "Differentiating the singular value decomposition", with the two
     # quotients split as (P + Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only what truly
     # depends on the choice of vectors meets the gap.  On the diagonal, the second one is the term
@@ -115,11 +139,14 @@ def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, known: bool, xp: Any
     gap, total = row - column, row + column
     same, zero, eye = xp.abs(gap) <= noise, total <= noise, on_diagonal(S, xp)
     scale = largest(gU, (-2, -1), xp) + largest(gV, (-2, -1), xp)
-    if known:
+    if idle is not None:
+        both = idle & xp.matrix_transpose(idle)
         faint = below(largest(gU, -2, xp) + largest(gV, -2, xp), scale * faintness(S))
+        faint = faint & (not blind)
         steep = zero & ~(faint & xp.matrix_transpose(faint))
-        turned = quotient(turn, gap, eye | (same & ~zero), (steep | (same & ~zero)) & ~eye, xp)
-        still = eye & (not is_complex(P))  # real vectors have no phases
+        alike = same & ~zero
+        turned = quotient(turn, gap, eye | alike | both, (steep | alike) & ~eye & ~both, xp)
+        still = (eye & (not is_complex(P))) | both  # real vectors have no phases
         leant = quotient(lean, total, still, steep & ~still, xp)
         return first_order((turned + leant) / 2.0, zero & ~still, row, xp)
     doubt = doubtful(xp.abs(P) + xp.abs(Q), turn, same, scale, xp)
@@ -127,7 +154,7 @@ def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, known: bool, xp: Any
     return (quotient(turn, gap, same, doubt, xp) + quotient(lean, total, zero, steep, xp)) / 2.0
 
 
-def out_of_space(g: Any, part: Any, S: Any, known: bool, xp: Any) -> Any:
+def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
     """What moves the vectors out of the space that they span, where it is not the whole one.
 
     Vectors of a value that is zero to rounding move without bound, unless the function scales
@@ -135,16 +162,10 @@ def out_of_space(g: Any, part: Any, S: Any, known: bool, xp: Any) -> Any:
     """
     row, used = S[..., None, :], largest(g, -2, xp)
     zero = row <= rounding(S, xp)
-    if not known:
+    if idle is None:
         return quotient(part, row, zero, zero & (used != 0), xp)
     faint = below(used, largest(g, (-2, -1), xp) * faintness(S))
-    return first_order(xp.where(zero & ~faint, NAN, part / row), zero, row, xp)
-
-
-def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
-    """x, a quotient by values that are zero to rounding in places: its own derivative, a
-    difference of quotients by their squares, is NaN there (by the infinite slope of a root)."""
-    return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
+    return first_order(quotient(part, row, idle, zero & ~faint, xp), zero, row, xp)
 
 
 def svdvals(g: Any, x: Any, xp: Any) -> Any:
@@ -153,7 +174,7 @@ def svdvals(g: Any, x: Any, xp: Any) -> Any:
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
-def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
+def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, dead: Any, xp: Any) -> Any:
     # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     # reverse mode automatic differentiation", sec. 3.1.
     values, vectors = g
@@ -171,9 +192,13 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
             eye, size = on_diagonal(gap, xp), xp.abs(eigenvalues)
             zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
             zero = zero & ~eye
-            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues))
-            doubt = same & ~eye & ~(zero & faint & xp.matrix_transpose(faint))
-            turned = quotient(turn, gap, same & ~zero, doubt, xp)
+            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues)) & (dead != ())
+            idle = none_of(eigenvalues, xp)
+            if dead:
+                idle = unused(dead[0], dead[1:], (vectors,), xp)
+            both = idle & xp.matrix_transpose(idle)
+            doubt = same & ~eye & ~both & ~(zero & faint & xp.matrix_transpose(faint))
+            turned = quotient(turn, gap, (same & ~zero) | both, doubt, xp)
             turned = first_order(turned, zero, eigenvalues[..., None, :], xp)
         inner = inner + turned / 2.0
     return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
