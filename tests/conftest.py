@@ -1,5 +1,9 @@
 """Helpers that tests share, and ``pytest --storage hostile``: what suits any storage, on its data."""
 
+import os
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
+
 import numpy as np
 import pytest
 

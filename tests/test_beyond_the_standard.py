@@ -21,6 +21,8 @@ CALLS = {
     "ravel": lambda x: x.ravel(),
     "copy": lambda x: x.copy(),
     "dot": lambda x: x.dot(x.T),
+    "dot with a vector": lambda x: x.dot(np.asarray([1.0, 2.0, 3.0])),
+    "dot with a scalar": lambda x: x.dot(2.0),
     "real": lambda x: x.real,
     "astype": lambda x: x.astype(np.float32),
 }
@@ -67,3 +69,19 @@ def test_diag_makes_and_reads_diagonals(k):
 def test_bincount_refuses_negative_numbers():
     with pytest.raises(ValueError, match="non-negative"):
         xp.bincount(xp.asarray([0, -1]))
+
+
+def test_where_of_a_condition_alone_is_nonzero():
+    x = xp.asarray([[0.0, 2.0], [3.0, 0.0]])
+    rows, columns = xp.where(x > 1.0)
+    np.testing.assert_array_equal([np.asarray(rows), np.asarray(columns)], [[0, 1], [1, 0]])
+    for given in [(1.0,), (None, 1.0), (1.0, None)]:
+        with pytest.raises(TypeError, match="both x1 and x2, or neither"):
+            xp.where(x > 1.0, *given)
+
+
+def test_diff_takes_n_and_axis_where_numpy_has_them():
+    values = np.asarray([[1.0, 4.0, 9.0], [2.0, 0.0, 5.0], [7.0, 7.0, 1.0]])
+    for arguments in [(), (2,), (1, 0), (2, 0)]:
+        found = xp.diff(xp.asarray(values), *arguments)
+        np.testing.assert_array_equal(np.asarray(found), np.diff(values, *arguments))

@@ -351,16 +351,30 @@ def test_a_copy_has_value_dtype_and_shape(duplicate, name, shape):
     assert np.array_equal(np.asarray(y), np.asarray(x))
 
 
-@copied
-def test_a_copy_of_a_followed_value_is_followed_by_nobody(duplicate):
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickled_value_is_followed_by_nobody(protocol):
     x = xp.asarray([1.0, 2.0])
     with xp.GradientTape(persistent=True) as tape:
         tape.watch(x)
-        y = duplicate(x * x)
+        y = pickle.loads(pickle.dumps(x * x, protocol))
         z = xp.sum(y * x)
     assert not is_followed(y)
     assert np.array_equal(np.asarray(tape.gradient(z, x)), [1.0, 4.0])
     assert tape.gradient(z, y) is None
+    with pytest.warns(xp.TapeWarning, match=r"test_namespace\.py:\d+ \(pickle\)"):
+        assert tape.gradient(y, x) is None
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_a_copy_stays_connected(duplicate):
+    x = xp.asarray([1.0, 2.0])
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = duplicate({"a": x * x} if duplicate is copy.deepcopy else x * x)
+        y = y["a"] if duplicate is copy.deepcopy else y
+        y[0] *= 3.0
+        z = xp.sum(y * x)
+    assert np.array_equal(np.asarray(tape.gradient(z, x)), [9.0, 12.0])
 
 
 @copied

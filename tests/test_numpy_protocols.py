@@ -27,6 +27,22 @@ CALLS = {
     "clip": lambda x: np.clip(x, 0.2, 1.0),
     "add.reduce": lambda x: np.add.reduce(x),
     "linalg.svd": lambda x: np.linalg.svd(x, full_matrices=False)[1],
+    "average": np.average,
+    "average over an axis": lambda x: np.average(x, axis=1, keepdims=True),
+    "weighted average": lambda x: np.average(x, axis=1, weights=[0.5, 1.0, 2.0]),
+    "weights of some axes": lambda x: np.average(
+        np.stack([x, x * x]), axis=(2, 0), weights=VALUES.T + 1.0
+    ),
+    "average weighted by the array": lambda x: np.average(VALUES, weights=x),
+    "unique": np.unique,
+    "unique with an inverse": lambda x: np.unique(x, return_inverse=True)[0],
+    "unique rows": lambda x: np.unique(np.concatenate([x, x]), axis=0),
+    "dot": lambda x: np.dot(x, np.ones((3, 2))),
+    "dot of stacks": lambda x: np.dot(x, np.stack([VALUES.T, 2.0 * VALUES.T])),
+    "dot with a scalar": lambda x: np.dot(2.0, x),
+    "atleast_2d": lambda x: np.atleast_2d(x[0]),
+    "atleast_1d of several": lambda x: np.atleast_1d(x, 2.0)[0],
+    "diff": lambda x: np.diff(x, 2),
 }
 
 
@@ -53,12 +69,54 @@ def test_facts_about_an_array_are_answered():
     assert not np.iscomplexobj(x)
 
 
+ANSWERS = {
+    "allclose": lambda x: np.allclose(x, VALUES + 1e-12),
+    "array_equal": lambda x: np.array_equal(x, VALUES[:1]),
+    "array_equiv": lambda x: np.array_equiv(x, VALUES),
+    "isclose": lambda x: np.isclose(x, 0.3),
+    "indices of unique values": lambda x: np.unique(x, return_index=True)[1],
+    "counts": lambda x: np.unique(np.round(x), return_counts=True)[1],
+    "inverse": lambda x: np.unique(np.round(x), return_inverse=True)[1],
+    "sums of weights": lambda x: np.average(x, weights=VALUES, axis=0, returned=True)[1],
+    "where": lambda x: np.where(x > 0.5)[1],
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_has_no_gradient_is_answered(name):
+    found, expected = ANSWERS[name](xp.asarray(VALUES)), ANSWERS[name](VALUES)
+    assert type(found) is (type(expected) if isinstance(expected, bool) else xp.Array)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+
+
+def test_arrays_share_memory_as_numpys_do():
+    x = xp.asarray(VALUES)
+    assert np.may_share_memory(x, x[1:])
+    assert not np.may_share_memory(x, x * 1.0)
+    assert not np.may_share_memory(x, np.asarray(x))
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"weights": np.ones(3)}, TypeError),
+        ({"weights": np.ones(3), "axis": 0}, ValueError),
+        ({"weights": [1.0, -1.0], "axis": 0}, ZeroDivisionError),
+    ],
+)
+def test_averages_that_numpy_refuses_are_refused(options, error):
+    for values in (VALUES, xp.asarray(VALUES)):
+        with pytest.raises(error):
+            np.average(values, **options)
+
+
 @pytest.mark.parametrize(
     ("call", "name"),
     [
         (np.spacing, "np.spacing"),
         (lambda x: np.add.outer(x, x), "add.outer"),
-        (lambda x: np.interp(0.5, x[0], x[1]), "np.interp"),
+        (np.unwrap, "np.unwrap"),
         (lambda x: np.mean(x, where=VALUES > 1), "'where'"),
         (lambda x: np.sin(x, where=VALUES > 1), "where"),
     ],

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import contextvars
+import gc
 import os
 import sys
 import threading
@@ -14,7 +15,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._record import recorders
+from arraytape._record import OPEN, recorders
 
 
 def in_thread(work):
@@ -59,7 +60,72 @@ def test_an_op_in_another_thread_is_not_recorded(x):
     with GradientTape() as tape:
         tape.watch(x)
         y = in_thread(lambda: x * x)
-    assert tape.gradient(y, x) is None
+    with pytest.warns(xp.TapeWarning, match=r"test_recorders\.py:\d+ \(in another thread"):
+        assert tape.gradient(y, x) is None
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda x: x[1:] * 2.0,
+        lambda x: xp.concat([xp.ones(1), x]),
+        lambda x: xp.linalg.svd(x[None, :])[1],
+        lambda x: xp.asarray(np.asarray(x) * 2.0),
+        xp.custom_gradient(lambda x: (x * 1.0, lambda g: g)),
+        lambda x: written_into(xp.zeros(3), x),
+    ],
+    ids=["view", "sequence", "several results", "exit", "custom gradient", "write"],
+)
+def test_whatever_another_thread_does_with_a_value_is_named(work):
+    x = xp.asarray([1.0, 2.0, 3.0])
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = in_thread(lambda: work(x))
+    with pytest.warns(xp.TapeWarning, match="in another thread"):
+        assert tape.gradient(y, x) is None
+
+
+def written_into(x, value):
+    x[...] = value
+    return x
+
+
+def test_threads_with_tapes_of_their_own_and_other_tasks_take_nothing_away(x):
+    def work():
+        with GradientTape():
+            return x * x
+
+    async def main():
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = in_thread(work)
+            z = await asyncio.create_task(task())
+            return tape.gradient([y, z], x)
+
+    async def task():
+        return contextvars.Context().run(lambda: x * x)
+
+    assert asyncio.run(main()) is None
+
+
+def test_what_other_threads_use_is_remembered_once_per_line(x):
+    with GradientTape() as tape:
+        tape.watch(x)
+        in_thread(lambda: [x * 2.0 for _ in range(1000)])
+        assert len(tape._records) == 1
+
+
+def test_nobody_is_told_once_no_tape_is_open(x):
+    assert not OPEN
+    tape = GradientTape()
+    contextvars.Context().run(tape.__enter__)  # left by nobody: its context is gone
+    assert len(OPEN) == 1
+    del tape
+    gc.collect()
+    assert not OPEN
+    with GradientTape():
+        assert len(OPEN) == 1
+    assert not OPEN
 
 
 def test_an_op_in_another_thread_is_not_recorded_even_with_a_copy_of_the_context(x):
@@ -69,7 +135,8 @@ def test_an_op_in_another_thread_is_not_recorded_even_with_a_copy_of_the_context
         y = in_thread(lambda: context.run(lambda: x * x))
         seen = in_thread(lambda: context.run(recorders))
     assert seen == ()
-    assert tape.gradient(y, x) is None
+    with pytest.warns(xp.TapeWarning, match="in another thread"):
+        assert tape.gradient(y, x) is None
 
 
 def test_a_write_in_another_thread_is_not_recorded(near):

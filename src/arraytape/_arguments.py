@@ -6,6 +6,8 @@ import enum
 import warnings
 from typing import Any
 
+import numpy as np
+
 from . import _nest
 from ._array import Array, namespace, wrap
 from ._batched.data import lengths_of
@@ -69,7 +71,7 @@ def arrays_of(
 def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
     """One cotangent for each target: the given ones, checked, or ones."""
     if output_gradients is None:
-        return [filled("ones", y) for y in targets]
+        return [one(y) for y in targets]
     given = _nest.leaves_like(target, output_gradients, "output_gradients")
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
 
@@ -79,6 +81,13 @@ def filled(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Arra
     storage = storage_of(like._data)
     shape = like.shape if shape is None else shape
     return wrap(storage.create(name, like.device, shape, dtype=like.dtype))
+
+
+def one(y: Array) -> Array:
+    """The cotangent of a target that stands for itself: ones, for a NumPy scalar without a detour."""
+    if type(y._data) is np.ndarray and y._data.shape == ():
+        return wrap(np.array(1.0, y._data.dtype))
+    return filled("ones", y)
 
 
 def differentiable(x: Array) -> bool:

@@ -20,14 +20,17 @@ from ._inside import Inside, handle
 from ._lacking import no_rule
 from ._op import Plan, Structural
 from ._paths import inputs_of, results_of
-from ._record import Recorder, new_tid, recorders
+from ._record import OPEN, Recorder, elsewhere, new_tid, recorders
 from ._recording import name_of
 from ._storage import STORAGES, is_complex, storage_of
 from ._view import current, hold
 
 
 def followers_of(tids: Sequence[int]) -> list[Recorder]:
-    return [r for r in recorders() if any(tid in r.followed for tid in tids)]
+    stack = recorders()
+    if OPEN and not stack:
+        elsewhere(tids)
+    return [r for r in stack if any(tid in r.followed for tid in tids)]
 
 
 def is_asked_once(followers: Sequence[Recorder]) -> bool:
@@ -150,7 +153,7 @@ def pull_custom(at: Any, record: Record) -> None:
     recorded = isinstance(at, Recorded)
     cotangents = [None if g is None else handle(g) if recorded else as_array(g) for g in held]
     for tid, part in zip(tids, call.gradients(cotangents), strict=True):
-        if part is not None and at.follows(tid):
+        if part is not None and tid in at.followed:
             at.lend(tid, part if recorded else current(part)[1])
 
 
@@ -208,6 +211,6 @@ class Unfolding(Structural):
     unfolds = True
 
 
-CUSTOM = Structural("custom_gradient", pull_custom)
-UNFOLDING = Unfolding("recompute_grad", pull_unfolding)
+CUSTOM = Structural("custom_gradient", pull_custom, cusped=True)
+UNFOLDING = Unfolding("recompute_grad", pull_unfolding, cusped=True)
 SAME = Structural("same value", pull_same)

@@ -33,7 +33,7 @@ from ._operands import (
     shape_of,
     wrap_all,
 )
-from ._record import active, new_tid
+from ._record import OPEN, active, elsewhere, new_tid
 from ._storage import NUMPY, STORAGES, RawFunctions, is_complex
 from ._view import hold, sync
 
@@ -62,6 +62,7 @@ READ_OTHER = """
         {x}, t_{x}, d_{x} = foreign(NAME, "{x}", {x})
 """
 REFUSE = "\n        if not accepted({x}): return NotImplemented"
+ALONE = "\n        if {x} is None: return alone({inputs})"
 
 
 def compile_function(
@@ -110,14 +111,14 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function."""
     scope: dict[str, Any] = {
         "NAME": op.name, "INPUTS": op.inputs, "PLANS": op.plans, "WIDES": op.wides,
-        "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR,
+        "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR, "alone": op.alone,
         "SCALARS": CACHED, "scalar": cached_scalar,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
-        "common": common, "dtype_of": dtype_of, "each": each, "explain": explain,
+        "common": common, "dtype_of": dtype_of, "each": each, "explain": explain, "OPEN": OPEN,
         "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
         "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid,
-        "shape_of": shape_of,
+        "shape_of": shape_of, "elsewhere": elsewhere,
         "STORAGES": STORAGES, "saving": saving, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
@@ -153,7 +154,8 @@ def source_of(
             if op.kind == "elementwise" and x != first:
                 value = CONVERT.format(x=x, other=first) if convert else x
                 lines.append(READ_SCALAR.strip("\n").format(x=x, value=value))
-            refuse = REFUSE.format(x=x) if operator else ""
+            refuse = REFUSE if operator else ALONE if op.alone and x != first else ""
+            refuse = refuse.format(x=x, inputs=", ".join(inputs))
             lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse))
         data = ", ".join(f"d_{x}" for x in inputs)
         lines.append(f"    kind = type(d_{first})")
@@ -206,6 +208,9 @@ WATCHED = """
         thread, recorders = active()
         if thread == get_ident():
             out = 0
+            {body}
+        elif OPEN:
+            elsewhere({told})
 """
 # Any op, any subset: the plan picks its record from all the values.
 GENERAL = """
@@ -256,7 +261,7 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
         text = ", ".join(arguments)
         near = f"saving(SAVE_{saved}, STORAGES[kind], {text})"
         lines.append(f"s_{saved} = SAVE_{saved}({text}) if kind is ndarray else {near}")
-        places[saved] = f"s_{saved}"
+        known[saved] = places[saved] = f"s_{saved}"
     empty = {"shape": "()", "dtype": "None"}
     layout = {
         f"{what} {x}": f"{what}_of(d_{x})"
@@ -292,13 +297,9 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
         branches, wides = (indent(fast_branches(op, plans, known), 8) for plans in ("PLAN", "WIDE"))
         body = FAST.strip("\n").format(branches=branches, wides=wides)
     followed = f"any({tids[0]})" if op.variadic else " or ".join(tids)
-    lines.append(body)
-    return (
-        WATCHED.strip("\n").format(followed=followed)
-        + "\n"
-        + " " * 12
-        + indent("\n".join(lines), 12)
-    )
+    body = indent("\n".join([*lines, body]), 12)
+    told = tids[0] if op.variadic else f"({', '.join(tids)},)"
+    return WATCHED.strip("\n").format(followed=followed, body=body, told=told)
 
 
 def fast_branches(op: Op, plans: str, places: dict[str, str]) -> str:

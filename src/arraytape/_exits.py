@@ -13,7 +13,7 @@ from ._array import Array
 from ._errors import user_line
 from ._op import Structural
 from ._paths import inputs_of, results_of
-from ._record import new_tid, recorders, tell
+from ._record import OPEN, elsewhere, new_tid, recorders, tell
 from ._view import current
 
 LEFT = Structural("left", lambda at, record: None)
@@ -23,7 +23,10 @@ def leave(x: Array, how: str) -> Any:
     """The data of ``x`` for the world outside; recorders that follow it remember where and how."""
     tid, data = current(x)
     if tid:
-        for recorder in recorders():
+        stack = recorders()
+        if OPEN and not stack:
+            elsewhere((tid,))
+        for recorder in stack:
             if tid in recorder.followed:
                 left = (LEFT.number, new_tid(), tid, f"{user_line()} ({how})")
                 tell(recorder, left)

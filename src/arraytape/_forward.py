@@ -21,11 +21,11 @@ from ._engine import Recorded
 from ._errors import describe
 from ._lacking import NoRule, lacking, no_rule
 from ._op import LAYOUT, PLANS, Plan, Structural
-from ._paths import PUT, Path, add_through, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
+from ._paths import WRITES, Path, add_through, inputs_of, push_write, results_of, walk
 from ._record import STACK, push, recorders, remove
 from ._recording import NOBODY, name_of
-from ._storage import is_complex, storage_of
+from ._storage import storage_of
 from ._tape import GradientTape
 from ._view import current
 
@@ -241,7 +241,6 @@ class ForwardAccumulator:
         return [t if differentiable(part) else None for part, t in zip(g, found, strict=True)]
 
     def _structural(self, plan: Structural, record: tuple[Any, ...]) -> list[Array | None]:
-        xp: Any = namespace[0]
         if plan is CUSTOM:
             _, _, tids, call = record
             g = [y.zeros() for y in call.results]
@@ -257,31 +256,13 @@ class ForwardAccumulator:
         if plan is VIEW_RECORD:
             _, _, root, _, path = record
             return [self._part(self._tangents[root], path)] if root in self._tangents else [None]
-        if plan is not PUT:
+        if plan not in WRITES:
             return [None]
-        _, _, old, vtid, path, key, _, _, lost, shape, dtype = record
-        held = self._tangents.get(old)
-        if held is None and vtid not in self._tangents:
+        held, t = (self._tangents.get(tid) for tid in inputs_of(record))
+        some = t if held is None else held
+        if some is None:
             return [None]
-        device = (held if held is not None else self._tangents[vtid]).device
-        whole = (
-            xp.zeros(shape, dtype=dtype, device=device)
-            if held is None
-            else xp.asarray(held, copy=True)
-        )
-        t = self._tangents.get(vtid, 0.0)
-        if is_complex(t) and dtype.kind != "c":
-            t = xp.real(t)
-        pass_ = Recorded(storage_of(whole._data), self._known)
-        if lost is None or vtid not in self._tangents:
-            write_through(whole, path, key, t, pass_)
-            return [whole]
-        # Elements named twice: which write lasted is known, and not for the tangent to decide.
-        write_through(whole, path, key, 0.0, pass_)
-        lasting = xp.where(lost, 0.0, xp.broadcast_to(t, lost.shape))
-        part = walk(whole, path, xp)
-        add_through(whole, path, xp.scatter_add(lasting, part.shape, key), pass_)
-        return [whole]
+        return [push_write(record, held, t, Recorded(storage_of(some._data), self._known))]
 
     def _unfolded(self, record: tuple[Any, ...]) -> list[Array | None]:
         """Through the records of the function's second run."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from typing import Any, Protocol
@@ -19,6 +20,8 @@ EMPTY: Stack = (0, ())
 STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 
 active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
+# Who records in some thread or task, to be told what threads in which nobody records do: by id.
+OPEN: dict[int, weakref.WeakMethod[Callable[[Sequence[int]], None]]] = {}
 new_tid = itertools.count(1).__next__  # a fresh name for a value; 0 is nobody's
 
 
@@ -105,8 +108,23 @@ def replace(old: Recorder, new: Recorder) -> None:
         STACK.set((get_ident(), swapped))
 
 
+def announce(recorder: Recorder, told: Callable[[Sequence[int]], None]) -> None:
+    """Until ``OPEN`` forgets it, a recorder is told of values that are used where nobody records."""
+    key = id(recorder)
+    OPEN[key] = weakref.WeakMethod(told, lambda _: OPEN.pop(key, None))
+
+
+def elsewhere(tids: Sequence[int]) -> None:
+    """Values are used, unrecorded, where nobody records: those who follow them will want to know."""
+    for reference in tuple(OPEN.values()):
+        told = reference()
+        if told is not None:
+            told(tids)
+
+
 def _forget() -> None:
     STACK.set(EMPTY)
+    OPEN.clear()
 
 
 if hasattr(os, "register_at_fork"):

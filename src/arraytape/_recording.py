@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from types import TracebackType
@@ -16,12 +16,12 @@ from . import _nest
 from ._arguments import differentiable
 from ._array import VIEW, Array
 from ._engine import Record
-from ._errors import TapeWarning, describe, stacklevel
+from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT
 from ._lacking import lacking
 from ._op import Plan, Structural
 from ._paths import Path
-from ._record import Paused, new_tid, push, recorders, remove, replace
+from ._record import OPEN, Paused, announce, new_tid, push, recorders, remove, replace, tell
 
 NOBODY: Any = frozenset()
 NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
@@ -33,8 +33,10 @@ def name_of(x: Any) -> int:
     if type(x) is not Array:
         found: int = x._identity
         return found
-    with NAMING:
-        tid = x._tid = x._tid or new_tid()
+    if not x._tid:
+        with NAMING:
+            x._tid = x._tid or new_tid()
+    tid: int = x._tid
     return tid
 
 
@@ -53,6 +55,7 @@ class Recording:
         self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
         self._active = False  # whether its own block or a worker's is open
         self._open = False  # its own block
+        self._home = 0  # the thread of its own block
         self._workers: list[int] = []  # the threads of blocks that in_this_thread opened
         self._entered = False
         self._warned = False
@@ -67,6 +70,7 @@ class Recording:
         self._records: list[Record] = []
         self.record = self._records.append
         self._leaves: set[int] = set()  # tids that no record of this tape makes
+        self._lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self._used_up = False
         self._careful = self._unruly = self._left = False
 
@@ -86,8 +90,10 @@ class Recording:
         if self._used_up:
             self._forget()
         self._entered = True
+        self._home = get_ident()
         self.followed = self._known
         push(self)
+        announce(self, self._used_elsewhere)
         return self
 
     def __exit__(
@@ -106,6 +112,19 @@ class Recording:
         if not (self._open or self._workers):
             self.followed = NOBODY
             self._active = False
+            OPEN.pop(id(self), None)
+
+    def _used_elsewhere(self, tids: Sequence[int]) -> None:
+        """Values were used in a thread that does not record: an exit, if this tape follows them."""
+        if get_ident() == self._home or get_ident() in self._workers:
+            return  # another task of this thread, which has nothing to do with this tape
+        line = f"{user_line()} (in another thread: see in_this_thread)"
+        for tid in tids:
+            if tid in self.followed and (tid, line) not in self._lost:
+                self._lost.add((tid, line))
+                left = (LEFT.number, new_tid(), tid, line)
+                tell(self, left)
+                self.notice(LEFT, left)
 
     def _close(self) -> None:
         """Stop recording everywhere."""
@@ -193,15 +212,14 @@ class Recording:
         """
         if not self._active:
             raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
-        found = _nest.leaves(x)
+        found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
         for leaf in found:
-            if leaf is not None and not isinstance(leaf, Array):
+            if type(leaf) is not Array and not isinstance(leaf, Array):
                 raise TypeError(
                     f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
                 )
         for leaf in found:
-            if leaf is not None:
-                self._watch(leaf)
+            self._watch(leaf)
 
     def accessed(self, x: Any) -> None:
         """A Variable was read; the trainable ones are watched."""
@@ -217,7 +235,8 @@ class Recording:
         return tuple(sorted(self._variables, key=lambda variable: variable._identity))
 
     def _watch(self, x: Array) -> None:
-        if not differentiable(x):
+        kind = x._data.dtype.kind
+        if kind != "f" and kind != "c":
             warnings.warn(
                 f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
                 "floating-point arrays do",
@@ -228,16 +247,18 @@ class Recording:
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
         tid = name_of(root)
-        if id(x) in self._watched and self._watched[id(x)][1] == tid:
+        entry = self._watched.get(id(x))
+        if entry is not None and entry[1] == tid:
             return
         if tid not in self._known:
+            self._known.add(tid)
             self._leaves.add(tid)
             if path:
                 self._implied.add(tid)
-        if not path:
+        elif not path:
             self._implied.discard(tid)
-        self._known.add(tid)
         self._watched[id(x)] = (x, tid, path)
         if type(x) is not Array:
             self._variables.append(x)
-        self._careful = self._careful or x._data.dtype.kind == "c"
+        if kind == "c":
+            self._careful = True

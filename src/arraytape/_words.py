@@ -122,6 +122,7 @@ def from_signature(
     selects: bool | None = None,
     moves: bool = False,
     linear_in: Sequence[str] = (),
+    alone: Callable[..., Any] | None = None,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     inputs, variadic = array_inputs(function)
@@ -132,7 +133,7 @@ def from_signature(
     op = Op(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
         joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
-        linear_in=linear_in,
+        linear_in=linear_in, alone=alone,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, inspect.getdoc(function) or "")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._engine import conjugate, sum_to
+from .._engine import conjugate
+from .._paths import sum_to
 from .._storage import is_complex
 
 

@@ -1,7 +1,8 @@
 """Where values leave: conversion to Python scalars, NumPy, dlpack, text and pickles.
 
-What leaves with its value (float(x), np.asarray(x), dlpack) cuts the gradient and is remembered by
-the tapes that follow it; ``bool`` and ``int`` as an index only steer the program and are silent.
+What leaves with its value (float(x), np.asarray(x), dlpack, a pickle) cuts the gradient and is
+remembered by the tapes that follow it; ``bool`` and ``int`` as an index only steer the program and
+are silent.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .._errors import explain
 from .._exits import leave
 from .._storage import storage_of
 from .._view import current, pin
+from .creation_functions import copied
 
 
 def host(x: Array) -> Any:
@@ -133,14 +135,16 @@ def rebuild(data: Any) -> Array:
 
 
 def reduce(x: Array) -> tuple[Any, ...]:
-    data = current(x)[1]
+    data = leave(x, "pickle")
     return rebuild, (storage_of(data).copy(data),)
 
 
-def copied(x: Array, memo: Any = None) -> Array:
-    """``copy.copy`` and ``copy.deepcopy``: the value alone, followed by nobody."""
-    data = current(x)[1]
-    return wrap(storage_of(data).copy(data))
+def duplicate(x: Array, memo: Any = None) -> Array:
+    """``copy.copy`` and ``copy.deepcopy``: a recorded copy, as that of an immutable tensor is itself.
+
+    Libraries copy what they are given (scikit-learn's ``clone`` its parameters) and go on with that.
+    """
+    return copied(x)
 
 
 copyreg.pickle(Array, reduce)
@@ -148,8 +152,8 @@ METHODS = {
     "__array__": to_numpy,
     "__bool__": to_bool,
     "__complex__": to_complex,
-    "__copy__": copied,
-    "__deepcopy__": copied,
+    "__copy__": duplicate,
+    "__deepcopy__": duplicate,
     "__dlpack__": dlpack,
     "__dlpack_device__": dlpack_device,
     "__float__": to_float,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from .._array import Array, wrap
-from .._engine import sum_to
-from .._errors import explain
+from .._errors import explain, user_line
+from .._paths import sum_to
 from .._storage import storage_of
 from .._view import current
 from .._words import composite, primitive, sample, without_derivative
@@ -17,6 +17,7 @@ from .._words import composite, primitive, sample, without_derivative
     lambda g, condition, shape, xp: sum_to(xp.where(condition, g, 0.0), shape, xp),
     lambda g, condition, shape, xp: sum_to(xp.where(condition, 0.0, g), shape, xp),
     selects=True,
+    alone=lambda *given: where_it_holds(*given),
     samples=(
         sample("bool(3, 4)", (3, 4), (3, 4)),
         sample("bool(3, 1)", (4,), ()),
@@ -24,8 +25,19 @@ from .._words import composite, primitive, sample, without_derivative
         sample("bool(3)", 0.5, (2, 3)),
     ),
 )
-def where(condition: Array, x1: Array | float, x2: Array | float, /) -> Array:
-    """x1 where condition holds, else x2.  What is not selected contributes exactly 0."""
+def where(
+    condition: Array, x1: Array | float | None = None, x2: Array | float | None = None, /
+) -> Array:
+    """x1 where condition holds, else x2.  What is not selected contributes exactly 0.
+
+    The condition alone is asked where it holds, as ``nonzero`` is: beyond the standard.
+    """
+
+
+def where_it_holds(condition: Array, x1: Any, x2: Any) -> Any:
+    if x1 is not None or x2 is not None:
+        raise TypeError(f"where: needs both x1 and x2, or neither [at {user_line()}]")
+    return nonzero(condition)
 
 
 @without_derivative

@@ -24,9 +24,9 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def diff(
     x: Array,
     /,
-    *,
+    n: int = 1,  # where NumPy has it, for code that does not name it
     axis: int = -1,
-    n: int = 1,
+    *,
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:

@@ -1,0 +1,112 @@
+"""scikit-learn's own array API tests, as installed, with arraytape as one more namespace.
+
+    python tests/third_party/sklearn_plugin.py                   # all of them
+    python tests/third_party/sklearn_plugin.py --open-tapes      # each on a tape that watches all
+    python tests/third_party/sklearn_plugin.py -x -k StandardScaler  # the rest goes to pytest
+
+It is a plugin of pytest (``-p sklearn_plugin``).  scikit-learn's tests ask two generators which
+namespaces, devices and dtypes there are; the plugin adds arraytape's to what they yield before the
+tests are imported, and keeps the tests whose name has arraytape in it.  Nothing is patched on disk.
+"""
+
+import os
+import sys
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy and scikit-learn are imported
+
+import functools
+from pathlib import Path
+
+import pytest
+import sklearn
+from sklearn.utils import _array_api
+
+import arraytape as xp
+
+NAME = xp.__name__
+PARAMETERS = ("yield_", "parametrize_with_checks")  # what such tests are parametrised by
+COMBINATIONS = [(NAME, "cpu", "float32")]  # beside the default ones, which are yielded by name
+HERE = _array_api.NamespaceAndDevice(NAME, "cpu")
+MIXED = [
+    (_array_api.NamespaceAndDevice("numpy", None), HERE, f"numpy to {NAME}"),
+    (HERE, _array_api.NamespaceAndDevice("numpy", None), f"{NAME} to numpy"),
+    (
+        _array_api.NamespaceAndDevice("array_api_strict", "device1"),
+        HERE,
+        f"array_api_strict to {NAME}",
+    ),
+]
+
+
+def also(name, more):
+    """Let a generator of scikit-learn's yield more than it does."""
+    given = getattr(_array_api, name)
+
+    @functools.wraps(given)
+    def generator(*args, **kwargs):
+        yield from given(*args, **kwargs)
+        yield from more
+
+    setattr(_array_api, name, generator)
+
+
+also("yield_namespaces", [NAME])
+also("yield_namespace_device_dtype_combinations", COMBINATIONS)
+also("yield_mixed_namespace_input_permutations", MIXED)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--open-tapes", action="store_true", help="run each test on a tape of its own")
+
+
+def pytest_ignore_collect(collection_path):
+    """Files without such tests are not imported."""
+    if collection_path.suffix != ".py" or not collection_path.stem.startswith("test_"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if any(word in text for word in PARAMETERS) else True
+
+
+def pytest_collection_modifyitems(config, items):
+    chosen = [item for item in items if NAME in item.name]
+    config.hook.pytest_deselected(items=[item for item in items if NAME not in item.name])
+    items[:] = chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """With --open-tapes: what a test makes by ``asarray`` is watched, and its tape stays right."""
+    if not item.config.getoption("--open-tapes"):
+        return (yield)
+    made = xp.asarray
+    with xp.GradientTape(persistent=True) as tape:
+
+        @functools.wraps(made)
+        def watched(*args, **kwargs):
+            array = made(*args, **kwargs)
+            if xp.isdtype(array.dtype, ("real floating", "complex floating")):
+                tape.watch(array)
+            return array
+
+        xp.asarray = watched
+        try:
+            result = yield
+        finally:
+            xp.asarray = made
+        x = xp.asarray(3.0)
+        tape.watch(x)
+        y = x * x
+    assert tape.gradient(y, x) == 6.0, "the test's tape gives a wrong gradient"
+    return result
+
+
+def main(arguments):
+    """Run the tests away from any project's pytest settings, without writing caches."""
+    sys.dont_write_bytecode = True
+    options = ["-c", os.devnull, f"--rootdir={Path(sklearn.__file__).parent}", "-q", "-rfEX"]
+    options += ["-p", "no:cacheprovider", "--pyargs", "sklearn"]
+    return int(pytest.main([*options, *arguments], plugins=[sys.modules[__name__]]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
