@@ -2,8 +2,6 @@
 
 import os
 
-os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,8 @@ from arraytape._op import REGISTRY
 from arraytape._record import recorders
 from arraytape.custom import REGISTERED
 from arraytape.testing import storages
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
 
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
 # or compare its bits.

@@ -138,6 +138,7 @@ def test_an_unknown_version_raises(version):
 # Where array_api_strict is not the standard: the parameter as the standard has it, and the reason.
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 UNDEFINED = "strict's default is a private 'undefined'; the standard's is None"
+ONLY = inspect.Parameter.POSITIONAL_ONLY
 DIFFERENT = {
     "astype": ({"device": (KEYWORD, None)}, UNDEFINED),
     "from_dlpack": ({"device": (KEYWORD, None), "copy": (KEYWORD, None)}, UNDEFINED),
@@ -146,6 +147,7 @@ DIFFERENT = {
         UNDEFINED,
     ),
     "to_device": ({"stream": (KEYWORD, None)}, "strict takes it by position too"),
+    "where": ({"x1": (ONLY, None), "x2": (ONLY, None)}, "NumPy's where(condition) is nonzero"),
 }
 
 
