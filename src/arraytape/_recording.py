@@ -87,13 +87,17 @@ class Recording:
                     "Tape is already recording; it can be entered again once it is left"
                 )
             self._active = self._open = True
-        if self._used_up:
-            self._forget()
-        self._entered = True
-        self._home = get_ident()
-        self.followed = self._known
-        push(self)
-        announce(self, self._used_elsewhere)
+        try:
+            if self._used_up:
+                self._forget()
+            self._entered = True
+            self._home = get_ident()
+            self.followed = self._known
+            push(self)
+            announce(self, self._used_elsewhere)
+        except BaseException:  # an interruption
+            self._leave()
+            raise
         return self
 
     def __exit__(
@@ -102,6 +106,9 @@ class Recording:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
         remove(self)
         with ENTERING:
             self._open = False
