@@ -205,6 +205,72 @@ def test_the_part_of_largest_singular_value_of_a_matrix_of_low_rank_is_exact(nam
     testing.check_gradients(f, [LOW[name]], order=1, rtol=1e-6)
 
 
+EXACTLY_LOW = {
+    "a column of zeros": np.asarray([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [2.0, 1.0, 0.0]]),
+    "tall, two columns": np.asarray(
+        [[3.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0, 0]]
+    ),
+    "wide, a row": np.asarray([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]),
+    "coinciding": np.diag([4.0, 3.0, 1.0, 1.0, 0.0, 0.0])[:, :5],
+    "complex": np.asarray([[1.0, 2.0, 0.0], [1j, 1.0, 0.0], [2.0, 1j, 0.0]]),
+}
+TAKEN_APART = {
+    "the largest part": lambda u, s, vh: (u[:, :1] * s[:1]) @ vh[:1, :],
+    "ridge": lambda u, s, vh: (u * xp.where(s > 1.5, s / (s * s + 0.5), 0.0)) @ vh,
+    "ridge by mask": lambda u, s, vh: adjoint(vh) @ (masked(s) * (adjoint(u) @ target(u))),
+    "whitened": lambda u, s, vh: (vh[:1, :] / s[:1], s[:1]),
+}
+
+
+def target(u):
+    return xp.asarray(testing.weights(u.shape[:1]))
+
+
+def masked(s):
+    d, large = xp.zeros(s.shape), s > 1.5
+    d[large] = 1.0 / s[large]
+    return d
+
+
+@pytest.mark.parametrize("name", EXACTLY_LOW)
+@pytest.mark.parametrize("way", TAKEN_APART)
+def test_values_that_are_never_read_do_no_harm_where_they_coincide_or_are_zero(name, way):
+    x = EXACTLY_LOW[name]
+
+    def f(x):
+        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        found = TAKEN_APART[way](u, s, vh)
+        parts = found if isinstance(found, tuple) else (found,)
+        return sum(testing.total(xp.abs(part) ** 2) for part in parts)
+
+    testing.check_gradients(f, [x], order=1, modes=["rev"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", EXACTLY_LOW)
+def test_eigenvalues_that_are_never_read_do_no_harm_where_they_coincide(name):
+    def f(x):
+        w, v = xp.linalg.eigh(adjoint(x) @ x)
+        top = v[:, -1:] / xp.sqrt(w[-1:])
+        return testing.total(xp.abs(top @ adjoint(top)) ** 2)
+
+    testing.check_gradients(f, [EXACTLY_LOW[name]], order=1, modes=["rev"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", EXACTLY_LOW)
+def test_a_value_of_zero_that_is_read_is_nan_not_wrong(name):
+    x = EXACTLY_LOW[name]
+    hidden = np.zeros(x.shape)
+    hidden[-1, -1] = 1.0
+
+    def f(x):
+        u, s, vh = xp.linalg.svd(x, full_matrices=False)
+        return testing.total(xp.real((u * s) @ vh) * xp.asarray(hidden)) + xp.sum(s**2)
+
+    (found,) = testing.gradients(f, [x])
+    expected = hidden * testing.weights(x.shape) + 2.0 * x
+    assert np.isnan(found).any() or np.allclose(found, expected)
+
+
 def test_a_hermitian_matrix_of_low_rank_rebuilt_by_eigh_has_its_gradient():
     def f(x):
         w, v = xp.linalg.eigh((x + adjoint(x)) / 2.0)

@@ -15,7 +15,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._record import OPEN, recorders
+from arraytape._record import OPEN, elsewhere, recorders
 
 
 def in_thread(work):
@@ -122,6 +122,7 @@ def test_nobody_is_told_once_no_tape_is_open(x):
     assert len(OPEN) == 1
     del tape
     gc.collect()
+    elsewhere(())
     assert not OPEN
     with GradientTape():
         assert len(OPEN) == 1

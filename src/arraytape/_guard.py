@@ -228,6 +228,9 @@ def guarded(base: type[Raw]) -> type[Raw]:
         ) -> Iterator[Any]:
             """Contributions of rules that mix elements, and their aliveness, both by trial."""
             trial, xp = self.alive, self.alive.xp
+            if "dead" in plan.positions:  # for rules that ask which results are never read
+                dead = tuple([a if a is None else self.own(a == 0) for a in alive])
+                lifted = replaced(lifted, {plan.positions["dead"]: dead})
             places = kept_floats(plan, record)
             spoilt = {p: ~xp.isfinite(record[p]) for p in places}
             smooth = {p: trial.uneven(record[p], 1.0) for p in places}

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import weakref
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from sys import getrefcount
 from threading import get_ident
 from typing import Any, Protocol
+from weakref import ref
 
 Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())
@@ -22,7 +22,7 @@ STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 
 active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
 # Who records in some thread or task, to be told what threads in which nobody records do: by id.
-OPEN: dict[int, weakref.WeakMethod[Callable[[Sequence[int]], None]]] = {}
+OPEN: dict[int, ref[Any]] = {}
 ALONE = [getrefcount(one) for one in (object(),)][0]  # noqa: RUF015  (references of a tuple's item)
 new_tid = itertools.count(1).__next__  # a fresh name for a value; 0 is nobody's
 
@@ -128,18 +128,14 @@ def replace(old: Recorder, new: Recorder) -> None:
         STACK.set((get_ident(), swapped))
 
 
-def announce(recorder: Recorder, told: Callable[[Sequence[int]], None]) -> None:
-    """Until ``OPEN`` forgets it, a recorder is told of values that are used where nobody records."""
-    key = id(recorder)
-    OPEN[key] = weakref.WeakMethod(told, lambda _: OPEN.pop(key, None))
-
-
 def elsewhere(tids: Sequence[int]) -> None:
     """Values are used, unrecorded, where nobody records: those who follow them will want to know."""
-    for reference in tuple(OPEN.values()):
-        told = reference()
-        if told is not None:
-            told(tids)
+    for key, reference in tuple(OPEN.items()):
+        recorder = reference()
+        if recorder is not None:
+            recorder.used_elsewhere(tids)
+        else:
+            OPEN.pop(key, None)
 
 
 def _forget() -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from threading import get_ident
 from types import TracebackType
 from typing import Any, Self
+from weakref import ref
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ._exits import LEFT
 from ._lacking import lacking
 from ._op import Plan, Structural
 from ._paths import Path
-from ._record import OPEN, Paused, announce, new_tid, push, recorders, remove, replace, tell
+from ._record import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
 
 NOBODY: Any = frozenset()
 NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
@@ -45,7 +46,7 @@ class Recording:
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         flags = (persistent, watch_accessed_variables)
-        if not all(isinstance(flag, bool | np.bool_) for flag in flags):
+        if not {bool, np.bool}.issuperset(map(type, flags)):
             raise TypeError(
                 "GradientTape: persistent and watch_accessed_variables must be True or False, got "
                 f"{describe(persistent)} and {describe(watch_accessed_variables)}"
@@ -94,7 +95,7 @@ class Recording:
             self._home = get_ident()
             self.followed = self._known
             push(self)
-            announce(self, self._used_elsewhere)
+            OPEN[id(self)] = ref(self)
         except BaseException:  # an interruption
             self._leave()
             raise
@@ -121,7 +122,7 @@ class Recording:
             self._active = False
             OPEN.pop(id(self), None)
 
-    def _used_elsewhere(self, tids: Sequence[int]) -> None:
+    def used_elsewhere(self, tids: Sequence[int]) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
         if get_ident() == self._home or get_ident() in self._workers:
             return  # another task of this thread, which has nothing to do with this tape

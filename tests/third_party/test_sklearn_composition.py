@@ -1,5 +1,6 @@
 """What puts scikit-learn's parts together: pipelines, cross-validation, searches, splits."""
 
+import joblib
 import numpy as np
 import pytest
 from array_api_compat import array_namespace
@@ -11,14 +12,13 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, PolynomialFeatures, StandardScaler
 
-import arraytape as xp
-
 pytestmark = pytest.mark.usefixtures("dispatching")
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(4, 3))
 Y = X @ [1.0, -0.5, 0.3] + 0.1 * RNG.normal(size=12)
 CLASSES = np.asarray([0, 1, 2, 0, 1, 2, 1, 0, 2, 2, 1, 0])
 WEIGHTS = RNG.uniform(0.5, 2.0, 12)
+FEW, FEW_Y = X[:6, :2], Y[:6]
 FOLDS = model_selection.KFold(3)
 
 
@@ -32,7 +32,8 @@ def test_a_pipeline_from_data_to_prediction(differentiates):
         model = make_pipeline(StandardScaler(), PolynomialFeatures(2), ridge())
         return model.fit(X, y).predict(new)
 
-    differentiates(f, X, Y, NEW, order=2)
+    # The bias, a constant feature, makes a singular value of 0, which Ridge leaves out.
+    differentiates(f, X, Y, NEW, forward=False)
 
 
 def test_a_pipeline_that_whitens_and_classifies(differentiates):
@@ -75,20 +76,20 @@ def test_a_union_of_features(differentiates):
     differentiates(f, X, order=2)
 
 
-def test_processes_get_pickles_and_the_tape_says_so():
-    data = xp.asarray(X)
-    with np.errstate(invalid="ignore"), xp.GradientTape() as tape:
-        tape.watch(data)
-        z = union(n_jobs=2).fit_transform(data)
-    with pytest.warns(xp.TapeWarning, match=r"\(pickle\)"):
-        assert tape.gradient(z, data) is None
+def test_parts_that_run_in_threads_do_not_record_and_say_so(leaves):
+    def f(X):
+        parts = [("directions", Normalizer()), ("powers", PolynomialFeatures(2))]
+        with joblib.parallel_config(backend="threading"):
+            return FeatureUnion(parts, n_jobs=2).fit_transform(X)
+
+    assert leaves(f, X, at="sklearn/.*", how="in another thread") == [None]
 
 
 def test_a_regressor_of_a_transformed_target(differentiates):
     def f(X, y):
         here = array_namespace(X)
         model = TransformedTargetRegressor(
-            ridge(), func=here.exp, inverse_func=here.log, check_inverse=False
+            ridge(), func=here.sinh, inverse_func=here.asinh, check_inverse=False
         )
         return model.fit(X, y).predict(X)
 
@@ -100,16 +101,16 @@ def test_predictions_of_held_out_samples(differentiates):
     def f(X, y):
         return model_selection.cross_val_predict(ridge(), X, y, cv=FOLDS)
 
-    differentiates(f, X, Y, order=2)
+    differentiates(f, FEW, FEW_Y, order=2)
 
 
 def test_probabilities_of_held_out_samples(differentiates):
     def f(X, y):
         return model_selection.cross_val_predict(
-            LinearDiscriminantAnalysis(), X, y, cv=3, method="predict_proba"
+            LinearDiscriminantAnalysis(), X, y, cv=2, method="predict_proba"
         )
 
-    differentiates(f, X, constants=(CLASSES,), rtol=1e-6)
+    differentiates(f, X[:8, :2], constants=(CLASSES[:8] % 2,), rtol=1e-6)
 
 
 def test_the_gradient_of_a_hyperparameter_through_cross_validation(differentiates):
@@ -135,7 +136,7 @@ def test_the_models_of_the_folds(differentiates):
         )
         return [model.coef_ for model in found["estimator"]]
 
-    differentiates(f, X, Y)
+    differentiates(f, FEW, FEW_Y)
 
 
 def test_scores_of_folds_are_floats(leaves):
@@ -147,10 +148,10 @@ def test_scores_of_folds_are_floats(leaves):
 
 def test_a_search_chooses_by_floats_and_fits_with_gradients(differentiates):
     def f(X, y):
-        search = model_selection.GridSearchCV(ridge(), {"alpha": [0.1, 1.0, 10.0]}, cv=FOLDS)
+        search = model_selection.GridSearchCV(ridge(), {"alpha": [0.1, 10.0]}, cv=FOLDS)
         return search.fit(X, y).predict(X), search.best_estimator_.coef_
 
-    differentiates(f, X, Y, warns=r"sklearn.metrics._regression\.py:\d+ \(float")
+    differentiates(f, FEW, FEW_Y, warns=r"sklearn.metrics._regression\.py:\d+ \(float")
 
 
 # --- splits: rows that are taken ------------------------------------------------------------------

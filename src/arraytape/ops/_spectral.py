@@ -9,7 +9,9 @@ whose gradient does not, with the same cotangents: so it gets NaN, loudly.
 
 Values that coincide because they are 0 but for rounding errors (a matrix of low rank) are another
 matter: a function that scales their vectors by them, or does not use these, has cotangents that
-are as small, and their quotients are exact, to first order.
+are as small, and their quotients are exact, to first order.  Where they are 0 to the last bit, so
+are these cotangents, and the quotients 0 / 0.  The guarded pass knows which values the function
+never reads (``dead``): if it makes no use of their vectors either, they have no share in it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from .._storage import is_complex
 from ._factorisations import adjoint, diagonal_matrix, diagonal_part, on_diagonal, symmetric
 
 NAN = float("nan")
+NONE_DEAD: dict[str, Any] = {"dead": lambda: None}  # filled in by the guarded pass
 
 
 # --- what coincides -----------------------------------------------------------------------------
@@ -77,8 +80,22 @@ def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
     return xp.where(doubt, NAN, found)
 
 
+def unused(dead: Any, at: int, vectors: Any, values: Any, xp: Any) -> Any:
+    """The values that a function never reads and whose vectors it does not use, as (..., 1, k).
+
+    dead : by result of the op, which of its elements the target never reads; None outside the
+    guarded pass.  vectors : the cotangents of the vectors that belong to a value, in its column.
+    """
+    if dead is None or dead[at] is None:
+        return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
+    column = dead[at][..., None, :]
+    for g in vectors:
+        column = column & (largest(g, -2, xp) == 0)
+    return column
+
+
 # --- singular values ----------------------------------------------------------------------------
-def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
+def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, dead: Any, xp: Any) -> Any:
     gU, gS, gVh = g
     m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
     if gU is None and gVh is None:
@@ -93,17 +110,21 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, xp: Any) -> Any:
     gV, V = xp.zeros_like(Vh) if gVh is None else gVh, adjoint(Vh, xp)
     gV = adjoint(gV, xp)
     P, Q = adjoint(U, xp) @ gU, Vh @ gV
-    inner = within_spaces(gU, gV, P, Q, S, known, xp)
+    idle = unused(dead, 1, (gU, gV), S, xp) if known else None
+    inner = within_spaces(gU, gV, P, Q, S, idle, xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
-        whole = whole + out_of_space(gU, gU - U @ P, S, known, xp) @ Vh
+        whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh
     if n > k:
-        whole = whole + U @ adjoint(out_of_space(gV, gV - V @ Q, S, known, xp), xp)
+        whole = whole + U @ adjoint(out_of_space(gV, gV - V @ Q, S, idle, xp), xp)
     return (whole,)
 
 
-def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, known: bool, xp: Any) -> Any:
-    """What turns the vectors among themselves; known: the function uses the values, too."""
+def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, xp: Any) -> Any:
+    """What turns the vectors among themselves.
+
+    idle : columns of which the function uses nothing; None where it does not use the values at all.
+    """
     # Source: Townsend 2016, "Differentiating the singular value decomposition", with the two
     # quotients split as (P + Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only what truly
     # depends on the choice of vectors meets the gap.  On the diagonal, the second one is the term
@@ -115,11 +136,13 @@ def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, known: bool, xp: Any
     gap, total = row - column, row + column
     same, zero, eye = xp.abs(gap) <= noise, total <= noise, on_diagonal(S, xp)
     scale = largest(gU, (-2, -1), xp) + largest(gV, (-2, -1), xp)
-    if known:
+    if idle is not None:
+        both = idle & xp.matrix_transpose(idle)
         faint = below(largest(gU, -2, xp) + largest(gV, -2, xp), scale * faintness(S))
         steep = zero & ~(faint & xp.matrix_transpose(faint))
-        turned = quotient(turn, gap, eye | (same & ~zero), (steep | (same & ~zero)) & ~eye, xp)
-        still = eye & (not is_complex(P))  # real vectors have no phases
+        alike = same & ~zero
+        turned = quotient(turn, gap, eye | alike | both, (steep | alike) & ~eye & ~both, xp)
+        still = (eye & (not is_complex(P))) | both  # real vectors have no phases
         leant = quotient(lean, total, still, steep & ~still, xp)
         return first_order((turned + leant) / 2.0, zero & ~still, row, xp)
     doubt = doubtful(xp.abs(P) + xp.abs(Q), turn, same, scale, xp)
@@ -127,7 +150,7 @@ def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, known: bool, xp: Any
     return (quotient(turn, gap, same, doubt, xp) + quotient(lean, total, zero, steep, xp)) / 2.0
 
 
-def out_of_space(g: Any, part: Any, S: Any, known: bool, xp: Any) -> Any:
+def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
     """What moves the vectors out of the space that they span, where it is not the whole one.
 
     Vectors of a value that is zero to rounding move without bound, unless the function scales
@@ -135,10 +158,10 @@ def out_of_space(g: Any, part: Any, S: Any, known: bool, xp: Any) -> Any:
     """
     row, used = S[..., None, :], largest(g, -2, xp)
     zero = row <= rounding(S, xp)
-    if not known:
+    if idle is None:
         return quotient(part, row, zero, zero & (used != 0), xp)
     faint = below(used, largest(g, (-2, -1), xp) * faintness(S))
-    return first_order(xp.where(zero & ~faint, NAN, part / row), zero, row, xp)
+    return first_order(quotient(part, row, idle, zero & ~faint, xp), zero, row, xp)
 
 
 def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
@@ -153,7 +176,7 @@ def svdvals(g: Any, x: Any, xp: Any) -> Any:
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
-def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
+def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, dead: Any, xp: Any) -> Any:
     # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     # reverse mode automatic differentiation", sec. 3.1.
     values, vectors = g
@@ -172,8 +195,10 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
             zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
             zero = zero & ~eye
             faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues))
-            doubt = same & ~eye & ~(zero & faint & xp.matrix_transpose(faint))
-            turned = quotient(turn, gap, same & ~zero, doubt, xp)
+            idle = unused(dead, 0, (vectors,), eigenvalues, xp)
+            both = idle & xp.matrix_transpose(idle)
+            doubt = same & ~eye & ~both & ~(zero & faint & xp.matrix_transpose(faint))
+            turned = quotient(turn, gap, (same & ~zero) | both, doubt, xp)
             turned = first_order(turned, zero, eigenvalues[..., None, :], xp)
         inner = inner + turned / 2.0
     return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)

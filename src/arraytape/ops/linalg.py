@@ -145,6 +145,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 @primitive(
     joint=spectral.svd,
     outputs=("U", "S", "Vh"),
+    saves=spectral.NONE_DEAD,
     samples=(
         sample((3, 3), full_matrices=False),
         sample((5, 3), full_matrices=False),
@@ -163,7 +164,9 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     they span, has its exact gradient; everything else that uses them gets NaN, U @ diag(S) @ Vh
     included, whose slope they do not tell.  Second derivatives are NaN there.  Of a matrix of low
     rank, what scales the vectors of the zero values by them, or does not use these, is exact to
-    first order where rounding errors set them apart from 0 and from each other.  The phases of
+    first order where rounding errors set them apart from 0 and from each other.  In reverse mode it
+    is exact, too, wherever a function reads neither the values in question nor, to first order, their
+    vectors (a truncated decomposition, a pseudo-inverse that leaves zeros out).  The phases of
     complex vectors are the storage's choice: a gradient is for what does not depend on them.
     """
 
@@ -182,6 +185,7 @@ def svdvals(x: Array, /) -> Array:
 @primitive(
     joint=spectral.eigh,
     outputs=("eigenvalues", "eigenvectors"),
+    saves=spectral.NONE_DEAD,
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
 )
 def eigh(x: Array, /) -> EighResult:
