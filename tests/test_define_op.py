@@ -128,6 +128,20 @@ def test_an_op_may_get_its_rule_later(x, gradient):
         xp.register_gradient("cuberoot")(lambda g: g)
 
 
+def test_what_ran_before_its_op_had_a_rule_must_be_recorded_again(x, near, gradient):
+    op = xp.define_op("cuberoot", lambda x: np.cbrt(x))
+    with xp.GradientTape() as tape, ForwardAccumulator(x, xp.ones_like(x)) as accumulator:
+        tape.watch(x)
+        y = op(x)
+    with pytest.raises(LookupError, match=r"register_gradient\('cuberoot'\)"):
+        tape.gradient(y, x)
+    xp.register_gradient("cuberoot")(lambda g, y: g / (3 * y * y))
+    for ask in (lambda: tape.gradient(y, x), lambda: accumulator.jvp(y)):
+        with pytest.raises(LookupError, match=r"no entry for: cuberoot\. .* record again"):
+            ask()
+    near(gradient(op, POINT), np.abs(POINT) ** (-2 / 3) / 3)
+
+
 def test_a_taken_name_is_a_key_error_with_the_place():
     xp.define_op("softsign", softsign, "elementwise", softsign_line)
     line = inspect.currentframe().f_lineno - 1

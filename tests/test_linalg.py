@@ -142,7 +142,70 @@ def product(result):
 )
 @DTYPES
 def test_functions_of_the_space_of_coinciding_values_are_exact(name, values, dtype):
-    testing.check_gradients(EXACT[name], [spectrum(values, dtype)], order=1, rtol=1e-6)
+    x = spectrum(values, dtype)
+    testing.check_gradients(EXACT[name], [x], order=1, modes=["rev"], rtol=1e-6)
+
+
+FORWARD = {
+    "vectors of eigh": lambda x: xp.linalg.eigh((x + adjoint(x)) / 2.0)[1],
+    "vectors of svd": lambda x: xp.linalg.svd(x)[0],
+    "vectors of eig": lambda x: xp.linalg.eig(x)[1],
+    "rebuilt by eigh": lambda x: spectral(xp.linalg.eigh((x + adjoint(x)) / 2.0)),
+    "rebuilt by svd": lambda x: testing.total(product(xp.linalg.svd(x)[::-1])),
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+@pytest.mark.parametrize(
+    "values",
+    [(1.0, 1.0, 1.0, 1.0), (2.0, 2.0, 3.0, 1.0), (0.0, 0.0, 1.0, 2.0)],
+    ids=["eye", "a pair", "zeros"],
+)
+def test_forward_mode_cannot_know_what_becomes_of_vectors_of_coinciding_values(name, values):
+    x = spectrum(values) if name != "vectors of eig" else np.diag(values)
+    along = testing.directions([x])
+    (found,) = testing.slopes(FORWARD[name], [x], along)
+    assert np.isnan(found).any()
+
+
+LESS = {
+    "the last column": np.asarray([[1.0, 2.0], [2.0, 4.0], [1.0, 2.0]]),
+    "zeros": np.zeros((3, 2)),
+    "the first column": np.asarray([[0.0, 2.0], [0.0, 4.0], [0.0, 1.0]]),
+    "rounded": np.ones((4, 2)) / 3.0 * np.asarray([1.0, 0.1]),
+    "complex": np.asarray([[1.0, 2j], [1j, -2.0], [2.0, 4j]]),
+}
+
+
+@pytest.mark.parametrize("name", LESS)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda q, r: q,
+        lambda q, r: r,
+        lambda q, r: q @ r,
+        lambda q, r: q[:, 1:],
+    ],
+    ids=["q", "r", "q @ r", "the free column"],
+)
+def test_a_column_that_depends_on_others_has_no_quiet_gradient_by_qr(name, f):
+    (found,) = testing.gradients(lambda x: testing.total(f(*xp.linalg.qr(x))), [LESS[name]])
+    assert np.isnan(found).any()
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_what_does_not_depend_on_a_free_column_of_q_is_exact(shape, rank):
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(shape[0], rank)), rng.normal(size=(rank, shape[1]))
+
+    def f(left):
+        q, _ = xp.linalg.qr(left @ xp.asarray(right))
+        q, _ = xp.linalg.qr(xp.asarray(left0.T) @ q)  # its noise must not be blown up
+        return testing.total(q[:, :rank] @ xp.matrix_transpose(q[:, :rank]))
+
+    left0 = rng.normal(size=(shape[0], shape[0]))
+    testing.check_gradients(f, [left], order=1, modes=["rev"], rtol=1e-6)
 
 
 @DTYPES
@@ -276,7 +339,8 @@ def test_a_hermitian_matrix_of_low_rank_rebuilt_by_eigh_has_its_gradient():
         w, v = xp.linalg.eigh((x + adjoint(x)) / 2.0)
         return testing.total((v * w) @ adjoint(v))
 
-    testing.check_gradients(f, [np.outer([1.0, 2.0, -1.0, 0.5], [1.0, 2.0, -1.0, 0.5])], order=1)
+    x = np.outer([1.0, 2.0, -1.0, 0.5], [1.0, 2.0, -1.0, 0.5])
+    testing.check_gradients(f, [x], order=1, modes=["rev"])
 
 
 def test_vectors_of_zero_singular_values_have_no_quiet_gradient_where_they_leave_their_space():

@@ -57,6 +57,9 @@ CALLS = {
     "trace": (np.trace, X),
     "transpose": (np.transpose, X),
     "transpose with axes": (lambda x: np.transpose(x[None], (2, 0, 1)), X),
+    "unwrap": (lambda x: np.unwrap(5.0 * x), V),
+    "unwrap along an axis": (lambda x: np.unwrap(4.0 * x, axis=0, period=3.0), X),
+    "unwrap of larger steps": (lambda x: np.unwrap(5.0 * x, discont=9.0), V),
     "vstack": (lambda x, y: np.vstack([x, y]), X, W),
 }
 
@@ -69,6 +72,12 @@ def test_a_function_beyond_the_standard_has_numpys_values_and_a_gradient(name):
     assert (found.shape, found.dtype) == (np.shape(expected), expected.dtype)
     np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-14)
     testing.check_gradients(lambda *xs: testing.total(function(*xs)), inputs)
+
+
+@pytest.mark.parametrize("function", [np.isreal, np.iscomplex])
+def test_which_numbers_are_real_is_numpys(function):
+    for x in (V, Z, Z.real + 0j):
+        np.testing.assert_array_equal(np.asarray(function(xp.asarray(x))), function(x))
 
 
 def test_angle_is_numpys_and_has_a_gradient():

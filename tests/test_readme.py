@@ -5,12 +5,25 @@ import importlib
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import sklearn
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "from_gradient_tape.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "from_gradient_tape.md",
+    ROOT / "docs" / "third_party.md",
+]
 BLOCK = re.compile(r"```python\n(.*?)```", flags=re.S)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", flags=re.M)
+
+
+@pytest.fixture(autouse=True)
+def settings_of_the_libraries():
+    """What a page sets for the whole program ends with it."""
+    with np.errstate(), sklearn.config_context():
+        yield
 
 
 def blocks_of(page):
@@ -47,6 +60,7 @@ def test_the_examples_of_docstrings_run(name):
 def test_the_pages_have_code():
     assert len(blocks_of(PAGES[0])) >= 3
     assert len(blocks_of(PAGES[1])) >= 20
+    assert len(blocks_of(PAGES[2])) >= 8
 
 
 def test_the_readme_shows_values_and_the_line_where_one_left_the_tape():

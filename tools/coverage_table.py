@@ -29,6 +29,7 @@ from arraytape._info import Info
 from arraytape._op import REGISTRY, Op
 from arraytape._storage import NUMPY
 from arraytape.ops import operators
+from arraytape.ops._factorisations import NONE_DEAD
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "coverage.md"
@@ -325,6 +326,8 @@ def keeps(op: Op | None, finding: Finding) -> str:
         return DASH
     names = []
     for name in op.plans[-1].positions:
+        if name in NONE_DEAD:  # a place for what the backward pass finds out, empty until then
+            continue
         what, _, source = name.partition(" ")
         names.append(f"{what} of {source}" if source else name)
     return ", ".join(names) or "nothing"

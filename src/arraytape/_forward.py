@@ -13,12 +13,15 @@ from threading import get_ident
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from . import _nest
 from ._arguments import UnconnectedGradients, differentiable, filled, unconnected
 from ._array import VIEW, Array, namespace
 from ._calls import CUSTOM, SAME, UNFOLDING
 from ._engine import Recorded
 from ._errors import describe
+from ._guard import replaced
 from ._lacking import NoRule, lacking, no_rule
 from ._op import LAYOUT, PLANS, Plan, Structural
 from ._paths import VIEW as VIEW_RECORD
@@ -116,13 +119,14 @@ class ForwardAccumulator:
 
     @contextmanager
     def _outside(self) -> Iterator[None]:
-        """Within it only the recorders around this one see what the tangents' ops do."""
+        """Within it only the recorders around this one see what the tangents' ops do, in silence."""
         around = recorders()
         if self in around:
             around = around[: around.index(self)]
         token = STACK.set((get_ident(), around))
         try:
-            yield
+            with np.errstate(all="ignore"):
+                yield
         finally:
             STACK.reset(token)
 
@@ -208,6 +212,8 @@ class ForwardAccumulator:
         """The JVP as the transpose of the VJP: the rule is linear in the cotangent."""
         op, xp = plan.op, pass_.xp
         device = self._some(record).device
+        if "dead" in plan.positions:  # cotangents of 0 do not say what will be read
+            lifted = replaced(lifted, {plan.positions["dead"]: ()})
         g = []
         for y in op.outputs:
             y_kept = record[plan.positions[y]] if y in plan.positions else None

@@ -30,11 +30,13 @@ class NoRule(LookupError):
 
 def no_rule(name: str) -> NoRule:
     """The error for an op without a rule on the path."""
-    declare = (
-        f"Declare one with register_gradient({name!r}) or no_gradient({name!r})"
-        if name in REGISTRY
-        else "Give it one with host_function(f, vjp) or custom_gradient"
-    )
+    op = REGISTRY.get(name)
+    if op is None:
+        declare = "Give it one with host_function(f, vjp) or custom_gradient"
+    elif op.rules or op.joint:
+        declare = "It has one by now, but had none when it ran: record again"
+    else:
+        declare = f"Declare one with register_gradient({name!r}) or no_gradient({name!r})"
     return NoRule(
         f"gradient registry has no entry for: {name}. {declare}, or stop_gradient its result "
         f"[at {user_line()}]",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run SciPy's own tests, as installed, with arraytape as the one backend of their ``xp`` fixture.
+"""Run SciPy's and array-api-extra's own tests, as installed, with arraytape as their one ``xp``.
 
     python tests/third_party/run_scipy.py                      # all of SUBPACKAGES: some three minutes
     python tests/third_party/run_scipy.py stats signal         # some of them
@@ -19,8 +19,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SUBPACKAGES = (
     "cluster", "constants", "differentiate", "fft", "integrate", "interpolate", "linalg", "optimize",
-    "signal", "spatial", "special", "stats", "_lib",
+    "signal", "spatial", "special", "stats", "_lib", "array_api_extra",
 )  # fmt: skip
+
+
+def module_of(name: str) -> str:
+    return "array_api_extra.tests.main" if name == "array_api_extra" else f"scipy.{name}"
 
 
 def main() -> int:
@@ -43,7 +47,7 @@ def main() -> int:
         "-c", os.devnull, "--rootdir", str(Path(installed.origin).parents[1]),
         "-p", "no:cacheprovider", "-p", "scipy_plugin", "-q", "-r", "fX", "--disable-warnings",
         *["--taped"] * given.taped, *sys.argv[at + 1 :],
-        "--pyargs", *(f"scipy.{name}" for name in given.subpackages or SUBPACKAGES),
+        "--pyargs", *map(module_of, given.subpackages or SUBPACKAGES),
     ])  # fmt: skip
 
 

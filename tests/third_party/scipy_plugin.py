@@ -1,15 +1,18 @@
 """A plugin of pytest: SciPy's own tests, as installed, with arraytape as the one ``xp`` they run on.
 
-``run_scipy.py`` runs them with ``-p scipy_plugin``.  It puts arraytape in the place of the namespaces
-that SciPy's set-up knows, in memory.  What fails is listed in ``scipy_failures.toml`` with its reason;
-the list is strict: a test on it that passes is a failure.
+``run_scipy.py`` runs them with ``-p scipy_plugin``, and array-api-extra's likewise.  It puts arraytape
+in the place of the namespaces that their set-up knows, in memory.  What fails is listed in
+``scipy_failures.toml`` with its reason; the list is strict: a test on it that passes is a failure.
 """
 
 import collections
 import functools
+import re
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
+import array_api_extra.tests.main.conftest as extra
 import pytest
 import scipy.conftest as theirs
 
@@ -28,11 +31,15 @@ COUNTS = collections.defaultdict(collections.Counter)  # subpackage -> outcome -
 
 # --- arraytape as a backend ---------------------------------------------------------------------
 def adopt():
-    """Give SciPy's fixtures arraytape in place of their own backends."""
+    """Give the fixtures arraytape in place of their own backends."""
     backend = pytest.param(arraytape, id=NAME, marks=pytest.mark.array_api_backends)
     theirs.xp_known_backends.add(NAME)
     theirs.xp = pytest.fixture(params=[backend])(theirs.xp.__wrapped__)
     theirs.devices = pytest.fixture(devices)
+    library = SimpleNamespace(name=NAME.upper(), modname=NAME, like=lambda *others: False)
+    extra.library = pytest.fixture(params=[pytest.param(library, id=NAME)])(
+        extra.library.__wrapped__
+    )
 
 
 def devices(xp):
@@ -46,9 +53,9 @@ def failures(path):
     return {entry["test"]: entry["reason"] for entry in listed["failure"]}
 
 
-def id_of(item):
-    """``scipy/stats/tests/test_stats.py::test_name[...]``, wherever SciPy is installed."""
-    return "scipy/" + item.nodeid.rpartition("scipy/")[2]
+def place(nodeid):
+    """``scipy/stats/tests/test_stats.py::test_name[...]``, wherever it is installed."""
+    return re.sub(r".*?(?=(scipy|array_api_extra)/)", "", nodeid, count=1)
 
 
 def pytest_addoption(parser):
@@ -63,7 +70,11 @@ def pytest_collection_modifyitems(config, items):
     items[:] = ours
     known = failures(config.getoption("known"))
     for item in ours:
-        if reason := known.get(id_of(item)):
+        if place(item.nodeid).startswith(
+            "array_api_extra"
+        ):  # by its settings, which are not installed
+            item.add_marker(pytest.mark.filterwarnings("error::DeprecationWarning"))
+        if reason := known.get(place(item.nodeid)):
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
 
 
@@ -96,7 +107,7 @@ def watched(make, tape):
 def pytest_runtest_logreport(report):
     if report.when == "call" or report.outcome != "passed":
         expected = hasattr(report, "wasxfail") and report.skipped
-        package = report.nodeid.rpartition("scipy/")[2].partition("/")[0]
+        package = place(report.nodeid).removeprefix("scipy/").partition("/")[0]
         COUNTS[package]["xfailed" if expected else report.outcome] += 1
 
 

@@ -2,11 +2,11 @@
 
     python tests/third_party/sklearn_plugin.py                   # all of them
     python tests/third_party/sklearn_plugin.py --open-tapes      # each on a tape that watches all
-    python tests/third_party/sklearn_plugin.py -x -k StandardScaler  # the rest goes to pytest
+    python tests/third_party/sklearn_plugin.py -rA -k StandardScaler  # the rest goes to pytest
 
-It is a plugin of pytest (``-p sklearn_plugin``).  scikit-learn's tests ask two generators which
-namespaces, devices and dtypes there are; the plugin adds arraytape's to what they yield before the
-tests are imported, and keeps the tests whose name has arraytape in it.  Nothing is patched on disk.
+It is a plugin of pytest.  scikit-learn's tests ask three generators which namespaces, devices and
+dtypes there are; the plugin adds arraytape's to what they yield before the tests are imported, and
+keeps the tests whose name has arraytape in it.  Nothing is changed on disk.
 """
 
 import os
@@ -15,6 +15,7 @@ import sys
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy and scikit-learn are imported
 
 import functools
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -101,11 +102,15 @@ def pytest_runtest_call(item):
 
 
 def main(arguments):
-    """Run the tests away from any project's pytest settings, without writing caches."""
+    """Run the tests away from any project's settings for pytest, without writing caches."""
     sys.dont_write_bytecode = True
-    options = ["-c", os.devnull, f"--rootdir={Path(sklearn.__file__).parent}", "-q", "-rfEX"]
-    options += ["-p", "no:cacheprovider", "--pyargs", "sklearn"]
-    return int(pytest.main([*options, *arguments], plugins=[sys.modules[__name__]]))
+    here = Path(sklearn.__file__).parent
+    with tempfile.TemporaryDirectory() as scratch:
+        settings = Path(scratch) / "pytest.ini"
+        settings.write_text("[pytest]\n")
+        options = [f"--config-file={settings}", f"--rootdir={here}", "-q", "-p", "no:cacheprovider"]
+        options += ["--disable-warnings", "--pyargs", "sklearn", *arguments]
+        return int(pytest.main(options, plugins=[sys.modules[__name__]]))
 
 
 if __name__ == "__main__":

@@ -8,9 +8,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .._engine import conjugate
 from .._paths import sum_to
 from .._storage import is_complex
+
+NAN = float("nan")
+# What a target reads of an op's results, for rules that want to know: filled in by the guarded pass,
+# which has a mask of the elements that are never read for each result, and by forward mode, to
+# which no cotangent says anything: an empty tuple.
+NONE_DEAD: dict[str, Any] = {"dead": lambda: None}
 
 
 def adjoint(x: Any, xp: Any) -> Any:
@@ -37,6 +45,30 @@ def diagonal_part(x: Any, xp: Any) -> Any:
     return xp.where(on_diagonal(x, xp), x, 0.0)
 
 
+def epsilon(x: Any) -> float:
+    """The relative rounding error of x's dtype."""
+    return float(np.finfo(x.dtype).eps)
+
+
+def half_the_digits(x: Any) -> float:
+    """What a cotangent that is 0 but for rounding errors, which add up, stays below."""
+    return epsilon(x) ** 0.5
+
+
+def largest(x: Any, axis: int | tuple[int, ...], xp: Any) -> Any:
+    """The largest absolute value along axes, which stay with length 1; 0 where there is none."""
+    axes = (axis,) if isinstance(axis, int) else axis
+    reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
+    return reduce(xp.abs(x), axis=axes, keepdims=True)
+
+
+def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
+    """x, a quotient by values that are zero to rounding in places: its own derivative, a
+    difference of quotients by their squares, is NaN there (by the infinite slope of a root)."""
+    return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
+
+
+# --- the rules ----------------------------------------------------------------------------------
 def solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
     # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     # reverse mode automatic differentiation", sec. 2.3.1.
@@ -57,7 +89,7 @@ def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
     return symmetric(xp.linalg.solve(back, adjoint(xp.linalg.solve(back, adjoint(P, xp)), xp)), xp)
 
 
-def qr(g: Any, Q: Any, R: Any, mode: str, xp: Any) -> Any:
+def qr(g: Any, Q: Any, R: Any, mode: str, dead: Any, xp: Any) -> Any:
     # Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
     # application in optimum experimental design", in the form of Seeger et al. 2017,
     # "Auto-differentiating linear algebra"; wide matrices by splitting off the columns that follow
@@ -70,6 +102,7 @@ def qr(g: Any, Q: Any, R: Any, mode: str, xp: Any) -> Any:
             "defined: the extra columns of Q are no function of it. Use mode='reduced'"
         )
     rest = None
+    alone = gR is None
     gQ = xp.zeros_like(Q) if gQ is None else gQ
     gR = xp.zeros_like(R) if gR is None else gR
     if n > m:  # x = Q [R1, R2]: R2 = Q^H x2 with x2 = Q R2
@@ -84,8 +117,36 @@ def qr(g: Any, Q: Any, R: Any, mode: str, xp: Any) -> Any:
     both = lower - diagonal_part(lower, xp)
     both = both + adjoint(both, xp) + diagonal
     left = gQ + Q @ both
-    found = adjoint(xp.linalg.solve(R, adjoint(left, xp)), xp)
+    if dead == ():  # what a free column moves by is for whatever follows to use, or not
+        free = on_diagonal(R, xp) & (R == 0)
+        found = adjoint(xp.linalg.solve(xp.where(free, NAN, R), adjoint(left, xp)), xp)
+    else:
+        read = on_diagonal(R, xp)
+        if alone:
+            read = read & False
+        elif dead and dead[1] is not None:
+            read = read & ~dead[1][..., : R.shape[-1]]
+        scale = largest(gQ, (-2, -1), xp) + largest(left, (-2, -1), xp)
+        found = over_triangle(left, R, xp.any(read, axis=-2, keepdims=True), scale, xp)
     return (found if rest is None else xp.concat([found, rest], axis=-1),)
+
+
+def over_triangle(left: Any, R: Any, read: Any, scale: Any, xp: Any) -> Any:
+    """left R^-H, where a column that depends on those before it has 0 on R's diagonal.
+
+    Such a column of Q is a free choice.  A function that does not depend on it leaves nothing
+    there but rounding errors, and has no share in the quotient; one that does gets NaN, and so does
+    what reads the 0 itself, as Q R does: it may scale the column by it.
+    """
+    size = xp.sqrt(xp.sum(xp.abs(R) ** 2, axis=-2, keepdims=True)) * (R.shape[-1] * epsilon(R))
+    short = xp.sum(xp.abs(diagonal_part(R, xp)), axis=-2, keepdims=True) <= size
+    eye = xp.astype(on_diagonal(R, xp), R.dtype)
+    regular = xp.where(xp.matrix_transpose(short), eye, R)
+    kept = xp.where(short, 0.0, left)
+    found = adjoint(xp.linalg.solve(regular, adjoint(kept, xp)), xp)
+    over = largest(left - found @ adjoint(R, xp), -2, xp) > scale * half_the_digits(R)
+    doubt = xp.any(short & (read | over), axis=-1, keepdims=True)
+    return first_order(xp.where(doubt, NAN, found), short & ~doubt, size, xp)
 
 
 def pinv(g: Any, x: Any, y: Any, xp: Any) -> Any:

@@ -18,37 +18,26 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._engine import conjugate
 from .._storage import is_complex
-from ._factorisations import adjoint, diagonal_matrix, diagonal_part, on_diagonal, symmetric
-
-NAN = float("nan")
-NONE_DEAD: dict[str, Any] = {"dead": lambda: None}  # filled in by the guarded pass
+from ._factorisations import (
+    NAN,
+    adjoint,
+    diagonal_matrix,
+    diagonal_part,
+    epsilon,
+    first_order,
+    half_the_digits,
+    largest,
+    on_diagonal,
+    symmetric,
+)
 
 
 # --- what coincides -----------------------------------------------------------------------------
-def epsilon(x: Any) -> float:
-    """The relative rounding error of x's dtype."""
-    return float(np.finfo(x.dtype).eps)
-
-
-def half_the_digits(x: Any) -> float:
-    """What a cotangent that is 0 but for rounding errors, which add up, stays below."""
-    return epsilon(x) ** 0.5
-
-
 def faintness(S: Any) -> float:
     """What a cotangent that is scaled by a value of 0, but for rounding errors, stays below."""
     return 100.0 * S.shape[-1] * epsilon(S)
-
-
-def largest(x: Any, axis: int | tuple[int, ...], xp: Any) -> Any:
-    """The largest absolute value along axes, which stay with length 1; 0 where there is none."""
-    axes = (axis,) if isinstance(axis, int) else axis
-    reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
-    return reduce(xp.abs(x), axis=axes, keepdims=True)
 
 
 def below(size: Any, bound: Any) -> Any:
@@ -75,23 +64,32 @@ def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Any) -> Any:
 
 
 def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
-    """x / gap; where values coincide 0, and NaN where there is doubt."""
-    found = xp.where(same, 0.0, x / xp.where(same, 1.0, gap))
-    return xp.where(doubt, NAN, found)
+    """x / gap; where values coincide 0, and where there is doubt NaN, as is its slope: forward mode
+    is this map's transpose."""
+    same = same & ~doubt
+    return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
-def unused(dead: Any, at: int, vectors: Any, values: Any, xp: Any) -> Any:
-    """The values that a function never reads and whose vectors it does not use, as (..., 1, k).
+def unused(dead: Any, dead_vectors: Any, cotangents: Any, xp: Any) -> Any:
+    """The values of which a function has no use, as (..., 1, k): they have no share in a quotient.
 
-    dead : by result of the op, which of its elements the target never reads; None outside the
-    guarded pass.  vectors : the cotangents of the vectors that belong to a value, in its column.
+    Their vectors' cotangents are 0, and either the values are never read, or no vector of theirs is:
+    only what reads both can hide a slope behind a value of 0.  dead, dead_vectors : which values,
+    and which elements of the vectors (in columns; None where they have no cotangent), the target
+    never reads.
     """
-    if dead is None or dead[at] is None:
-        return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
-    column = dead[at][..., None, :]
-    for g in vectors:
-        column = column & (largest(g, -2, xp) == 0)
-    return column
+    unread = xp.ones(dead.shape, dtype=xp.bool, device=dead.device)[..., None, :]
+    for mask in dead_vectors:
+        unread = unread if mask is None else unread & xp.all(mask, axis=-2, keepdims=True)
+    found = unread | dead[..., None, :]
+    for g in cotangents:
+        found = found & (largest(g, -2, xp) == 0)
+    return found
+
+
+def none_of(values: Any, xp: Any) -> Any:
+    """No value is known to be unused."""
+    return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
 
 # --- singular values ----------------------------------------------------------------------------
@@ -110,8 +108,12 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, dead: Any, xp: Any
     gV, V = xp.zeros_like(Vh) if gVh is None else gVh, adjoint(Vh, xp)
     gV = adjoint(gV, xp)
     P, Q = adjoint(U, xp) @ gU, Vh @ gV
-    idle = unused(dead, 1, (gU, gV), S, xp) if known else None
-    inner = within_spaces(gU, gV, P, Q, S, idle, xp)
+    idle = none_of(S, xp) if known else None
+    if known and dead:
+        dU, dS, dV = dead
+        dV = None if dV is None else xp.matrix_transpose(dV)
+        idle = unused(dS, (dU, dV), (gU, gV), xp)
+    inner = within_spaces(gU, gV, P, Q, S, idle, dead == (), xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
         whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh
@@ -120,10 +122,11 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, dead: Any, xp: Any
     return (whole,)
 
 
-def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, xp: Any) -> Any:
+def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bool, xp: Any) -> Any:
     """What turns the vectors among themselves.
 
     idle : columns of which the function uses nothing; None where it does not use the values at all.
+    blind : the cotangents say nothing of what it uses.
     """
     # Source: Townsend 2016, "Differentiating the singular value decomposition", with the two
     # quotients split as (P + Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only what truly
@@ -139,6 +142,7 @@ def within_spaces(gU: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, xp: Any) 
     if idle is not None:
         both = idle & xp.matrix_transpose(idle)
         faint = below(largest(gU, -2, xp) + largest(gV, -2, xp), scale * faintness(S))
+        faint = faint & (not blind)
         steep = zero & ~(faint & xp.matrix_transpose(faint))
         alike = same & ~zero
         turned = quotient(turn, gap, eye | alike | both, (steep | alike) & ~eye & ~both, xp)
@@ -162,12 +166,6 @@ def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
         return quotient(part, row, zero, zero & (used != 0), xp)
     faint = below(used, largest(g, (-2, -1), xp) * faintness(S))
     return first_order(quotient(part, row, idle, zero & ~faint, xp), zero, row, xp)
-
-
-def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
-    """x, a quotient by values that are zero to rounding in places: its own derivative, a
-    difference of quotients by their squares, is NaN there (by the infinite slope of a root)."""
-    return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
 
 
 def svdvals(g: Any, x: Any, xp: Any) -> Any:
@@ -194,8 +192,10 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, dead: Any, xp: Any) -> Any
             eye, size = on_diagonal(gap, xp), xp.abs(eigenvalues)
             zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
             zero = zero & ~eye
-            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues))
-            idle = unused(dead, 0, (vectors,), eigenvalues, xp)
+            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues)) & (dead != ())
+            idle = none_of(eigenvalues, xp)
+            if dead:
+                idle = unused(dead[0], dead[1:], (vectors,), xp)
             both = idle & xp.matrix_transpose(idle)
             doubt = same & ~eye & ~both & ~(zero & faint & xp.matrix_transpose(faint))
             turned = quotient(turn, gap, (same & ~zero) | both, doubt, xp)

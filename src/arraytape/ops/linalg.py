@@ -134,18 +134,24 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """Cholesky factor of Hermitian positive-definite matrices; LinAlgError for others."""
 
 
-@primitive(joint=rules.qr, outputs=("Q", "R"), samples=(
+@primitive(joint=rules.qr, outputs=("Q", "R"), saves=rules.NONE_DEAD, samples=(
     sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
 ))  # fmt: skip
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """QR factorisation."""
+    """QR factorisation.
+
+    Where a column depends on those before it, its column of Q is a free choice.  In reverse mode
+    what does not depend on the choice, and reads no 0 on R's diagonal, is exact to first order (the
+    space that the columns span, as randomized methods use it); everything else gets NaN.  In
+    forward mode a free column's tangent is as large as the rounding errors are small, or NaN.
+    """
 
 
 @primitive(
     joint=spectral.svd,
     outputs=("U", "S", "Vh"),
-    saves=spectral.NONE_DEAD,
+    saves=rules.NONE_DEAD,
     samples=(
         sample((3, 3), full_matrices=False),
         sample((5, 3), full_matrices=False),
@@ -166,7 +172,8 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     rank, what scales the vectors of the zero values by them, or does not use these, is exact to
     first order where rounding errors set them apart from 0 and from each other.  In reverse mode it
     is exact, too, wherever a function reads neither the values in question nor, to first order, their
-    vectors (a truncated decomposition, a pseudo-inverse that leaves zeros out).  The phases of
+    vectors (a truncated decomposition, a pseudo-inverse that leaves zeros out).  Forward mode, which
+    cannot see what will be read, has NaN wherever values coincide.  The phases of
     complex vectors are the storage's choice: a gradient is for what does not depend on them.
     """
 
@@ -185,7 +192,7 @@ def svdvals(x: Array, /) -> Array:
 @primitive(
     joint=spectral.eigh,
     outputs=("eigenvalues", "eigenvectors"),
-    saves=spectral.NONE_DEAD,
+    saves=rules.NONE_DEAD,
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
 )
 def eigh(x: Array, /) -> EighResult:
@@ -194,7 +201,9 @@ def eigh(x: Array, /) -> EighResult:
     Where eigenvalues coincide, their vectors are a free choice of basis.  What uses the vectors
     alone and does not depend on the choice, such as the projector on the space that they span, has
     its exact gradient; everything else that uses them gets NaN, V @ diag(w) @ V^H included, whose
-    slope they do not tell.  The phases of complex vectors are the storage's choice.
+    slope they do not tell.  Values that a function reads no more than their vectors do no harm.
+    Forward mode, which cannot see what will be read, has NaN wherever values coincide.  The phases
+    of complex vectors are the storage's choice.
     """
 
 

@@ -13,9 +13,10 @@ from . import data_type_functions as dtypes
 from . import elementwise_functions as elementwise
 from . import searching_functions as searching
 from . import statistical_functions as statistics
+from . import utility_functions as utilities
 from .creation_functions import asarray, copied, zeros_like
 from .linear_algebra_functions import matmul
-from .manipulation_functions import concat, flip, reshape, stack
+from .manipulation_functions import concat, flip, normal_axis, reshape, stack
 from .numpy_functions import at_least, together
 from .numpy_shapes import joined, only, transpose
 
@@ -152,6 +153,29 @@ def nan_to_num(
     return by_parts(finite, x)
 
 
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2.0 * np.pi) -> Array:
+    """See ``numpy.unwrap``; steps of whole periods have no slope."""
+    (p,) = together(p)
+    at = normal_axis("unwrap", p, axis)
+    step = utilities.diff(p, axis=at)
+    least = elementwise.remainder(step + period / 2.0, period) - period / 2.0
+    least = searching.where((least == -period / 2.0) & (step > 0.0), period / 2.0, least)
+    small = abs(step) < (period / 2.0 if discont is None else max(discont, period / 2.0))
+    shifts = statistics.cumulative_sum(searching.where(small, 0.0, least - step), axis=at)
+    before = (slice(None),) * at
+    return concat([p[(*before, slice(0, 1))], p[(*before, slice(1, None))] + shifts], axis=at)
+
+
+def isreal(x: Any) -> Array:
+    """See ``numpy.isreal``."""
+    return elementwise.imag(x) == 0.0
+
+
+def iscomplex(x: Any) -> Array:
+    """See ``numpy.iscomplex``."""
+    return elementwise.imag(x) != 0.0
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.angle: angle,
     np.convolve: convolve,
@@ -159,8 +183,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.correlate: correlate,
     np.cov: cov,
     np.interp: interp,
+    np.iscomplex: iscomplex,
+    np.isreal: isreal,
     np.nan_to_num: nan_to_num,
     np.outer: outer,
     np.piecewise: piecewise,
     np.polyval: polyval,
+    np.unwrap: unwrap,
 }
