@@ -1,5 +1,6 @@
 """Helpers that tests share, and ``pytest --storage hostile``: what suits any storage, on its data."""
 
+import gc
 import os
 
 import numpy as np
@@ -138,3 +139,24 @@ def log1pexp():
 def plain_log1pexp():
     """``log(1 + exp(x))`` as it is written."""
     return lambda x: xp.log(1 + xp.exp(x))
+
+
+@pytest.fixture
+def left_behind():
+    """What of ours only the cyclic garbage collector finds after some work."""
+
+    def left_behind(work):
+        work()
+        gc.collect()
+        gc.disable()
+        try:
+            work()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            return [o for o in gc.garbage if type(o).__module__.startswith(("arraytape", "numpy"))]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    return left_behind

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import GradientTape, TapeWarning
+from arraytape import GradientTape, TapeWarning, Variable, optimizers
 
 
 @pytest.fixture
@@ -103,6 +103,46 @@ def test_a_warning_that_was_made_an_error_stays_a_warning():
         xp.log(xp.asarray([0.0]))
     with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="log"):
         xp.log(xp.asarray([0.0]))
+
+
+# --- where warnings point -------------------------------------------------------------------------
+N = xp.asarray([[1, 2]])
+WARNINGS = {
+    "watching integers": lambda t, y, left, x: t.watch([x, N]),
+    "an integer source": lambda t, y, left, x: t.gradient(y, [x, N]),
+    "an integer target": lambda t, y, left, x: t.gradient([y, N], x),
+    "an integer source of a jacobian": lambda t, y, left, x: t.jacobian(y, N),
+    "an integer target of a jacobian": lambda t, y, left, x: t.batch_jacobian(N, x),
+    "a value that left": lambda t, y, left, x: t.gradient(left, x),
+    "a value that left, of a jacobian": lambda t, y, left, x: t.jacobian(left, [x]),
+    "a value that left, of a batch": lambda t, y, left, x: t.batch_jacobian(left, x),
+    "a value that left, in a function": lambda t, y, left, x: xp.grad(
+        lambda x: xp.sum(xp.asarray(np.asarray(x), device=x.device))
+    )(x),
+    "inside its context": lambda t, y, left, x: t.gradient(y, x),
+    "no gradient for a Variable": lambda t, y, left, x: optimizers.SGD(0.1).apply_gradients(
+        [(None, Variable(1.0)), (xp.asarray(1.0), Variable(1.0))]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_a_warning_points_at_the_line_of_the_call(name):
+    call, x = WARNINGS[name], xp.asarray([[1.0, 2.0]])
+    inside = name in ("watching integers", "inside its context")
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, left = x * x, xp.asarray(np.asarray(x), device=x.device)
+        if inside:
+            with pytest.warns(TapeWarning) as found:
+                call(tape, y, left, x)
+    if not inside:
+        with pytest.warns(TapeWarning) as found:
+            call(tape, y, left, x)
+    first = call.__code__.co_firstlineno
+    for warning in found:
+        assert warning.filename == __file__
+        assert first <= warning.lineno <= first + 4
 
 
 # --- a part that leaves ---------------------------------------------------------------------------

@@ -430,6 +430,18 @@ BAD_CALLS = {
     "a complex result": (
         lambda: xp.grad(lambda x: xp.sum(x) * 1j)(X), TypeError, "one real floating-point"
     ),
+    **{
+        f"{name} of no function": (
+            lambda name=name, rest=rest: getattr(xp, name)(None, *rest), TypeError,
+            f"{'grad' if name in ('hessian', 'value_and_grad', 'hvp') else name}: takes a function"
+        )
+        for name, rest in (
+            ("grad", ()), ("value_and_grad", ()), ("jacobian", ()), ("hessian", ()), ("vmap", ()),
+            ("jvp", ((X,), (X,))), ("vjp", (X,)), ("hvp", ((X,), (X,))),
+        )
+    },
+    "argnums that are None": (lambda: xp.grad(xp.sum, None)(X), TypeError, "argnums must be"),
+    "argnums in a set": (lambda: xp.grad(xp.sum, {0})(X), TypeError, "argnums must be"),
     "no such position": (lambda: xp.grad(xp.sum, 1)(X), ValueError, "no argument at position 1"),
     "a position twice": (lambda: xp.grad(xp.sum, (0, -1))(X), ValueError, "twice"),
     "a position that is no int": (lambda: xp.grad(xp.sum, ("x",))(X), TypeError, "argnums must be"),

@@ -218,6 +218,8 @@ ONE = xp.asarray(1.0)
         (lambda v: [v], TypeError, r"\(gradient, Variable\) pairs, got Variable"),
         (lambda v: [(xp.ones(2), v, v)], TypeError, "pairs, got"),
         (lambda v: xp.ones(2), TypeError, "pairs, got"),
+        (lambda v: None, TypeError, "pairs, got NoneType"),
+        (lambda v: 3.0, TypeError, "pairs, got float"),
     ],
 )
 def test_what_does_not_fit_changes_nothing(pairs, error, says):
@@ -251,6 +253,9 @@ def test_what_does_not_fit_changes_nothing(pairs, error, says):
         (lambda: LBFGS().minimize(lambda: ONE, [ONE]), TypeError, "only a Variable"),
         (lambda: LBFGS().minimize(lambda: ONE, []), ValueError, "no elements"),
         (lambda: LBFGS().minimize(lambda: ONE, [Variable(1.0)]), ValueError, "not depend on x0"),
+        (lambda: LBFGS().minimize(None, [V]), TypeError, "loss must be a function, got NoneType"),
+        (lambda: LBFGS().minimize(lambda: ONE, 3), TypeError, "several Variables, got int 3"),
+        (lambda: minimize_scipy(rosenbrock, ONE, method=3), TypeError, "method must be a name"),
         (lambda: minimize_scipy(3, ONE), TypeError, "f must be a function, got int"),
         (lambda: minimize_scipy(rosenbrock, None), TypeError, "takes Arrays, got None"),
         (lambda: minimize_scipy(rosenbrock, "x"), TypeError, "takes Arrays, got str"),

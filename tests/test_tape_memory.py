@@ -1,7 +1,6 @@
 """Writes after recording, whose memory a gradient is, and when records are freed."""
 
 import contextlib
-import gc
 import weakref
 
 import numpy as np
@@ -215,23 +214,7 @@ def test_a_fresh_start_frees_the_sources():
     assert reference() is None
 
 
-def left_behind(work):
-    """What of ours only the cyclic garbage collector finds after ``work``."""
-    work()
-    gc.collect()
-    gc.disable()
-    try:
-        work()
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        return [o for o in gc.garbage if type(o).__module__.startswith(("arraytape", "numpy"))]
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
-
-
-def test_a_gradient_leaves_no_reference_cycle():
+def test_a_gradient_leaves_no_reference_cycle(left_behind):
     def work():
         x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
         with GradientTape() as tape:
@@ -244,7 +227,7 @@ def test_a_gradient_leaves_no_reference_cycle():
     assert left_behind(work) == []
 
 
-def test_tapes_that_are_dropped_unused_leave_no_reference_cycle():
+def test_tapes_that_are_dropped_unused_leave_no_reference_cycle(left_behind):
     def work():
         x = xp.asarray([1.0, 2.0])
         with GradientTape(persistent=True) as outer:
@@ -257,7 +240,7 @@ def test_tapes_that_are_dropped_unused_leave_no_reference_cycle():
     assert left_behind(work) == []
 
 
-def test_a_failed_op_and_a_failed_gradient_leave_no_reference_cycle():
+def test_a_failed_op_and_a_failed_gradient_leave_no_reference_cycle(left_behind):
     def work():
         x = xp.asarray([1.0, 2.0])
         with GradientTape() as tape:

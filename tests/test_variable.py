@@ -214,6 +214,16 @@ def test_host_data_of_a_lesser_kind_take_the_variables_dtype(initial, dtype, val
     np.testing.assert_array_equal(np.asarray(w), expected)
 
 
+def test_whatever_assign_takes_can_be_added_and_subtracted(near):
+    w = Variable([1.0, 2.0], dtype=xp.float32)
+    for value in ([1.0, 1.0], (1, 1), np.asarray([1.0, 1.0]), np.float64(1.0), xp.ones_like(w), 1):
+        w.assign_add(value)
+        w.assign_sub(value).assign_sub(value)
+        w += value
+        assert w.dtype == xp.float32
+        near(w, [1.0, 2.0])
+
+
 def test_item_assignment_is_state_too(near):
     w = Variable([1.0, 2.0, 3.0])
     x = xp.asarray(5.0)
@@ -385,6 +395,8 @@ def elsewhere():
         (lambda w: Variable(1.0, name=3), TypeError, "name must be a str, got int 3"),
         (lambda w: w.assign_add(xp.zeros((3, 2))), ValueError, "'w'"),
         (lambda w: w.assign_sub("text"), TypeError, "text|str"),
+        (lambda w: w.assign_add(None), TypeError, "NoneType"),
+        (lambda w: w.assign_add([1.0, 2.0, 3.0]), ValueError, r"\(3,\)"),
         (lambda w: w.assign(None), TypeError, "None|object"),
         (lambda w: w.__setitem__(5, 1.0), IndexError, "5"),
         (lambda w: Variable("text"), TypeError, "str"),

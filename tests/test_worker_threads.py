@@ -162,6 +162,41 @@ def test_a_worker_may_take_the_gradient_when_it_is_the_last(x, near):
         assert pool.submit(recorders).result() == ()
 
 
+def test_a_gradient_that_fails_in_a_worker_lets_it_and_the_owner_go_on(x, near):
+    def work():
+        with tape.in_this_thread():
+            with pytest.raises(TypeError):
+                tape.gradient(x * x, None)
+            with pytest.raises(ZeroDivisionError):
+                tape.gradient(broken(x), x)
+            assert recorders() == (tape,)
+            return x * x
+
+    @xp.custom_gradient
+    def broken(x):
+        return x * 1.0, lambda dy: 1 / 0
+
+    with GradientTape() as tape, ThreadPoolExecutor(1) as pool:
+        tape.watch(x)
+        y = pool.submit(work).result()
+        z = y * x
+    near(tape.gradient(z, x), 27.0)
+
+
+def test_a_gradient_that_fails_in_another_thread_lets_the_owner_go_on(x, near):
+    @xp.custom_gradient
+    def broken(x):
+        return x * 1.0, lambda dy: 1 / 0
+
+    with GradientTape() as tape, ThreadPoolExecutor(1) as pool:
+        tape.watch(x)
+        y, z = x * x, broken(x)
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(lambda: tape.gradient(z, x)).result()
+        after = y * x
+    near(tape.gradient(after, x), 27.0)
+
+
 def test_in_this_thread_where_the_tape_records_already_is_an_error():
     with GradientTape() as tape:
         with pytest.raises(ValueError, match="already recording in this thread"):

@@ -64,11 +64,16 @@ class ForwardAccumulator:
         if self.followed is not NOBODY:
             raise ValueError("this ForwardAccumulator is already active")
         if not self._started:
-            self._started = True
+            self._tangents.clear()
             for x, t in self._pairs:
                 self._watch(x, t)
-        self.followed = self._known
-        push(self)
+            self._started = True
+        try:
+            self.followed = self._known
+            push(self)
+        except BaseException:  # an interruption
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(

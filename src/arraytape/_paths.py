@@ -83,32 +83,32 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
 
 def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> None:
     """``walk(buffer, path) += g``, also where a step of the path has to copy."""
-    if not path:
-        buffer += g
-        return
-    kind, argument = path[0]
-    part = step(buffer, kind, argument, at.xp)
-    if kind is GETITEM or kind is PERMUTE or (kind is RESHAPE and at.shares(part, buffer)):
-        add_through(part, path[1:], g, at)
-        return
-    delta = at.xp.zeros_like(part)
-    add_through(delta, path[1:], g, at)
-    if kind is RESHAPE:
-        buffer += at.xp.reshape(delta, buffer.shape)
-    else:
-        buffer += at.fit(delta, buffer.shape, buffer.dtype)
+    copied = []
+    for kind, argument in path:
+        part = step(buffer, kind, argument, at.xp)
+        if kind is BROADCAST or (kind is RESHAPE and not at.shares(part, buffer)):
+            part = at.xp.zeros_like(part)
+            copied.append((buffer, kind, part))
+        buffer = part
+    buffer += g
+    for whole, kind, delta in reversed(copied):
+        if kind is RESHAPE:
+            whole += at.xp.reshape(delta, whole.shape)
+        else:
+            whole += at.fit(delta, whole.shape, whole.dtype)
 
 
 def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Any) -> None:
     """``walk(buffer, path)[key] = value``, also where a reshape in the path has to copy."""
-    if not path:
-        buffer[key] = value
-        return
-    kind, argument = path[0]
-    part = step(buffer, kind, argument, at.xp)
-    write_through(part, path[1:], key, value, at)
-    if kind is RESHAPE and not at.shares(part, buffer):
-        buffer[...] = at.xp.reshape(part, buffer.shape)
+    copied = []
+    for kind, argument in path:
+        part = step(buffer, kind, argument, at.xp)
+        if kind is RESHAPE and not at.shares(part, buffer):
+            copied.append((buffer, part))
+        buffer = part
+    buffer[key] = value
+    for whole, part in reversed(copied):
+        whole[...] = at.xp.reshape(part, whole.shape)
 
 
 def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:

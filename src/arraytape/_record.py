@@ -11,6 +11,7 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from sys import getrefcount
 from threading import get_ident
 from typing import Any, Protocol
 from weakref import ref
@@ -22,6 +23,7 @@ STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
 # Who records in some thread or task, to be told what threads in which nobody records do: by id.
 OPEN: dict[int, ref[Any]] = {}
+ALONE = [getrefcount(one) for one in (object(),)][0]  # noqa: RUF015  (references of a tuple's item)
 new_tid = itertools.count(1).__next__  # a fresh name for a value; 0 is nobody's
 
 
@@ -57,8 +59,26 @@ def recorders() -> tuple[Recorder, ...]:
 
 def push(recorder: Recorder) -> None:
     """Make ``recorder`` the innermost recorder of this thread and task, and only that."""
-    others = tuple(other for other in recorders() if other is not recorder)
-    STACK.set((get_ident(), (*others, recorder)))
+    stack = recorders()
+    if stack:
+        stack = tuple([other for other in known(stack) if other is not recorder])
+    STACK.set((get_ident(), (*stack, recorder)))
+
+
+def known(stack: tuple[Recorder, ...]) -> list[Recorder]:
+    """The recorders that somebody else knows, too, and so can still leave.
+
+    A KeyboardInterrupt that arrives on entry to ``__exit__`` ends a block without leaving it.
+    """
+    lost = [getrefcount(other) <= ALONE for other in stack]
+    if not any(lost):
+        return [*stack]
+    found = [
+        other.paused if alone and isinstance(other, Paused) else other
+        for other, alone in zip(stack, lost, strict=True)
+        if not alone or isinstance(other, Paused)
+    ]
+    return found
 
 
 def remove(recorder: Recorder) -> None:

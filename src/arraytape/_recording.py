@@ -88,13 +88,17 @@ class Recording:
                     "Tape is already recording; it can be entered again once it is left"
                 )
             self._active = self._open = True
-        if self._used_up:
-            self._forget()
-        self._entered = True
-        self._home = get_ident()
-        self.followed = self._known
-        push(self)
-        OPEN[id(self)] = ref(self)
+        try:
+            if self._used_up:
+                self._forget()
+            self._entered = True
+            self._home = get_ident()
+            self.followed = self._known
+            push(self)
+            OPEN[id(self)] = ref(self)
+        except BaseException:  # an interruption
+            self._leave()
+            raise
         return self
 
     def __exit__(
@@ -103,6 +107,9 @@ class Recording:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
         remove(self)
         with ENTERING:
             self._open = False

@@ -81,17 +81,10 @@ class Variable(Array):
         Host data and numbers, which are no Arrays, may be of a lesser kind: integers for a Variable
         of floats, floats of any precision for one of complex numbers.
         """
-        given = value if isinstance(value, Array) else asarray(value, device=self.device)
-        alike = given.dtype == self.dtype
-        if not isinstance(value, Array):
-            alike = alike or KINDS[given.dtype.kind] <= KINDS[self.dtype.kind]
-        if given.shape != self.shape or given.device != self.device or not alike:
+        given = self._host_data(value)
+        alike = given.dtype == self.dtype and given.device == self.device
+        if given.shape != self.shape or not alike:
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
-        if given.dtype != self.dtype:
-            try:
-                given = asarray(value, dtype=self.dtype, device=self.device)
-            except OverflowError as error:  # an integer that the dtype cannot hold
-                raise ValueError(f"assign: {value} does not fit into {self._said()}") from error
         self._data = own_data(given)
         return self
 
@@ -104,8 +97,21 @@ class Variable(Array):
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], value: Any) -> Variable:
-        other = detached(value) if isinstance(value, Array) else value
+        plain = type(value) in (bool, int, float, complex)  # which take the other operand's dtype
+        other = value if plain else detached(self._host_data(value))
         return self.assign(function(detached(self), other))
+
+    def _host_data(self, value: Any) -> Array:
+        """A value as an Array, host data in the Variable's dtype where their own kind is no greater."""
+        if isinstance(value, Array):
+            return value
+        given = asarray(value, device=self.device)
+        if given.dtype == self.dtype or KINDS[given.dtype.kind] > KINDS[self.dtype.kind]:
+            return given
+        try:
+            return asarray(value, dtype=self.dtype, device=self.device)
+        except OverflowError as error:  # an integer that the dtype cannot hold
+            raise ValueError(f"assign: {value} does not fit into {self._said()}") from error
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         changed = wrap(storage_of(self._data).copy(self._data))
