@@ -55,7 +55,7 @@ def test_every_dtype_comes_back_bit_for_bit(tmp_path, dtype):
 
 
 def test_strided_broadcast_and_swapped_memory_comes_back(tmp_path):
-    # safetensors 0.8.0 itself writes the wrong elements of these.
+    """safetensors/safetensors/issues/825: version 0.8.0 writes the wrong elements of these."""
     base = np.arange(24.0).reshape(4, 6)
     values = [base.T, base[::2, 1::2], base[::-1], np.broadcast_to(base[0], (3, 6)),
               np.asfortranarray(base), base.astype(">f8"), (base + 1j * base).T]  # fmt: skip
