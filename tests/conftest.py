@@ -22,7 +22,7 @@ ANY_STORAGE = {
     "test_numerics", "test_pass_through", "test_recompute", "test_selection", "test_stop_recording",
     "test_storages", "test_tape_arguments", "test_tape_failures", "test_tape_gradients",
     "test_tape_life", "test_tape_memory", "test_tape_nesting", "test_tape_values",
-    "test_tape_watching", "test_variable", "test_worker_threads",
+    "test_tape_watching", "test_variable", "test_variable_assignment", "test_worker_threads",
 }  # fmt: skip
 
 
