@@ -8,7 +8,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export SCIPY_ARRAY_API := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint sklearn bench smoke clean
+.PHONY: help demo test lint scipy sklearn bench smoke clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -24,6 +24,10 @@ lint: .venv/.dev  ## Run ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+scipy: .venv/.dev  ## Run SciPy's own tests on Arrays, then on open tapes
+	$(BIN)/python tests/third_party/run_scipy.py
+	$(BIN)/python tests/third_party/run_scipy.py --taped
 
 sklearn: .venv/.dev  ## Run scikit-learn's own array API tests on Arrays, then on open tapes
 	$(BIN)/python tests/third_party/sklearn_plugin.py

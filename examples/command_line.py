@@ -38,3 +38,21 @@ def writable(text: str) -> Path:
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise argparse.ArgumentTypeError(f"cannot write to '{path}': a folder, or no permission")
     return path
+
+
+def parser_with_out(description: str, default: str) -> argparse.ArgumentParser:
+    """A parser that knows --out, where the plot goes."""
+    parser = argparse.ArgumentParser(description=description)
+    text = "plot: .png, .pdf or .svg (%(default)s)"
+    parser.add_argument("--out", type=picture, default=default, help=text)
+    return parser
+
+
+def verdict(worst: float, tolerance: float, out: Path) -> int:
+    """Print whether the gradients agree, and where the plot is; the exit code."""
+    agree = worst <= tolerance
+    print(
+        f"\nlargest relative difference: {worst:.1e} ({'' if agree else 'NOT '}<= {tolerance:.0e})"
+    )
+    print(f"plot: {out}")
+    return 0 if agree else 1

@@ -1,16 +1,28 @@
-"""``pytest --storage hostile``: the tests that suit any storage, with its data by default."""
+"""Helpers that tests share, and ``pytest --storage hostile``: what suits any storage, on its data."""
 
+import gc
 import os
 
+import numpy as np
 import pytest
+
+import arraytape as xp
+from arraytape._op import REGISTRY
+from arraytape._record import recorders
+from arraytape.custom import REGISTERED
+from arraytape.testing import storages
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
 
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
 # or compare its bits.
 ANY_STORAGE = {
-    "test_custom", "test_forward", "test_linalg", "test_numerics", "test_selection", "test_storages",
-    "test_tape", "test_tape_protocol", "test_variable",
+    "test_cases", "test_custom_arguments", "test_custom_closures", "test_custom_errors",
+    "test_custom_gradient", "test_exits", "test_forward", "test_host_functions", "test_linalg",
+    "test_numerics", "test_pass_through", "test_recompute", "test_selection", "test_stop_recording",
+    "test_storages", "test_tape_arguments", "test_tape_failures", "test_tape_gradients",
+    "test_tape_life", "test_tape_memory", "test_tape_nesting", "test_tape_values",
+    "test_tape_watching", "test_variable", "test_worker_threads",
 }  # fmt: skip
 
 
@@ -38,9 +50,6 @@ def default_storage(request):
     if name == "numpy":
         yield
         return
-    import arraytape as xp
-    from arraytape.testing import storages
-
     before = xp.__array_namespace_info__().default_device()
     if name == "cupy":
         xp.set_default_device("cuda:0")
@@ -49,3 +58,105 @@ def default_storage(request):
         xp.set_default_device(made.devices()[0])
     yield
     xp.set_default_device(before)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind():
+    """No recorder on the stack before and after each test, and no op that it defined after it."""
+    assert recorders() == ()
+    known = set(REGISTRY)
+    yield
+    for name in set(REGISTRY) - known:
+        del REGISTRY[name]
+        REGISTERED.pop(name, None)
+    assert recorders() == ()
+
+
+@pytest.fixture
+def near():
+    """Asserts that what was found is there, and is what was expected but for rounding."""
+
+    def near(found, expected, rtol=1e-10, atol=1e-12):
+        assert found is not None
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=rtol, atol=atol)
+
+    return near
+
+
+@pytest.fixture
+def gradient():
+    """The gradients of ``f`` at some values, by a one-shot tape that watches all of them."""
+
+    def gradient(f, *values, **options):
+        arrays = [xp.asarray(v) for v in values]
+        with xp.GradientTape() as tape:
+            tape.watch(arrays)
+            y = f(*arrays)
+        found = tape.gradient(y, arrays, **options)
+        return found[0] if len(values) == 1 else found
+
+    return gradient
+
+
+@pytest.fixture
+def derivative():
+    """The derivative of some order of a function of one Array, by nested tapes."""
+
+    def derivative(f, order=1):
+        if not order:
+            return f
+
+        def slope(x):
+            with xp.GradientTape() as tape:
+                tape.watch(x)
+                y = derivative(f, order - 1)(x)
+            return tape.gradient(y, x)
+
+        return slope
+
+    return derivative
+
+
+@pytest.fixture
+def cbrt():
+    """An op without a rule."""
+    return xp.define_op("cbrt", lambda x: x ** (1 / 3))
+
+
+@pytest.fixture
+def log1pexp():
+    """A function with a gradient of its own, that of ``plain_log1pexp``."""
+
+    @xp.custom_gradient
+    def log1pexp(x):
+        e = xp.exp(x)
+        return xp.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
+
+    return log1pexp
+
+
+@pytest.fixture
+def plain_log1pexp():
+    """``log(1 + exp(x))`` as it is written."""
+    return lambda x: xp.log(1 + xp.exp(x))
+
+
+@pytest.fixture
+def left_behind():
+    """What of ours only the cyclic garbage collector finds after some work."""
+
+    def left_behind(work):
+        work()
+        gc.collect()
+        gc.disable()
+        try:
+            work()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            return [o for o in gc.garbage if type(o).__module__.startswith(("arraytape", "numpy"))]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    return left_behind

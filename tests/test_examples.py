@@ -1,6 +1,7 @@
 """The examples run, with few steps, as somebody would run them."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,57 @@ def test_scikit_learn_is_differentiated_through_its_own_code(tmp_path):
     assert "(<= 1e-06)" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "RuntimeWarning" not in done.stderr
+
+
+def figures(output, name):
+    """The numbers of the first line that begins with the name."""
+    [line, *_] = [line for line in output.splitlines() if line.startswith(name)]
+    return [float(word) for word in re.findall(r"[-+]?\d[\d.]*(?:e[-+]\d+)?", line[len(name) :])]
+
+
+def test_one_gradient_says_what_leaving_out_each_wine_does_to_a_pca(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("pca_influence.py", "--checks", "5", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-06)" in done.stdout
+    said, found = figures(done.stdout, "wine 121")[:2]
+    assert said > 0.7
+    assert abs(found - said) < 0.1 * said
+    assert figures(done.stdout, "correlation of gradient and refits:")[0] > 0.999
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_robust_fit_of_the_continents_is_nearer_to_the_published_one(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("fit_continents.py", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-06)" in done.stdout
+    names = ("align_vectors", "squares, by tape", "robust, by tape")
+    (*_, least, _, away), (*_, by_tape, _, _), (*_, median, robustly) = (
+        figures(done.stdout, name) for name in names
+    )
+    assert by_tape <= least  # the same squares, to the least that align_vectors finds
+    assert abs(by_tape - least) < 1.0
+    assert robustly < 5.0 < away  # degrees
+    assert median < 200.0  # kilometres
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_gaussian_process_reaches_the_likelihood_of_scikit_learns(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("gaussian_process.py", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-10)" in done.stdout
+    reference, by_tape, direction = figures(done.stdout, "log likelihood")
+    assert by_tape == pytest.approx(reference, abs=1e-2)
+    assert direction > reference + 5.0
+    errors = figures(done.stdout, "held-out error")
+    assert errors[1] == pytest.approx(errors[0], abs=1e-3)
+    assert max(errors) < 0.6
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def digits(folder, name, *options):
@@ -99,6 +151,7 @@ def test_a_gradient_by_hand_is_that_of_the_tape(tmp_path):
         ("train_digits.py", ["--out", "plot.txt"], "must end in one of"),
         ("train_digits.py", ["--checkpoint", os.devnull + "/run.safetensors"], "cannot write"),
         ("higher_derivatives.py", ["--order", "0"], "not an integer of at least 1"),
+        ("fit_continents.py", ["--out", "plot.txt"], "must end in one of"),
     ],
 )
 def test_a_bad_option_gets_a_clear_message(name, options, message):

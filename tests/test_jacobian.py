@@ -67,6 +67,18 @@ def test_case_49_batch_jacobians():
     assert tape.batch_jacobian(z, empty).shape == (1, 0, 0)
 
 
+def test_an_unconnected_batch_jacobian_is_none_or_zeros():
+    x, w = xp.asarray([[1.0, 2.0]]), xp.asarray([[[1.0], [2.0], [3.0]]], dtype=xp.float32)
+    with GradientTape(persistent=True) as tape:
+        tape.watch([x, w])
+        y = x * x
+    assert tape.batch_jacobian(y, w) is None
+    for zero in ("zero", xp.UnconnectedGradients.ZERO):
+        found = tape.batch_jacobian(y, w, unconnected_gradients=zero)
+        assert (found.shape, found.dtype) == ((1, 2, 3, 1), np.float32)
+        assert not np.asarray(found).any()
+
+
 # --- the tape's own semantics ---------------------------------------------------------------------
 def test_any_nesting_of_sources():
     x, w = xp.asarray([1.0, 2.0]), xp.asarray(3.0)
@@ -418,6 +430,18 @@ BAD_CALLS = {
     "a complex result": (
         lambda: xp.grad(lambda x: xp.sum(x) * 1j)(X), TypeError, "one real floating-point"
     ),
+    **{
+        f"{name} of no function": (
+            lambda name=name, rest=rest: getattr(xp, name)(None, *rest), TypeError,
+            f"{'grad' if name in ('hessian', 'value_and_grad', 'hvp') else name}: takes a function"
+        )
+        for name, rest in (
+            ("grad", ()), ("value_and_grad", ()), ("jacobian", ()), ("hessian", ()), ("vmap", ()),
+            ("jvp", ((X,), (X,))), ("vjp", (X,)), ("hvp", ((X,), (X,))),
+        )
+    },
+    "argnums that are None": (lambda: xp.grad(xp.sum, None)(X), TypeError, "argnums must be"),
+    "argnums in a set": (lambda: xp.grad(xp.sum, {0})(X), TypeError, "argnums must be"),
     "no such position": (lambda: xp.grad(xp.sum, 1)(X), ValueError, "no argument at position 1"),
     "a position twice": (lambda: xp.grad(xp.sum, (0, -1))(X), ValueError, "twice"),
     "a position that is no int": (lambda: xp.grad(xp.sum, ("x",))(X), TypeError, "argnums must be"),

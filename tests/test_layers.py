@@ -73,3 +73,11 @@ def test_files_stay_short(path):
 
 def test_the_array_knows_no_op_and_no_tape():
     assert {*imported(SOURCE / "_array.py")} == {"_storage"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_nothing_reads_pickles(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        assert not {"pickle", "shelve", "marshal", "dill", "joblib"} & {*names}

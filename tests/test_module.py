@@ -35,7 +35,7 @@ class Outer(Module):
         self.nothing, self.number, self.text = None, 3, "text"
 
 
-def test_own_variables_come_first_in_the_order_of_the_attributes():  # case 56
+def test_case_56_own_variables_come_first_in_the_order_of_the_attributes():
     module = Outer()
     expected = ["z", "s0", "s1", "a", "inner.w", "inner.count", "deep.w", "deep.count"]
     assert names(module.variables) == expected
@@ -43,7 +43,7 @@ def test_own_variables_come_first_in_the_order_of_the_attributes():  # case 56
     assert names(module.non_trainable_variables) == ["inner.count", "deep.count"]
 
 
-def test_shared_variables_and_modules_count_once():  # case 56
+def test_case_56_shared_variables_and_modules_count_once():
     module = Outer()
     module.alias = module.inner.w
     found = module.variables

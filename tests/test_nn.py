@@ -33,7 +33,7 @@ def slopes(f, values):
 
 
 # --- activations --------------------------------------------------------------------------------
-def test_sigmoid_over_a_range():  # case 11
+def test_case_11_sigmoid_over_a_range():
     x = xp.linspace(-10.0, 10.0, 201)
     with GradientTape() as tape:
         tape.watch(x)
@@ -46,21 +46,21 @@ def test_sigmoid_over_a_range():  # case 11
     near(slope[-1], 4.53958077e-05, 1e-8)
 
 
-def test_relu_at_zero_has_slope_zero():  # case 65
+def test_case_65_relu_at_zero_has_slope_zero():
     y, first, second = slopes(nn.relu, [-1.0, -0.0, 0.0, 2.0, INF, NAN])
     near(y, [0.0, 0.0, 0.0, 2.0, INF, NAN])
     near(first, [0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     near(second, np.zeros(6))
 
 
-def test_softplus_where_exp_overflows():  # case 82
+def test_case_82_softplus_where_exp_overflows():
     y, first, second = slopes(nn.softplus, [-INF, -1000.0, 0.0, 1000.0, INF, NAN])
     near(y, [0.0, 0.0, math.log(2.0), 1000.0, INF, NAN])
     near(first, [0.0, 0.0, 0.5, 1.0, 1.0, NAN])
     near(second, [0.0, 0.0, 0.25, 0.0, 0.0, NAN])
 
 
-def test_sigmoid_and_tanh_where_they_are_flat():  # case 82
+def test_case_82_sigmoid_and_tanh_where_they_are_flat():
     y, first, second = slopes(nn.sigmoid, [-INF, -1000.0, -40.0, 0.0, 1000.0, INF, NAN])
     near(y, [0.0, 0.0, math.exp(-40.0), 0.5, 1.0, 1.0, NAN])
     near(first, [0.0, 0.0, math.exp(-40.0), 0.25, 0.0, 0.0, NAN])
@@ -227,7 +227,7 @@ def test_mean_squared_error():
 
 
 # --- layers -------------------------------------------------------------------------------------
-def test_the_gradients_of_a_linear_layer():  # case 19
+def test_case_19_the_gradients_of_a_linear_layer():
     w, b = Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), Variable([0.0, 0.0])
     x = xp.asarray([[1.0, 2.0, 3.0]])
     with GradientTape(persistent=True) as tape:
@@ -238,7 +238,7 @@ def test_the_gradients_of_a_linear_layer():  # case 19
         near(db, [22.0, 28.0])
 
 
-def test_a_layer_is_trained_by_one_step():  # case 20
+def test_case_20_a_layer_is_trained_by_one_step():
     layer = nn.Dense(2, activation="relu", seed=0)
     x = xp.asarray([[1.0, 2.0, 3.0]])
     with GradientTape() as tape:

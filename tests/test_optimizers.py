@@ -35,12 +35,12 @@ def descend(optimizer, v, steps, loss):
 
 
 # --- the rules ----------------------------------------------------------------------------------
-def test_plain_descent():  # case 54
+def test_case_54_plain_descent():
     v = Variable(2.0)
     assert descend(SGD(0.25), v, 5, lambda v: 2.0 * v) == [4.0, 3.0, 2.0, 1.0, 0.0]
 
 
-def test_descent_through_a_rule_of_ones_own():  # case 54
+def test_case_54_descent_through_a_rule_of_ones_own():
     @xp.custom_gradient
     def multiply(x, y):
         return x * y, lambda dz: (dz * y, dz * x)
@@ -50,7 +50,7 @@ def test_descent_through_a_rule_of_ones_own():  # case 54
     assert losses == [4.0, 3.0, 2.0, 1.0, 0.0]
 
 
-def test_a_gradient_passes_through_assign():  # case 52
+def test_case_52_a_gradient_passes_through_assign():
     v, z = Variable(0.0), xp.asarray(3.0)
     with GradientTape() as tape:
         tape.watch(z)
@@ -175,7 +175,7 @@ def test_updates_are_not_recorded():
 
 
 # --- None and what does not fit -------------------------------------------------------------------
-def test_a_none_gradient_is_skipped_with_a_warning():  # case 55
+def test_case_55_a_none_gradient_is_skipped_with_a_warning():
     v, w = Variable(1.0, name="fed"), Variable(1.0, name="hungry")
     with pytest.warns(TapeWarning, match="None for 'hungry'") as caught:
         SGD(0.1).apply_gradients([(xp.asarray(1.0), v), (None, w)])
@@ -184,7 +184,7 @@ def test_a_none_gradient_is_skipped_with_a_warning():  # case 55
     near(w, 1.0)
 
 
-def test_no_gradients_at_all_are_an_error():  # case 55
+def test_case_55_no_gradients_at_all_are_an_error():
     v, optimizer = Variable(1.0, name="hungry"), SGD(0.1)
     with pytest.raises(ValueError, match="No gradients provided for any variable: 'hungry'"):
         optimizer.apply_gradients([(None, v)])
@@ -218,6 +218,8 @@ ONE = xp.asarray(1.0)
         (lambda v: [v], TypeError, r"\(gradient, Variable\) pairs, got Variable"),
         (lambda v: [(xp.ones(2), v, v)], TypeError, "pairs, got"),
         (lambda v: xp.ones(2), TypeError, "pairs, got"),
+        (lambda v: None, TypeError, "pairs, got NoneType"),
+        (lambda v: 3.0, TypeError, "pairs, got float"),
     ],
 )
 def test_what_does_not_fit_changes_nothing(pairs, error, says):
@@ -251,6 +253,9 @@ def test_what_does_not_fit_changes_nothing(pairs, error, says):
         (lambda: LBFGS().minimize(lambda: ONE, [ONE]), TypeError, "only a Variable"),
         (lambda: LBFGS().minimize(lambda: ONE, []), ValueError, "no elements"),
         (lambda: LBFGS().minimize(lambda: ONE, [Variable(1.0)]), ValueError, "not depend on x0"),
+        (lambda: LBFGS().minimize(None, [V]), TypeError, "loss must be a function, got NoneType"),
+        (lambda: LBFGS().minimize(lambda: ONE, 3), TypeError, "several Variables, got int 3"),
+        (lambda: minimize_scipy(rosenbrock, ONE, method=3), TypeError, "method must be a name"),
         (lambda: minimize_scipy(3, ONE), TypeError, "f must be a function, got int"),
         (lambda: minimize_scipy(rosenbrock, None), TypeError, "takes Arrays, got None"),
         (lambda: minimize_scipy(rosenbrock, "x"), TypeError, "takes Arrays, got str"),

@@ -97,6 +97,7 @@ CALLS = {
     "linalg.matrix_power": call(lambda x: xp.linalg.matrix_power(x, 3)),
     "linalg.outer": call(xp.linalg.outer, (3,), (2,)),
     "linspace": call(lambda start, stop: xp.linspace(start, stop, 5), (), ()),
+    "logspace": call(lambda start, stop: xp.logspace(start, stop, 5), (), ()),
     "meshgrid": call(xp.meshgrid, (3,), (2,)),
     "moveaxis": call(lambda x: xp.moveaxis(x, 0, 1)),
     "permute_dims": call(lambda x: xp.permute_dims(x, (1, 0))),
@@ -115,8 +116,12 @@ MEMBER_CALLS = {
     "__setitem__": call(lambda x, value: written(x, value), (3, 3), (3,)),
     "astype": call(lambda x: x.astype(xp.float32)),
     "dot": call(lambda x1, x2: x1.dot(x2), (3, 3), (3, 3)),
+    "fill": call(lambda x, value: filled(x, value), (3, 3), ()),
+    "repeat": call(lambda x: x.repeat(2)),
     "reshape": call(lambda x: x.reshape((9,))),
     "squeeze": call(lambda x: x.squeeze(axis=0), (1, 3)),
+    "swapaxes": call(lambda x: x.swapaxes(0, 1)),
+    "take": call(lambda x: x.take([0, 2])),
     "to_device": call(lambda x: x.to_device(x.device)),
 }
 # The ops behind members of another name.
@@ -176,6 +181,13 @@ def written(x: Any, value: Any) -> Any:
     """x with a row overwritten, for the gradient of item assignment."""
     x = x * 1.0
     x[1, :] = value
+    return x
+
+
+def filled(x: Any, value: Any) -> Any:
+    """x with one value written everywhere, for the gradient of the method ``fill``."""
+    x = x * 1.0
+    x.fill(value)
     return x
 
 

@@ -6,13 +6,14 @@ import enum
 import warnings
 from typing import Any
 
+import numpy as np
+
 from . import _nest
-from ._array import Array, wrap
+from ._array import Array, namespace, wrap
 from ._batched.data import lengths_of
 from ._errors import TapeWarning, describe, stacklevel
 from ._levels import spread
 from ._storage import inexact, is_complex, storage_of
-from ._view import current
 
 
 class UnconnectedGradients(enum.Enum):
@@ -70,7 +71,7 @@ def arrays_of(
 def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
     """One cotangent for each target: the given ones, checked, or ones."""
     if output_gradients is None:
-        return [filled("ones", y) for y in targets]
+        return [one(y) for y in targets]
     given = _nest.leaves_like(target, output_gradients, "output_gradients")
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
 
@@ -80,6 +81,13 @@ def filled(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Arra
     storage = storage_of(like._data)
     shape = like.shape if shape is None else shape
     return wrap(storage.create(name, like.device, shape, dtype=like.dtype))
+
+
+def one(y: Array) -> Array:
+    """The cotangent of a target that stands for itself: ones, for a NumPy scalar without a detour."""
+    if type(y._data) is np.ndarray and y._data.shape == ():
+        return wrap(np.array(1.0, y._data.dtype))
+    return filled("ones", y)
 
 
 def differentiable(x: Array) -> bool:
@@ -98,11 +106,9 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
         raise ValueError(
             f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape}"
         )
-    if is_complex(g) and not is_complex(y):
-        raise ValueError(
-            f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
-        )
-    if not isinstance(given, int | float | complex) and not differentiable(g) and differentiable(y):
+    number = isinstance(given, int | float | complex)  # which takes the kind of its target
+    alike = is_complex(g) <= is_complex(y) if number else g.dtype.kind == y.dtype.kind
+    if not alike and differentiable(y):
         raise ValueError(
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
         )
@@ -111,6 +117,7 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
     if lacking:  # under vmap: one output gradient for all examples
         hidden = dict(sorted(lacking))
         seed = spread(seed, tuple(hidden), tuple(hidden.values()))
-    if seed.dtype == y.dtype:
-        return seed
-    return wrap(storage_of(y._data).xp.astype(current(seed)[1], y.dtype))
+    if seed.dtype != y.dtype:
+        xp: Any = namespace[0]
+        seed = xp.astype(seed, y.dtype)  # recorded: it may be an outer tape's
+    return seed

@@ -152,13 +152,11 @@ class View:
     """
 
     __slots__ = ("path", "root", "seen", "src", "vtid")
-
-    def __init__(self, root: Array, path: tuple[Any, ...], src: Any) -> None:
-        self.root = root
-        self.path = path
-        self.src = src
-        self.seen = 0
-        self.vtid = 0
+    root: Array
+    path: tuple[Any, ...]
+    src: Any
+    seen: int
+    vtid: int
 
 
 def wrap(data: Any, tid: int = 0, state: int = 0) -> Array:

@@ -153,7 +153,7 @@ def pull_custom(at: Any, record: Record) -> None:
     recorded = isinstance(at, Recorded)
     cotangents = [None if g is None else handle(g) if recorded else as_array(g) for g in held]
     for tid, part in zip(tids, call.gradients(cotangents), strict=True):
-        if part is not None and at.follows(tid):
+        if part is not None and tid in at.followed:
             at.lend(tid, part if recorded else current(part)[1])
 
 
@@ -211,6 +211,6 @@ class Unfolding(Structural):
     unfolds = True
 
 
-CUSTOM = Structural("custom_gradient", pull_custom)
-UNFOLDING = Unfolding("recompute_grad", pull_unfolding)
+CUSTOM = Structural("custom_gradient", pull_custom, cusped=True)
+UNFOLDING = Unfolding("recompute_grad", pull_unfolding, cusped=True)
 SAME = Structural("same value", pull_same)

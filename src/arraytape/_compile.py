@@ -261,7 +261,7 @@ def recording(op: Op, results: list[str], handles: list[str]) -> str:
         text = ", ".join(arguments)
         near = f"saving(SAVE_{saved}, STORAGES[kind], {text})"
         lines.append(f"s_{saved} = SAVE_{saved}({text}) if kind is ndarray else {near}")
-        places[saved] = f"s_{saved}"
+        known[saved] = places[saved] = f"s_{saved}"
     empty = {"shape": "()", "dtype": "None"}
     layout = {
         f"{what} {x}": f"{what}_of(d_{x})"

@@ -22,9 +22,9 @@ from ._calls import (
     needs_care,
 )
 from ._errors import describe, user_line
-from ._inside import CUT, REFUSE, Arguments, Inside, check_results, only
+from ._inside import CUT, REFUSE, Arguments, Inside, Stale, check_results, only
 from ._record import new_tid, recorders
-from ._storage import STORAGES
+from ._storage import HERE, STORAGES
 from ._view import current
 
 P = ParamSpec("P")
@@ -41,8 +41,8 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
 
     f : returns ``(y, grad_fn)``, y an Array or a nesting of Arrays.  ``grad_fn(*dy)`` takes one Array
     for each Array of y and gives one gradient (None: no gradient) for each Array among f's
-    positional arguments, in the Array's shape and dtype.  Keyword arguments and what is no Array
-    get none; raw arrays become Arrays.
+    positional arguments, in the Array's shape and dtype: flat, or in the arguments' nesting.
+    Keyword arguments and what is no Array get none; raw arrays become Arrays.
 
     What f does is hidden from the tapes, yet the derivative works to any order, since ``grad_fn`` is
     array code over values that outer tapes know; ForwardAccumulator takes the transpose of it.
@@ -52,7 +52,9 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
     Raises TypeError when f gives no such pair, or reads Variables that ``grad_fn`` does not take;
     ValueError when f uses a watched Array that is not among its positional arguments, or writes to
     an argument; in the backward pass, ValueError for a wrong number of gradients, a wrong shape or
-    dtype.  What a selection did not take is not masked inside ``grad_fn``: see ``gradient``'s nan.
+    dtype, RuntimeError when ``grad_fn`` reads a Variable that f read and that was assigned to since
+    (f's own ``v.value()`` is a snapshot).  What a selection did not take is not masked inside
+    ``grad_fn``: see ``gradient``'s nan.
     """
     name = f"custom_gradient({name_of(f)})"
 
@@ -106,23 +108,21 @@ def call_with_rule(
     missing: str | None = None,
 ) -> Any:
     """Call ``f``, which gives ``(y, grad_fn)``, as one record; ``missing``: it has no grad_fn."""
-    arguments, hidden = Arguments(args), recorders()
+    arguments, hidden = Arguments(args, keywords), recorders()
     arrays = arguments.arrays
     tids = [x._tid for x in arrays]
-    before = [x._data for x in arrays]
     keep = bool(hidden) and not is_asked_once(hidden)
     followed = [tid for tid in tids if any(tid in r.followed for r in hidden)]
     inside = Inside(name, followed, hidden, foreign, keep)
     with only(inside):
-        y, pull = pair_of(name, f(*arguments.args, **keywords), missing)
+        y, pull = pair_of(name, f(*arguments.args, **arguments.keywords), missing)
         leaves = check_results(name, y)
         inside.names(leaves)
-        for x, data, tid, owner in zip(arrays, before, tids, arguments.owners, strict=True):
-            if x._data is not data or x._tid != tid:
-                raise ValueError(
-                    f"{name}: the function writes to {argument(signature_of or f, owner)} "
-                    f"[at {user_line()}]; write to a copy of it"
-                )
+        for owner in arguments.written():
+            raise ValueError(
+                f"{name}: the function writes to {argument(signature_of or f, owner)} "
+                f"[at {user_line()}]; write to a copy of it"
+            )
         names = [named(leaf) for leaf in leaves] if keep else []
     # Reading a Variable here, outside, lets the tapes watch it.
     variables = inside.variables
@@ -134,15 +134,17 @@ def call_with_rule(
     results = [given(leaf, out) for leaf, out in zip(leaves, outs, strict=True)]
     if followers:
         layouts = [Layout(x) for x in (*arrays, *variables)]
-        owners = arguments.owners
-        count = len(arrays)
+        owners, nesting = arguments.owners, arguments.parts()
+        held = [(variable, variable._data) for variable, _ in inside.seen]
 
         def gradients(cotangents: Sequence[Array]) -> list[Array | None]:
             options = {"variables": list(variables)} if takes_variables else {}
-            found = pull(*cotangents, **options)
+            stale = [variable for variable, data in held if variable._data is not data]
+            with only(*recorders(), Stale(name, stale)) if stale else HERE:
+                found = pull(*cotangents, **options)
             found, of_variables = both(name, found) if takes_variables else (found, [])
-            parts = counted(name, found, count, "Array arguments")
-            parts += counted(name, of_variables, len(variables), "variables")
+            parts = counted(name, found, nesting, len(owners), "Array arguments")
+            parts += counted(name, of_variables, [], len(variables), "variables")
             whose = [argument(signature_of or f, owner) for owner in owners]
             whose += [f"variable {getattr(v, 'name', None) or i}" for i, v in enumerate(variables)]
             checked = zip(parts, layouts, whose, strict=True)
@@ -205,11 +207,16 @@ def both(name: str, found: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def counted(name: str, found: Any, count: int, what: str) -> list[Any]:
-    """The gradients as a flat list; ValueError with both numbers when there are not as many."""
-    parts = [found] if found is None and count == 1 else _nest.leaves(found)
+def counted(name: str, found: Any, nesting: Any, count: int, what: str) -> list[Any]:
+    """The gradients as a flat list; ValueError with both numbers when there are not as many.
+
+    nesting : the arguments to which they belong, by which the entries of dicts find their order.
+    """
     if found is None and count != 1:
-        parts = []
+        return counted(name, [], nesting, count, what)
+    listed = isinstance(found, list | tuple) and len(found) == len(nesting)
+    like = nesting if listed or len(nesting) != 1 else nesting[0]
+    parts = _nest.leaves(_nest.in_order_of(like, found, f"{name}: grad_fn"))
     if len(parts) != count:
         raise ValueError(f"{name}: grad_fn gave {len(parts)} gradients for {count} {what}")
     return parts
@@ -233,8 +240,10 @@ def fitting(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
     return found
 
 
-def argument(f: Callable[..., Any], position: int) -> str:
+def argument(f: Callable[..., Any], position: int | str) -> str:
     """``argument 0 ('x')``: its name, where the function's signature tells."""
+    if isinstance(position, str):
+        return f"argument {position!r}"
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):  # a builtin

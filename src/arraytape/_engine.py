@@ -19,27 +19,10 @@ from numpy import ndarray
 from ._array import KEPT, Array, namespace, wrap
 from ._levels import Levelled, RecordedLevels
 from ._op import PLANS, STEPS, Plan, Structural
-from ._paths import Path, results_of, walk
+from ._paths import Path, results_of, sum_to, walk
 from ._storage import COMPLEX, HERE, Storage, is_complex, storage_of
 
 Record = tuple[Any, ...]
-
-
-def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
-    """``g`` summed over the axes along which an operand of this shape was broadcast."""
-    if g.shape == shape:
-        return g
-    extra = len(g.shape) - len(shape)
-    if extra < 0:  # a write drops leading axes of length 1
-        return xp.reshape(sum_to(g, shape[-extra:], xp), shape)
-    if g.shape[extra:] == shape:
-        return xp.sum(g, axis=tuple(range(extra)))
-    axes = tuple(range(extra)) + tuple(
-        i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1
-    )
-    if axes:
-        g = xp.sum(g, axis=axes, keepdims=True)
-    return xp.reshape(g, shape)
 
 
 def conjugate(x: Any, xp: Any) -> Any:
@@ -85,9 +68,6 @@ class Raw(Levelled):
     def structural(self, plan: Structural, record: Record) -> None:
         """A record of aliasing or of an exit."""
         plan.special(self, record)
-
-    def follows(self, tid: int) -> bool:
-        return tid in self.followed
 
     def take(self, tid: int) -> Any:
         """The cotangent of a value whose record the loop has reached; kept if it was asked for."""
@@ -135,10 +115,12 @@ class Raw(Levelled):
     def take_owned(self, tid: int) -> Any:
         """Take a cotangent as a buffer to write into: itself if it is nobody else's, or a copy."""
         borrowed = tid in self.borrowed or tid in self.wanted
-        held = self.take(tid)
-        if held is None or (not borrowed and self.owns(held)):
-            return held
-        return self.copied(held)
+        held = self.take(tid) if borrowed else self.cotangents.pop(tid, None)
+        if held is None:
+            return None
+        if type(held) is not self.kind:
+            self.move_to(held)
+        return held if not borrowed and self.owns(held) else self.copied(held)
 
     def copied(self, data: Any) -> Any:
         """A copy in memory of its own."""
@@ -155,6 +137,8 @@ class Raw(Levelled):
         return held.base is None if type(held) is ndarray else storage_of(held).owns(held)
 
     into = staticmethod(operator.iadd)
+
+    negated = staticmethod(operator.neg)
 
     def shares(self, part: Any, whole: Any) -> bool:
         return storage_of(part).shares(part, whole)
@@ -183,7 +167,7 @@ class Raw(Levelled):
             contribution = xp.astype(contribution, dtype)
         return contribution
 
-    def lift(self, plan: Plan, record: Record) -> Record:
+    def lift(self, plan: Any, record: Record) -> Record:
         """The record as the rules are to see it."""
         return record
 
@@ -265,7 +249,7 @@ class Recorded(RecordedLevels, Raw):
     def shares(self, part: Any, whole: Any) -> bool:
         return storage_of(part._data).shares(part._data, whole._data)
 
-    def lift(self, plan: Plan, record: Record) -> Record:
+    def lift(self, plan: Any, record: Record) -> Record:
         """The record with kept data as Arrays under the names that outer recorders know."""
         if not plan.lifts:
             return record
@@ -284,7 +268,8 @@ def backward(pass_: Raw, records: list[Record], careful: bool) -> None:
     The loop below is for plain records of real data in one storage; ``pull`` says the same in
     general, and ``careful`` asks for it.
     """
-    if careful or type(pass_) is not Raw:
+    lifts = type(pass_) is Recorded
+    if careful or not (lifts or type(pass_) is Raw):
         for record in reversed(records):
             pass_.go_back(PLANS[record[0]], record)
         return
@@ -306,6 +291,8 @@ def backward(pass_: Raw, records: list[Record], careful: bool) -> None:
         if wanted and out in wanted:
             cotangents[out] = g
             borrowed.add(out)
+        if lifts:
+            record = pass_.lift(PLANS[record[0]], record)
         for at, rule, only, more in steps:
             if only:
                 part = rule(g, record[only])

@@ -22,13 +22,13 @@ from ._calls import CUSTOM, SAME, UNFOLDING
 from ._engine import Recorded
 from ._errors import describe
 from ._guard import replaced
-from ._lacking import lacking, no_rule
+from ._lacking import NoRule, lacking, no_rule
 from ._op import LAYOUT, PLANS, Plan, Structural
-from ._paths import PUT, Path, add_through, inputs_of, results_of, walk, write_through
 from ._paths import VIEW as VIEW_RECORD
+from ._paths import WRITES, Path, add_through, inputs_of, push_write, results_of, walk
 from ._record import STACK, push, recorders, remove
 from ._recording import NOBODY, name_of
-from ._storage import is_complex, storage_of
+from ._storage import storage_of
 from ._tape import GradientTape
 from ._view import current
 
@@ -64,11 +64,16 @@ class ForwardAccumulator:
         if self.followed is not NOBODY:
             raise ValueError("this ForwardAccumulator is already active")
         if not self._started:
-            self._started = True
+            self._tangents.clear()
             for x, t in self._pairs:
                 self._watch(x, t)
-        self.followed = self._known
-        push(self)
+            self._started = True
+        try:
+            self.followed = self._known
+            push(self)
+        except BaseException:  # an interruption
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
@@ -247,16 +252,13 @@ class ForwardAccumulator:
         return [t if differentiable(part) else None for part, t in zip(g, found, strict=True)]
 
     def _structural(self, plan: Structural, record: tuple[Any, ...]) -> list[Array | None]:
-        xp: Any = namespace[0]
         if plan is CUSTOM:
             _, _, tids, call = record
             g = [y.zeros() for y in call.results]
             try:
                 return self._transpose(g, lambda: zip(tids, call.gradients(g), strict=True))
-            except LookupError as error:  # a rule without a transpose: said when it matters
-                if not hasattr(error, "lacks"):
-                    raise
-                self._lacking |= dict.fromkeys(results_of(record), error.lacks)
+            except NoRule as error:  # a rule without a transpose: said when it matters
+                self._lacking |= dict.fromkeys(results_of(record), error.name)
                 return [None] * len(g)
         if plan is SAME:
             return [self._tangents.get(record[2])]
@@ -265,31 +267,13 @@ class ForwardAccumulator:
         if plan is VIEW_RECORD:
             _, _, root, _, path = record
             return [self._part(self._tangents[root], path)] if root in self._tangents else [None]
-        if plan is not PUT:
+        if plan not in WRITES:
             return [None]
-        _, _, old, vtid, path, key, _, _, lost, shape, dtype = record
-        held = self._tangents.get(old)
-        if held is None and vtid not in self._tangents:
+        held, t = (self._tangents.get(tid) for tid in inputs_of(record))
+        some = t if held is None else held
+        if some is None:
             return [None]
-        device = (held if held is not None else self._tangents[vtid]).device
-        whole = (
-            xp.zeros(shape, dtype=dtype, device=device)
-            if held is None
-            else xp.asarray(held, copy=True)
-        )
-        t = self._tangents.get(vtid, 0.0)
-        if is_complex(t) and dtype.kind != "c":
-            t = xp.real(t)
-        pass_ = Recorded(storage_of(whole._data), self._known)
-        if lost is None or vtid not in self._tangents:
-            write_through(whole, path, key, t, pass_)
-            return [whole]
-        # Elements named twice: which write lasted is known, and not for the tangent to decide.
-        write_through(whole, path, key, 0.0, pass_)
-        lasting = xp.where(lost, 0.0, xp.broadcast_to(t, lost.shape))
-        part = walk(whole, path, xp)
-        add_through(whole, path, xp.scatter_add(lasting, part.shape, key), pass_)
-        return [whole]
+        return [push_write(record, held, t, Recorded(storage_of(some._data), self._known))]
 
     def _unfolded(self, record: tuple[Any, ...]) -> list[Array | None]:
         """Through the records of the function's second run."""
@@ -314,13 +298,18 @@ class ForwardAccumulator:
         """The derivative of each target along the tangents; any nesting, as often as one likes.
 
         None, or zeros with ``unconnected_gradients="zero"``, for what the primals do not reach.
-        Raises LookupError for a target that went through an op without a rule.
+        Raises LookupError for a target that went through an op without a rule, RuntimeError when the
+        accumulator was never entered.
         """
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves = _nest.leaves(targets)
         for y in leaves:
             if not isinstance(y, Array):
                 raise TypeError(f"jvp(): every target must be an Array, got {describe(y)}")
+        if not self._started:
+            raise RuntimeError(
+                "this ForwardAccumulator never recorded: enter it with `with accumulator:` first"
+            )
         return _nest.pack(targets, [self._of(y, zero) for y in leaves])
 
     def _of(self, y: Array, zero: bool) -> Array | None:

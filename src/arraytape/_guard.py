@@ -46,6 +46,8 @@ class Alive(Raw):
         if data is not ALL:
             super().move_to(data)
 
+    negated = staticmethod(lambda g: g)  # counts do not cancel
+
     def ones(self, data: Any) -> Any:
         data = data._data if type(data) is Array else data
         self.move_to(data)
@@ -108,6 +110,8 @@ def hides_a_cusp(records: list[Record]) -> bool:
 
     A finite gradient through those says nothing about the next order, so the guard must be on.
     """
+    if not any(PLANS[record[0]].cusped for record in records):
+        return False
     cusped: set[int] = set()
     for record in records:
         plan = PLANS[record[0]]

@@ -67,27 +67,21 @@ class HostFunction:
 
         return call_with_rule(self.name, with_rule, args, {}, signature_of=self.f, missing=missing)
 
-    def pull(self, g: Any, y: Any, args: tuple[Any, ...]) -> list[Any]:
-        """One gradient for each Array among the arguments."""
+    def pull(self, g: Any, y: Any, args: tuple[Any, ...]) -> Any:
+        """One gradient for each Array among the arguments, as the vjp nests them."""
         if isinstance(self.vjp, HostFunction):
-            found = self.vjp(g, y, *args)
-            return _nest.leaves(found)
-        vjp, count = self.vjp, 0
-        places: list[int] = []
+            return self.vjp(g, y, *args)
+        vjp = self.vjp
+        answers: list[Any] = []
 
         def values(*on_host: Any) -> list[Any]:
-            nonlocal count
             assert vjp is not None
-            parts = _nest.leaves(vjp(*on_host))
-            count = len(parts)
-            places[:] = [i for i, part in enumerate(parts) if part is not None]
-            return [parts[i] for i in places]
+            answers.append(vjp(*on_host))
+            return [part for part in _nest.leaves(answers[0]) if part is not None]
 
-        given = HostFunction(values, None, f"the vjp of {self.name}")(g, y, *args)
-        found = [None] * count
-        for place, part in zip(places, given, strict=True):
-            found[place] = part
-        return found
+        given = iter(HostFunction(values, None, f"the vjp of {self.name}")(g, y, *args))
+        parts = _nest.leaves(answers[0])
+        return _nest.pack(answers[0], [None if part is None else next(given) for part in parts])
 
     def __repr__(self) -> str:
         return self.name

@@ -18,7 +18,7 @@ from ._guard import has_cusp
 from ._lacking import lacking
 from ._op import PLANS, Plan, Structural
 from ._paths import inputs_of
-from ._record import STACK, Recorder
+from ._record import STACK, Bystander, Recorder
 from ._storage import STORAGES, storage_for, storage_of
 from ._view import current, hold
 
@@ -33,13 +33,14 @@ def handle(x: Array) -> Array:
 
 
 class Arguments:
-    """Positional arguments: handles of their own on the Arrays in them, and the rest as it is.
+    """Arguments: handles of their own on the Arrays in them, and the rest as it is.
 
-    Raw arrays of a known storage become Arrays.  ``owners`` says in which argument each Array is.
+    Raw arrays of a known storage become Arrays in the positional arguments, and are copied in the
+    others.  ``owners`` says in which positional argument each Array is.
     """
 
-    def __init__(self, args: tuple[Any, ...]) -> None:
-        self.args = args
+    def __init__(self, args: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> None:
+        self.args, self.keywords = args, {k: own(v) for k, v in (keywords or {}).items()}
         self.leaves = _nest.leaves(args)
         owners = [i for i, arg in enumerate(args) for _ in _nest.leaves(arg)]
         self.places = [i for i, leaf in enumerate(self.leaves) if is_array(leaf)]
@@ -51,6 +52,10 @@ class Arguments:
         ]
         self.args = _nest.pack(args, self.filled(self.arrays))
         self.leaves = self.filled([None] * len(self.arrays))  # the call keeps no other handle
+        named = [(x, k) for k, v in self.keywords.items() for x in _nest.leaves(v)]
+        owned: list[Any] = [*zip(self.arrays, self.owners, strict=True)]
+        owned += [(x, k) for x, k in named if type(x) is Array]
+        self.given = [(x, x._data, x._tid, owner) for x, owner in owned]
 
     def filled(self, arrays: Sequence[Any]) -> list[Any]:
         leaves = list(self.leaves)
@@ -58,10 +63,37 @@ class Arguments:
             leaves[place] = x
         return leaves
 
-    def again(self) -> tuple[tuple[Any, ...], list[Array]]:
-        """The arguments with fresh handles on the same values, and these handles."""
+    def again(self) -> tuple[tuple[Any, ...], dict[str, Any], list[Array]]:
+        """The arguments with fresh handles on the same values, and the positional ones' handles."""
         fresh = [wrap(x._data, x._tid, x._state) for x in self.arrays]
-        return _nest.pack(self.args, self.filled(fresh)), fresh
+        keywords = {k: own(v) for k, v in self.keywords.items()}
+        return _nest.pack(self.args, self.filled(fresh)), keywords, fresh
+
+    def written(self) -> list[Any]:
+        """The positions and keywords of the arguments whose Arrays were written to."""
+        return [
+            owner
+            for x, data, tid, owner in self.given
+            if x._data is not data or (tid and x._tid != tid)  # an inner tape may name it
+        ]
+
+    def parts(self) -> Any:
+        """The nestings of the positional arguments that hold Arrays, with nothing but these."""
+        numbered = _nest.pack(self.args, list(range(len(self.leaves))))
+        return _nest.parts_with(set(self.places).__contains__, list(numbered)) or []
+
+
+def own(value: Any) -> Any:
+    """A keyword argument to which nobody else writes; a Variable in it stays itself."""
+    leaves = _nest.leaves(value)
+    private = [
+        handle(leaf) if type(leaf) is Array
+        else storage_of(leaf).copy(leaf) if not isinstance(leaf, Array) and is_array(leaf)
+        else leaf
+        for leaf in leaves
+    ]  # fmt: skip
+    alike = all(a is b for a, b in zip(leaves, private, strict=True))
+    return value if alike else _nest.pack(value, private)
 
 
 def is_array(leaf: Any) -> bool:
@@ -109,7 +141,8 @@ class Inside:
 
     foreign : what to do about a watched Array that is not among the arguments: refuse it with a
     ValueError, collect its tid in ``closed``, or cut it (it is a constant, by declaration).
-    ``variables`` collects the trainable Variables that the function reads, here and nowhere else.
+    ``variables`` collects the trainable Variables that the function reads, here and nowhere else;
+    ``stale`` those that held other values ``before``, in its first run, and are followed here.
     """
 
     def __init__(
@@ -119,8 +152,9 @@ class Inside:
         hidden: Sequence[Recorder] = (),
         foreign: str = REFUSE,
         keep: bool = True,
+        before: Sequence[tuple[Any, Any]] = (),
     ) -> None:
-        self.name, self.foreign, self.keep = name, foreign, keep
+        self.name, self.foreign, self.keep, self.before = name, foreign, keep, before
         self.reads = Reads([tid for tid in tids if tid], hidden)
         self.followed: set[int] = self.reads
         self.records: list[Record] = []
@@ -129,6 +163,7 @@ class Inside:
         self.closed: list[int] = []
         self.left: list[str] = []  # where values made of the arguments left
         self.variables: list[Any] = []
+        self.stale: list[Any] = []
         self.seen: list[tuple[Any, Any]] = []  # all Variables, and the data that they held
         self.cusped = self.careful = self.unruly = False
 
@@ -137,6 +172,9 @@ class Inside:
         if any(x is other for other, _ in self.seen):
             return
         self.seen.append((x, x._data))
+        if any(x is other and not same_values(x._data, data) for other, data in self.before):
+            self.stale.append(x)
+            self.reads.add(x._identity)
         if x._trainable:
             self.variables.append(x)
             self.reads.add(x._identity)
@@ -196,6 +234,29 @@ class Inside:
                 self.meet(tid, "its result")
             self.used.add(tid)
         return [tid if self.reads.own(tid) else 0 for tid in tids]
+
+
+def same_values(data: Any, other: Any) -> bool:
+    """Whether a Variable holds what it held; where nobody may look, only the same data are the same."""
+    both = type(data) is type(other) is np.ndarray
+    return data is other or (
+        both and np.array_equal(data, other, equal_nan=data.dtype.kind in "fc")
+    )
+
+
+class Stale(Bystander):
+    """What stands on the stack while ``grad_fn`` runs: it may not read what was assigned to since."""
+
+    def __init__(self, name: str, variables: Sequence[Any]) -> None:
+        self.name, self.variables = name, variables
+
+    def accessed(self, x: Any) -> None:
+        """A Variable was read."""
+        if any(x is variable for variable in self.variables):
+            raise RuntimeError(
+                f"{self.name}: grad_fn reads the Variable {x.name!r}, which was assigned to since the "
+                f"function read it [at {user_line()}]; let the function take its `.value()` for it"
+            )
 
 
 @contextmanager

@@ -27,10 +27,10 @@ class Jacobians:
 
     _check_usable: Any
     _finish: Any
-    _persistent: bool
     _prepare: Any
-    _release: Any
     _run: Any
+    _stopped: Any
+    _use_up: Any
 
     def jacobian(
         self,
@@ -51,15 +51,18 @@ class Jacobians:
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         y = one_array(target, "jacobian", "target")
         asked = arrays_of(sources, "source", "jacobian")
-        starts, places, exits = self._prepare([y], asked)
-        found = rows_of(self, y, starts, places)
-        if not self._persistent:
-            self._release()
-        answer = [
-            self._finish(x, shaped(g, y.shape + x.shape), zero, exits.get(tid), y.shape + x.shape)
-            for x, g, (tid, _) in zip(asked, found, places, strict=True)
-        ]
-        return _nest.pack(sources, answer)
+        with self._stopped():
+            starts, places, exits = self._prepare([y], asked)
+            found = rows_of(self, y, starts, places)
+            answer = [
+                self._finish(
+                    x, shaped(g, y.shape + x.shape), zero, exits.get(tid), y.shape + x.shape
+                )
+                for x, g, (tid, _) in zip(asked, found, places, strict=True)
+            ]
+            packed = _nest.pack(sources, answer)
+            self._use_up()
+        return packed
 
     def batch_jacobian(
         self,
@@ -82,14 +85,15 @@ class Jacobians:
                 "batch_jacobian(): target and source need at least two dimensions, the first one "
                 f"the same; got target {describe(y)}, source {describe(x)}"
             )
-        starts, places, exits = self._prepare([y], [x])
-        (found,) = rows_of(self, y, starts, places, y.shape[0])
-        if not self._persistent:
-            self._release()
-        shape = y.shape + x.shape[1:]
-        if found is not None:
-            found = shaped(namespace[0].moveaxis(found, 0, 1), shape)
-        return self._finish(x, found, zero, exits.get(places[0][0]), shape)
+        with self._stopped():
+            starts, places, exits = self._prepare([y], [x])
+            (found,) = rows_of(self, y, starts, places, y.shape[0])
+            shape = y.shape + x.shape[1:]
+            if found is not None:
+                found = shaped(namespace[0].moveaxis(found, 0, 1), shape)
+            answer = self._finish(x, found, zero, exits.get(places[0][0]), shape)
+            self._use_up()
+        return answer
 
 
 def one_array(x: Any, caller: str, what: str) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._errors import user_line
 from ._op import PLANS, REGISTRY, Plan, Structural
-from ._paths import inputs_of, results_of
+from ._paths import inputs_of, made_of, results_of
 
 
 def lacking(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
@@ -17,29 +17,38 @@ def lacking(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
     return getattr(record[-1], "missing", None)
 
 
-def no_rule(name: str) -> LookupError:
+class NoRule(LookupError):
+    """An op or function without a rule, which ``name`` names, lies on the path of a gradient."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message, name)
+        self.message, self.name = message, name
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def no_rule(name: str) -> NoRule:
     """The error for an op without a rule on the path."""
-    declare = (
-        f"Declare one with register_gradient({name!r}) or no_gradient({name!r})"
-        if name in REGISTRY
-        else "Give it one with host_function(f, vjp) or custom_gradient"
-    )
-    error = LookupError(
+    op = REGISTRY.get(name)
+    if op is None:
+        declare = "Give it one with host_function(f, vjp) or custom_gradient"
+    elif op.rules or op.joint:
+        declare = "It has one by now, but had none when it ran: record again"
+    else:
+        declare = f"Declare one with register_gradient({name!r}) or no_gradient({name!r})"
+    return NoRule(
         f"gradient registry has no entry for: {name}. {declare}, or stop_gradient its result "
-        f"[at {user_line()}]"
+        f"[at {user_line()}]",
+        name,
     )
-    error.lacks = name  # type: ignore[attr-defined]
-    return error
 
 
 def check_rules(
     records: Sequence[tuple[Any, ...]], starts: Iterable[int], sources: Iterable[int]
 ) -> None:
     """LookupError when an op without a rule lies between the sources and the targets ``starts``."""
-    depending = set(sources)
-    for record in records:
-        if not depending.isdisjoint(inputs_of(record)):
-            depending.update(results_of(record))
+    depending = made_of(records, sources)
     reached = set(starts)
     for record in reversed(records):
         if reached.isdisjoint(results_of(record)):

@@ -82,6 +82,8 @@ def minimize_scipy(
     for name in ("jac", "hess", "hessp", "fun", "args"):
         if name in options:
             raise TypeError(f"minimize_scipy: {name} is found by tape, and cannot be given")
+    if not (method is None or isinstance(method, str) or callable(method)):
+        raise TypeError(f"minimize_scipy: method must be a name or None, got {describe(method)}")
     problem = Problem(f, x0)
     chosen = "" if method is None else str(method).lower()
     if chosen in WITH_PRODUCTS:
@@ -143,6 +145,10 @@ class LBFGS:
         scipy.optimize.OptimizeResult
             Its ``x`` and ``jac`` are lists in the order of the Variables.
         """
+        if not callable(loss):
+            raise TypeError(f"LBFGS: the loss must be a function, got {describe(loss)}")
+        if not isinstance(variables, Iterable):
+            raise TypeError(f"LBFGS: takes several Variables, got {describe(variables)}")
         changed = list(variables)
         for variable in changed:
             if not isinstance(variable, Variable):

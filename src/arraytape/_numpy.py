@@ -145,6 +145,11 @@ def reshaped(x: Any, /, shape: Any) -> Any:
     return x.reshape(shape, copy=True)
 
 
+def reinterpreted(x: Any, /, into: str) -> Any:
+    dtype = np.result_type(x.dtype, 1j) if into == "c" else x.real.dtype
+    return np.array(x, order="C").view(dtype)
+
+
 def cofactors(x: Any, /) -> Any:
     return _standard.cofactors(x, np)
 

@@ -176,7 +176,7 @@ class Plan:
     """
 
     __slots__ = (
-        "diagonal", "fits", "hold", "lifts", "missing", "name", "notable", "number", "op",
+        "cusped", "diagonal", "fits", "hold", "lifts", "missing", "name", "notable", "number", "op",
         "pick", "positions", "pulls", "wide",
     )  # fmt: skip
 
@@ -187,7 +187,7 @@ class Plan:
         followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
         self.op, self.name, self.wide = op, op.name, wide
         self.number = enter(self)
-        self.diagonal = op.diagonal
+        self.diagonal, self.cusped = op.diagonal, op.cusped
         # A None among the rules is a declaration: no gradient, as for the condition of where.
         self.missing = op.rules is None and op.joint is None
         self.notable = self.missing or op.moves
@@ -274,11 +274,14 @@ def step(
 class Structural:
     """A plan that is not an op's: its records go back by ``special(pass, record)``."""
 
-    __slots__ = ("name", "number", "special")
+    __slots__ = ("cusped", "name", "number", "special")
     missing = wide = unfolds = False
 
-    def __init__(self, name: str, special: Function) -> None:
+    def __init__(self, name: str, special: Function, cusped: bool = False) -> None:
         self.name, self.special = name, special
+        self.cusped = (
+            cusped  # whether what its records hold may have a cusp: they say so themselves
+        )
         self.number = enter(self)
 
 

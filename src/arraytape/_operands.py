@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._array import KEPT, PINNED, SCALAR, Array, wrap
+from ._array import KEPT, PINNED, SCALAR, Array, namespace, wrap
 from ._errors import describe, user_line
 from ._record import new_tid
 from ._storage import STORAGES, storage_for
@@ -49,6 +49,19 @@ def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
         f"{name}: {argument} must be an Array, got {type(value).__module__}."
         f"{type(value).__qualname__} [at {user_line()}]; convert it with asarray"
     )
+
+
+def an_array(name: str, argument: str, value: Any) -> Array:
+    """An argument as an Array: itself, or a copy of a raw array; TypeError for anything else."""
+    if isinstance(value, Array):
+        return value
+    if not isinstance(value, np.ndarray | np.generic) and storage_for(type(value)) is None:
+        raise TypeError(
+            f"{name}: {argument} must be an Array, got {describe(value)} [at {user_line()}]; convert "
+            "it with asarray"
+        )
+    made: Array = namespace[0].asarray(value)
+    return made
 
 
 def accepted(value: Any) -> bool:

@@ -6,6 +6,8 @@ when an outer recorder is active, on Arrays alike; ``xp`` is the namespace of ei
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
 from numpy import ndarray
@@ -13,6 +15,7 @@ from numpy import ndarray
 from ._batched.data import Batched
 from ._batched.indexing import is_mask
 from ._op import PLANS, Plan, Structural
+from ._storage import is_complex
 
 Path = tuple[tuple[str, Any], ...]
 
@@ -23,15 +26,17 @@ class Cotangents(Protocol):
     """What the backward pass offers to the records of aliasing."""
 
     xp: Any
+    followed: Collection[int]
 
     def take(self, tid: int) -> Any: ...
     def take_owned(self, tid: int) -> Any: ...
     def add(self, tid: int, contribution: Any) -> None: ...
+    def lend(self, tid: int, contribution: Any) -> None: ...
     def give(self, tid: int, buffer: Any) -> None: ...
-    def follows(self, tid: int) -> bool: ...
     def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any: ...
     def shares(self, part: Any, whole: Any) -> bool: ...
     def widened(self, buffer: Any, g: Any) -> Any: ...
+    def negated(self, g: Any) -> Any: ...
 
 
 def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
@@ -49,52 +54,98 @@ def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
 def walk(data: Any, path: Path, xp: Any) -> Any:
     """The part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
     for kind, argument in path:
-        data = step(data, kind, argument, xp)
+        data = data[argument] if kind is GETITEM else step(data, kind, argument, xp)
     return data
+
+
+@functools.lru_cache(1024)
+def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes along which an operand of ``shape`` was broadcast to ``given``."""
+    extra = len(given) - len(shape)
+    stretched = (i + extra for i, n in enumerate(shape) if n == 1 and given[i + extra] != 1)
+    return (*range(extra), *stretched)
+
+
+def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
+    """``g`` summed over the axes along which an operand of this shape was broadcast."""
+    if g.shape == shape:
+        return g
+    extra = len(g.shape) - len(shape)
+    if extra < 0:  # a write drops leading axes of length 1
+        return xp.reshape(sum_to(g, shape[-extra:], xp), shape)
+    axes = broadcast_axes(g.shape, shape)
+    if len(axes) == extra:
+        g = xp.sum(g, axis=axes)
+    elif axes:
+        g = xp.sum(g, axis=axes, keepdims=True)
+    return g if g.shape == shape else xp.reshape(g, shape)
 
 
 def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> None:
     """``walk(buffer, path) += g``, also where a step of the path has to copy."""
-    if not path:
-        buffer += g
-        return
-    kind, argument = path[0]
-    part = step(buffer, kind, argument, at.xp)
-    if kind is GETITEM or kind is PERMUTE or (kind is RESHAPE and at.shares(part, buffer)):
-        add_through(part, path[1:], g, at)
-        return
-    delta = at.xp.zeros_like(part)
-    add_through(delta, path[1:], g, at)
-    if kind is RESHAPE:
-        buffer += at.xp.reshape(delta, buffer.shape)
-    else:
-        buffer += at.fit(delta, buffer.shape, buffer.dtype)
+    copied = []
+    for kind, argument in path:
+        part = step(buffer, kind, argument, at.xp)
+        if kind is BROADCAST or (kind is RESHAPE and not at.shares(part, buffer)):
+            part = at.xp.zeros_like(part)
+            copied.append((buffer, kind, part))
+        buffer = part
+    buffer += g
+    for whole, kind, delta in reversed(copied):
+        if kind is RESHAPE:
+            whole += at.xp.reshape(delta, whole.shape)
+        else:
+            whole += at.fit(delta, whole.shape, whole.dtype)
 
 
 def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Any) -> None:
     """``walk(buffer, path)[key] = value``, also where a reshape in the path has to copy."""
-    if not path:
-        buffer[key] = value
-        return
-    kind, argument = path[0]
-    part = step(buffer, kind, argument, at.xp)
-    write_through(part, path[1:], key, value, at)
-    if kind is RESHAPE and not at.shares(part, buffer):
-        buffer[...] = at.xp.reshape(part, buffer.shape)
+    copied = []
+    for kind, argument in path:
+        part = step(buffer, kind, argument, at.xp)
+        if kind is RESHAPE and not at.shares(part, buffer):
+            copied.append((buffer, part))
+        buffer = part
+    buffer[key] = value
+    for whole, part in reversed(copied):
+        whole[...] = at.xp.reshape(part, whole.shape)
+
+
+def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
+    """The transpose of a path on which every element of the root lies: it needs no buffer."""
+    shapes = [shape]
+    for kind, argument in path:
+        last = shapes[-1]
+        shapes.append(tuple([last[i] for i in argument]) if kind is PERMUTE else argument)
+    for (kind, argument), before in zip(reversed(path), reversed(shapes[:-1]), strict=True):
+        if kind is PERMUTE:
+            g = at.xp.permute_dims(g, tuple(sorted(range(len(argument)), key=argument.__getitem__)))
+        elif kind is RESHAPE:
+            g = at.xp.reshape(g, before)
+        else:
+            g = sum_to(g, before, at.xp)
+    return g
 
 
 def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
     """VIEW: the cotangent of a view adds to its region of the root's."""
     _, vtid, root, shape, path = record
     g = at.take(vtid)
-    if g is None or not at.follows(root):
+    if g is None or root not in at.followed:
+        return
+    if path and path[0][0] is not GETITEM and GETITEM not in [kind for kind, _ in path]:
+        at.lend(root, unwalked(g, path, shape, at))
         return
     buffer = at.take_owned(root)
     if buffer is None:
         buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
     if type(g) is not ndarray:
         buffer = at.widened(buffer, g)
-    add_through(buffer, path, g, at)
+    if len(path) == 1:  # of a single index: add_through without a call
+        part = buffer[path[0][1]]
+        part += g
+    else:
+        add_through(buffer, path, g, at)
     at.give(root, buffer)
 
 
@@ -108,7 +159,16 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
     buffer = at.take_owned(new)
     if buffer is None:
         return
-    if at.follows(vtid):
+    if type(buffer) is ndarray and not path:
+        part = buffer[key]
+        if type(part) is ndarray and part.base is buffer:  # the region itself: no index by arrays
+            if vtid in at.followed:
+                at.add(vtid, at.fit(part.copy(), shape, dtype))
+            if old in at.followed:
+                part[...] = 0.0
+                at.give(old, buffer)
+            return
+    if vtid in at.followed:
         part = walk(buffer, path, at.xp)
         # One value for all that a batched mask names: the sum over them follows from its shape.
         part = at.xp.where(key, part, 0.0) if type(key) is Batched and is_mask(key) else part[key]
@@ -116,18 +176,72 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
         if lost is not None:
             region = at.xp.where(lost, 0.0, region)
         at.add(vtid, at.fit(region, shape, dtype))
-    if at.follows(old):
+    if old in at.followed:
         write_through(buffer, path, key, 0, at)
         at.give(old, buffer)
 
 
+def pull_add(at: Cotangents, record: tuple[Any, ...]) -> None:
+    """ADD: the cotangent passes on to the old root as it is, its region to what was added there."""
+    _, new, old, vtid, path, sign, shape, dtype, _, _ = record
+    buffer = at.take_owned(new)
+    if buffer is None:
+        return
+    if vtid in at.followed:
+        part = walk(buffer, path, at.xp) if path else buffer
+        part = part.copy() if type(part) is ndarray else at.xp.asarray(part, copy=True)
+        if sign < 0:
+            part = at.negated(part)
+        if part.shape != shape or part.dtype is not dtype:
+            part = at.fit(part, shape, dtype)
+        at.add(vtid, part)
+    if old in at.followed:
+        at.give(old, buffer)
+
+
+def push_write(record: tuple[Any, ...], held: Any, t: Any, at: Any) -> Any:
+    """The root's tangent after a write; before it had ``held``, the value written has ``t``."""
+    (_, _, _, _, path, *how), (shape, dtype) = record[:-2], record[-2:]
+    xp = at.xp
+    if held is None:
+        whole = xp.zeros(shape, dtype=dtype, device=t.device)
+    else:
+        whole = xp.asarray(held, copy=True)
+    if t is not None and is_complex(t) and dtype.kind != "c":
+        t = xp.real(t)
+    if PLANS[record[0]] is ADD:
+        if t is not None:
+            add_through(whole, path, t if how[0] > 0 else -t, at)
+        return whole
+    key, _, _, lost = how
+    if lost is None or t is None:
+        write_through(whole, path, key, 0.0 if t is None else t, at)
+        return whole
+    # Elements named twice: which write lasted is known, and not for the tangent to decide.
+    write_through(whole, path, key, 0.0, at)
+    lasting = xp.where(lost, 0.0, xp.broadcast_to(t, lost.shape))
+    add_through(whole, path, xp.scatter_add(lasting, walk(whole, path, xp).shape, key), at)
+    return whole
+
+
 VIEW = Structural("view", pull_view)
 PUT = Structural("setitem", pull_put)
+ADD = Structural("in-place add", pull_add)
+WRITES = (PUT, ADD)
 
 
 def results_of(record: tuple[Any, ...]) -> tuple[int, ...]:
     """The tids of the values that a record made."""
     return record[1] if type(record[1]) is tuple else record[1:2]
+
+
+def made_of(records: Iterable[tuple[Any, ...]], tids: Iterable[int]) -> set[int]:
+    """These tids and those of all that records make of them."""
+    found = set(tids)
+    for record in records:
+        if not found.isdisjoint(inputs_of(record)):
+            found.update(results_of(record))
+    return found
 
 
 def inputs_of(record: tuple[Any, ...]) -> tuple[int, ...]:
@@ -137,4 +251,4 @@ def inputs_of(record: tuple[Any, ...]) -> tuple[int, ...]:
         return record[2] if plan.op.variadic else record[2 : 2 + len(plan.op.inputs)]
     if type(record[2]) is tuple:
         return record[2]
-    return record[2:4] if plan is PUT else record[2:3]
+    return record[2:4] if plan in WRITES else record[2:3]

@@ -10,9 +10,11 @@ from . import _nest
 from ._array import Array
 from ._calls import UNFOLDING, Call, enter, followers_of, given, needs_care
 from ._custom_gradient import name_of
+from ._engine import Record
 from ._exits import LEFT
 from ._inside import COLLECT, Arguments, Inside, check_results, only
 from ._lacking import check_rules
+from ._paths import made_of
 from ._record import new_tid, recorders, tell
 from ._view import current
 
@@ -25,7 +27,8 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
 
     f : gives an Array or a nesting of Arrays, the same ones each time it is given the same ones (so
     no random numbers unless they are among its arguments).  Variables and watched Arrays from outside
-    may be used, as long as nobody writes to them before the backward pass (RuntimeError).
+    may be used, as long as nobody writes to them before the backward pass (RuntimeError).  Of other
+    arrays nobody can tell: pass as an argument what may be written to.
 
     The gradient is that of ``f`` itself, to any order, selections and exits included.  A
     ForwardAccumulator runs f a second time at once.  Raises RuntimeError in the backward pass when
@@ -35,14 +38,15 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(f)
     def function(*args: Any, **keywords: Any) -> Any:
-        arguments, hidden = Arguments(args), recorders()
+        arguments, hidden = Arguments(args, keywords), recorders()
         if not hidden:
-            return f(*arguments.args, **keywords)
+            return f(*arguments.args, **arguments.keywords)
         tids = [x._tid for x in arguments.arrays]
         followed = [tid for tid in tids if any(tid in r.followed for r in hidden)]
         inside = Inside(name, followed, hidden, COLLECT, keep=False)
+        given_now, named_now, _ = arguments.again()
         with only(inside):
-            y = f(*arguments.again()[0], **keywords)
+            y = f(*given_now, **named_now)
             leaves = check_results(name, y)
             inside.names(leaves)
         # Reading a Variable here, outside, lets the tapes watch it.
@@ -51,7 +55,7 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
         outs = [new_tid() if followers else 0 for _ in leaves]
         results = [given(leaf, out) for leaf, out in zip(leaves, outs, strict=True)]
         if followers:
-            call = Recompute(name, f, arguments, keywords, leaves, inside)
+            call = Recompute(name, f, arguments, leaves, inside)
             care = inside.careful or needs_care((*arguments.arrays, *leaves))
             enter(call, UNFOLDING, outs, tids, followers, care)
             for recorder in followers:
@@ -69,10 +73,10 @@ class Recompute(Call):
 
     def __init__(
         self, name: str, function: Callable[..., Any], arguments: Arguments,
-        keywords: dict[str, Any], results: Sequence[Array], inside: Inside,
+        results: Sequence[Array], inside: Inside,
     ) -> None:  # fmt: skip
         super().__init__(name, results, None)
-        self.function, self.arguments, self.keywords = function, arguments, keywords
+        self.function, self.arguments = function, arguments
         self.closed, self.cusped = tuple(inside.closed), inside.cusped
         self.variables = inside.seen
 
@@ -81,18 +85,18 @@ class Recompute(Call):
 
         check : LookupError when an op without a rule lies in between.
         """
-        for variable, data in self.variables:
-            if variable._data is not data and variable._identity in record[2]:
+        args, keywords, arrays = self.arguments.again()
+        inside = Inside(self.name, record[2], before=self.variables)
+        with only(*recorders(), inside):
+            y = self.function(*args, **keywords)
+            leaves = check_results(self.name, y)
+            names = inside.names(leaves)
+        for variable in inside.stale:
+            if variable._identity in record[2] or matters(variable, inside.records, names):
                 raise RuntimeError(
                     f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
                     "assigned to since, so it cannot run again on the same values"
                 )
-        args, arrays = self.arguments.again()
-        inside = Inside(self.name, record[2])
-        with only(*recorders(), inside):
-            y = self.function(*args, **self.keywords)
-            leaves = check_results(self.name, y)
-            names = inside.names(leaves)
         if any(tid not in inside.used for tid in self.closed):
             raise RuntimeError(
                 f"{self.name}: a watched Array that the function uses was written to since, so it "
@@ -111,3 +115,10 @@ class Recompute(Call):
         outside = self.closed or self.variables
         inside.careful = inside.careful or bool(outside) or needs_care((*arrays, *leaves))
         return inside, names
+
+
+def matters(variable: Any, records: Sequence[Record], names: Sequence[int]) -> bool:
+    """Whether what a function gave may depend on a Variable: all that is known is what it recorded."""
+    made = made_of(records, [variable._identity])
+    left = any(record[0] == LEFT.number and record[1] in made for record in records)
+    return left or len(made) == 1 or not made.isdisjoint(names)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import weakref
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from sys import getrefcount
 from threading import get_ident
 from typing import Any, Protocol
+from weakref import ref
 
 Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())
@@ -21,7 +22,8 @@ STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 
 active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
 # Who records in some thread or task, to be told what threads in which nobody records do: by id.
-OPEN: dict[int, weakref.WeakMethod[Callable[[Sequence[int]], None]]] = {}
+OPEN: dict[int, ref[Any]] = {}
+ALONE = [getrefcount(one) for one in (object(),)][0]  # noqa: RUF015  (references of a tuple's item)
 new_tid = itertools.count(1).__next__  # a fresh name for a value; 0 is nobody's
 
 
@@ -57,8 +59,26 @@ def recorders() -> tuple[Recorder, ...]:
 
 def push(recorder: Recorder) -> None:
     """Make ``recorder`` the innermost recorder of this thread and task, and only that."""
-    others = tuple(other for other in recorders() if other is not recorder)
-    STACK.set((get_ident(), (*others, recorder)))
+    stack = recorders()
+    if stack:
+        stack = tuple([other for other in known(stack) if other is not recorder])
+    STACK.set((get_ident(), (*stack, recorder)))
+
+
+def known(stack: tuple[Recorder, ...]) -> list[Recorder]:
+    """The recorders that somebody else knows, too, and so can still leave.
+
+    A KeyboardInterrupt that arrives on entry to ``__exit__`` ends a block without leaving it.
+    """
+    lost = [getrefcount(other) <= ALONE for other in stack]
+    if not any(lost):
+        return [*stack]
+    found = [
+        other.paused if alone and isinstance(other, Paused) else other
+        for other, alone in zip(stack, lost, strict=True)
+        if not alone or isinstance(other, Paused)
+    ]
+    return found
 
 
 def remove(recorder: Recorder) -> None:
@@ -75,13 +95,10 @@ def remove(recorder: Recorder) -> None:
     STACK.set((get_ident(), rest) if rest else EMPTY)
 
 
-class Paused:
-    """What stands on the stack in the place of a recorder that is paused there: follows nobody."""
+class Bystander:
+    """What stands on the stack and follows nobody."""
 
     followed: set[int] = frozenset()  # type: ignore[assignment]
-
-    def __init__(self, paused: Recorder) -> None:
-        self.paused = paused
 
     def record(self, record: tuple[Any, ...]) -> None:
         """Never called: nothing is followed."""
@@ -90,10 +107,17 @@ class Paused:
         """Never called: nothing is followed."""
 
 
+class Paused(Bystander):
+    """What stands in the place of a recorder that is paused there."""
+
+    def __init__(self, paused: Recorder) -> None:
+        self.paused = paused
+
+
 def watched() -> bool:
     """Whether any recorder on this thread's stack may see an op."""
     stack = recorders()
-    return bool(stack) and any(type(recorder) is not Paused for recorder in stack)
+    return bool(stack) and any(not isinstance(recorder, Bystander) for recorder in stack)
 
 
 def replace(old: Recorder, new: Recorder) -> None:
@@ -104,18 +128,14 @@ def replace(old: Recorder, new: Recorder) -> None:
         STACK.set((get_ident(), swapped))
 
 
-def announce(recorder: Recorder, told: Callable[[Sequence[int]], None]) -> None:
-    """Until ``OPEN`` forgets it, a recorder is told of values that are used where nobody records."""
-    key = id(recorder)
-    OPEN[key] = weakref.WeakMethod(told, lambda _: OPEN.pop(key, None))
-
-
 def elsewhere(tids: Sequence[int]) -> None:
     """Values are used, unrecorded, where nobody records: those who follow them will want to know."""
-    for reference in tuple(OPEN.values()):
-        told = reference()
-        if told is not None:
-            told(tids)
+    for key, reference in tuple(OPEN.items()):
+        recorder = reference()
+        if recorder is not None:
+            recorder.used_elsewhere(tids)
+        else:
+            OPEN.pop(key, None)
 
 
 def _forget() -> None:

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from threading import get_ident
 from types import TracebackType
 from typing import Any, Self
+from weakref import ref
+
+import numpy as np
 
 from . import _nest
 from ._arguments import differentiable
@@ -19,7 +22,7 @@ from ._exits import LEFT
 from ._lacking import lacking
 from ._op import Plan, Structural
 from ._paths import Path
-from ._record import OPEN, Paused, announce, new_tid, push, recorders, remove, replace, tell
+from ._record import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
 
 NOBODY: Any = frozenset()
 NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
@@ -31,8 +34,10 @@ def name_of(x: Any) -> int:
     if type(x) is not Array:
         found: int = x._identity
         return found
-    with NAMING:
-        tid = x._tid = x._tid or new_tid()
+    if not x._tid:
+        with NAMING:
+            x._tid = x._tid or new_tid()
+    tid: int = x._tid
     return tid
 
 
@@ -40,6 +45,12 @@ class Recording:
     """The recording half of a GradientTape."""
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        flags = (persistent, watch_accessed_variables)
+        if not {bool, np.bool}.issuperset(map(type, flags)):
+            raise TypeError(
+                "GradientTape: persistent and watch_accessed_variables must be True or False, got "
+                f"{describe(persistent)} and {describe(watch_accessed_variables)}"
+            )
         self._persistent = persistent
         self._watch_variables = watch_accessed_variables
         self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
@@ -55,7 +66,7 @@ class Recording:
         self._known: set[int] = set()
         # id of handle -> handle, the root's tid when it was watched, path from the root to it
         self._watched: dict[int, tuple[Array, int, Path]] = {}
-        self._variables: list[Any] = []  # the Variables among them, as they were met
+        self._variables: list[Any] = []  # the Variables among them
         self._implied: set[int] = set()  # roots of which only a view is watched
         self._records: list[Record] = []
         self.record = self._records.append
@@ -77,13 +88,17 @@ class Recording:
                     "Tape is already recording; it can be entered again once it is left"
                 )
             self._active = self._open = True
-        if self._used_up:
-            self._forget()
-        self._entered = True
-        self._home = get_ident()
-        self.followed = self._known
-        push(self)
-        announce(self, self._used_elsewhere)
+        try:
+            if self._used_up:
+                self._forget()
+            self._entered = True
+            self._home = get_ident()
+            self.followed = self._known
+            push(self)
+            OPEN[id(self)] = ref(self)
+        except BaseException:  # an interruption
+            self._leave()
+            raise
         return self
 
     def __exit__(
@@ -92,6 +107,9 @@ class Recording:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
         remove(self)
         with ENTERING:
             self._open = False
@@ -104,7 +122,7 @@ class Recording:
             self._active = False
             OPEN.pop(id(self), None)
 
-    def _used_elsewhere(self, tids: Sequence[int]) -> None:
+    def used_elsewhere(self, tids: Sequence[int]) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
         if get_ident() == self._home or get_ident() in self._workers:
             return  # another task of this thread, which has nothing to do with this tape
@@ -202,15 +220,14 @@ class Recording:
         """
         if not self._active:
             raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
-        found = _nest.leaves(x)
+        found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
         for leaf in found:
-            if leaf is not None and not isinstance(leaf, Array):
+            if type(leaf) is not Array and not isinstance(leaf, Array):
                 raise TypeError(
                     f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
                 )
         for leaf in found:
-            if leaf is not None:
-                self._watch(leaf)
+            self._watch(leaf)
 
     def accessed(self, x: Any) -> None:
         """A Variable was read; the trainable ones are watched."""
@@ -219,11 +236,15 @@ class Recording:
             self._watch(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The Variables that the tape watches, in the order in which they were met."""
-        return tuple(self._variables)
+        """The Variables that the tape watches, in the order in which they were made.
+
+        A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
+        """
+        return tuple(sorted(self._variables, key=lambda variable: variable._identity))
 
     def _watch(self, x: Array) -> None:
-        if not differentiable(x):
+        kind = x._data.dtype.kind
+        if kind != "f" and kind != "c":
             warnings.warn(
                 f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
                 "floating-point arrays do",
@@ -234,16 +255,18 @@ class Recording:
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
         tid = name_of(root)
-        if id(x) in self._watched and self._watched[id(x)][1] == tid:
+        entry = self._watched.get(id(x))
+        if entry is not None and entry[1] == tid:
             return
         if tid not in self._known:
+            self._known.add(tid)
             self._leaves.add(tid)
             if path:
                 self._implied.add(tid)
-        if not path:
+        elif not path:
             self._implied.discard(tid)
-        self._known.add(tid)
         self._watched[id(x)] = (x, tid, path)
         if type(x) is not Array:
             self._variables.append(x)
-        self._careful = self._careful or x._data.dtype.kind == "c"
+        if kind == "c":
+            self._careful = True

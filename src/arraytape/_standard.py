@@ -119,6 +119,14 @@ class Standard:
     def reshaped(self, x: Any, /, shape: Any) -> Any:
         return self.reshape(x, shape, copy=True)
 
+    def reinterpreted(self, x: Any, /, into: str) -> Any:
+        if (x.dtype.kind == "c") == (into == "c"):
+            return self.fresh(x)
+        if into == "c":
+            return x[..., ::2] + 1j * x[..., 1::2]
+        pairs = self.stack([self.base.real(x), self.base.imag(x)], axis=-1)
+        return self.reshape(pairs, (*x.shape[:-1], 2 * x.shape[-1]))
+
     def cofactors(self, x: Any, /) -> Any:
         return cofactors(x, self)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from threading import get_ident
 from typing import Any
 
@@ -40,7 +41,7 @@ USED_UP = (
 
 def has_nan(g: Array) -> bool:
     """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
-    _, data = current(g)
+    data = g._data  # a gradient is a root: its data is up to date
     if type(data) is np.ndarray:
         flat = data.ravel()  # see NumPyStorage.has_nan; here without a call
         square = flat.dot(flat)
@@ -98,17 +99,18 @@ class GradientTape(Recording, Jacobians):
         targets = arrays_of(target, "target", left=last_exit(self._records) if self._left else None)
         asked = arrays_of(sources, "source")
         seeds = seeds_of(target, targets, output_gradients)
-        starts, places, exits = self._prepare(targets, asked)
-        gradients: list[Any] = [None] * len(asked)
-        if targets and asked:
-            gradients = self._run(starts, seeds, places, guard=guard)
-        if not self._persistent:
-            self._release()
-        answer = [
-            self._finish(x, g, zero, exits.get(tid))
-            for x, g, (tid, _) in zip(asked, gradients, places, strict=True)
-        ]
-        return _nest.pack(sources, answer)
+        with self._stopped():
+            starts, places, exits = self._prepare(targets, asked)
+            gradients: list[Any] = [None] * len(asked)
+            if targets and asked:
+                gradients = self._run(starts, seeds, places, guard=guard)
+            answer = [
+                self._finish(x, g, zero, exits.get(tid))
+                for x, g, (tid, _) in zip(asked, gradients, places, strict=True)
+            ]
+            packed = _nest.pack(sources, answer)
+            self._use_up()
+        return packed
 
     def _prepare(
         self, targets: list[Array], asked: list[Array]
@@ -129,8 +131,8 @@ class GradientTape(Recording, Jacobians):
         starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
         if self._unruly:
             check_rules(self._records, starts, tids)
-        if self._active:
-            self._close_or_warn()
+        if self._persistent and self._active:
+            self._warn_inside()
         exits = blame(self._records, tids, starts) if self._left else {}
         return starts, places, exits
 
@@ -227,10 +229,18 @@ class GradientTape(Recording, Jacobians):
             self._known.add(tid)
         return tid
 
-    def _close_or_warn(self) -> None:
+    def _stopped(self) -> AbstractContextManager[Any]:
+        """Within it a one-shot tape is stopped; it goes on when what happens there fails."""
+        return self.stop_recording() if self._active and not self._persistent else HERE
+
+    def _use_up(self) -> None:
         if not self._persistent:
-            self._close()
-        elif self in recorders() and not self._warned:
+            if self._active:
+                self._close()
+            self._release()
+
+    def _warn_inside(self) -> None:
+        if self in recorders() and not self._warned:
             self._warned = True
             warnings.warn(
                 "Calling gradient on a persistent tape inside its context records the gradient's own "

@@ -7,13 +7,14 @@ renames the root, so ``seen == root._tid`` proves that the name still holds.
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Any
 
 from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
 from ._op import REGISTRY
-from ._paths import RESHAPE, Path, walk
+from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
-from ._record import OPEN, elsewhere, new_tid, recorders, tell
+from ._record import OPEN, active, elsewhere, new_tid
 from ._storage import storage_of
 
 SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
@@ -33,6 +34,10 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     part = walk(data, ((kind, argument),), storage.xp)
     if kind is RESHAPE and not storage.shares(part, data):
         return None
+    if kind is PERMUTE:
+        argument = tuple([axis % len(data.shape) for axis in argument])
+    elif kind is not GETITEM:
+        argument = part.shape  # without -1
     return make_view(x, part, ((kind, argument),))
 
 
@@ -47,17 +52,29 @@ def thawed(x: Array) -> Array:
 
 
 def make_view(x: Array, part: Any, path: Path) -> Array:
-    """A view Array around ``part``, which lies at ``path`` in the data of ``x``."""
+    """A view Array around ``part``, which lies at ``path`` in the up-to-date data of ``x``."""
     view = Array()
     view._data = part
     view._state = VIEW
     view._tid = -1
+    about = view._view = View()
+    about.seen = about.vtid = 0
     if x._tid < 0:
         above = x._view
-        view._view = View(above.root, above.path + path, above.src)
+        about.root, about.path, about.src = above.root, above.path + path, above.src
     else:
-        view._view = View(x, path, x._data)
+        about.root, about.path, about.src = x, path, x._data
     return view
+
+
+def fresh(x: Array) -> Any:
+    """The data of a view, cut again if its root's has moved."""
+    view = x._view
+    data = view.root._data
+    if view.src is not data:
+        view.src = data
+        x._data = walk(data, view.path, storage_of(data).xp)
+    return x._data
 
 
 def sync(x: Array) -> int:
@@ -67,8 +84,7 @@ def sync(x: Array) -> int:
     view = x._view
     root = view.root
     if view.src is not root._data:
-        view.src = root._data
-        x._data = walk(root._data, view.path, storage_of(root._data).xp)
+        fresh(x)
     seen = root._tid
     if not seen:
         return 0
@@ -76,12 +92,15 @@ def sync(x: Array) -> int:
         view.seen = seen
         view.vtid = new_tid()
     vtid = view.vtid
-    stack = recorders()
-    if OPEN and not stack:
+    thread, stack = active()
+    if thread == get_ident():
+        for recorder in stack:
+            followed = recorder.followed
+            if seen in followed and vtid not in followed:
+                recorder.record((VIEW_RECORD.number, vtid, seen, root._data.shape, view.path))
+                followed.add(vtid)
+    elif OPEN:
         elsewhere((seen,))
-    for recorder in stack:
-        if seen in recorder.followed and vtid not in recorder.followed:
-            tell(recorder, (VIEW_RECORD.number, vtid, seen, root._data.shape, view.path))
     return vtid
 
 
@@ -110,13 +129,13 @@ def hold(x: Array) -> Any:
 
 
 def own(x: Array) -> None:
-    """Before a write: give the root of ``x`` memory that no record shares, and sync ``x``."""
+    """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it."""
     root = x._view.root if x._state & VIEW else x
     if root._state & KEPT:
         root._data = storage_of(root._data).copy(root._data)
         root._state &= ~KEPT
     if x is not root:
-        sync(x)
+        fresh(x)
 
 
 def pin(x: Array) -> None:
@@ -125,4 +144,15 @@ def pin(x: Array) -> None:
     (x._view.root if x._state & VIEW else x)._state |= PINNED
 
 
-__all__ = ["BASIC", "SCALAR", "alias", "current", "hold", "make_view", "own", "pin", "sync"]
+__all__ = [
+    "BASIC",
+    "SCALAR",
+    "alias",
+    "current",
+    "fresh",
+    "hold",
+    "make_view",
+    "own",
+    "pin",
+    "sync",
+]

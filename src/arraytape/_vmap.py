@@ -49,6 +49,8 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
         When arguments or results are no Arrays; and inside ``f`` by what needs to know values: nonzero,
         unique_values and its kin, boolean keys of mapped data, bool(), int(), float(), np.asarray().
     """
+    if not callable(f):
+        raise TypeError(f"vmap: takes a function, got {describe(f)} [at {user_line()}]")
 
     @functools.wraps(f)
     def mapped(*args: Any, **keywords: Any) -> Any:

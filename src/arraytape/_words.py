@@ -10,6 +10,7 @@ nondifferentiable none                         none: the gradient is None   noth
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 from ._array import Array
 from ._compile import compile_function
 from ._op import REGISTRY, Op, P, R, Rule, Sample, register, same, sample
+from ._operands import an_array
 
 UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
 BINARY = inspect.Signature(
@@ -99,8 +101,47 @@ def primitive(
 def composite(function: Callable[P, R]) -> Callable[P, R]:
     """A function of other ops: both modes follow from its parts."""
     op = Op(public_name(function), "composite", array_inputs(function)[0])
-    register(op).public = function
-    return function
+    public = with_arrays(op.name, function)
+    register(op).public = public
+    return public
+
+
+def with_arrays(name: str, function: Callable[P, R]) -> Callable[P, R]:
+    """A function that finds Arrays where its signature says so: raw arrays are made into such.
+
+    TypeError for what is no array.  Parameters that may be something else, too, and those that are
+    named are its own affair.  The check is written out, since a wrapper for all would take longer.
+    """
+    signature = inspect.signature(function)
+    bare, lines, handed = [], [], []
+    for p in signature.parameters.values():
+        default = p.empty if p.default is p.empty else None
+        bare.append(p.replace(annotation=p.empty, default=default))
+        handed.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name)
+        if p.kind is p.VAR_POSITIONAL:
+            handed[-1] = f"*{p.name}"
+        if p.annotation != "Array" or p.kind is p.KEYWORD_ONLY:
+            continue
+        if p.kind is p.VAR_POSITIONAL:
+            label = f"f'{p.name}[{{i}}]'"
+            made = f"an_array({name!r}, {label}, x)"
+            lines += [f"    {p.name} = [{made} for i, x in enumerate({p.name})]"]
+        else:
+            lines += [
+                f"    if type({p.name}) is not Array:",
+                f"        {p.name} = an_array({name!r}, {p.name!r}, {p.name})",
+            ]
+    if not lines:
+        return function
+    head = signature.replace(parameters=bare, return_annotation=signature.empty)
+    lines = [f"def public{head}:", *lines, f"    return body({', '.join(handed)})"]
+    scope: dict[str, Any] = {"Array": Array, "an_array": an_array, "body": function}
+    exec(compile("\n".join(lines), "<arraytape composite>", "exec"), scope)
+    public: Any = functools.wraps(function)(scope["public"])
+    public.__defaults__ = getattr(function, "__defaults__", None)
+    public.__kwdefaults__ = getattr(function, "__kwdefaults__", None)
+    checked: Callable[P, R] = public
+    return checked
 
 
 def without_derivative(function: Callable[P, R]) -> Callable[P, R]:

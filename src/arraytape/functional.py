@@ -62,6 +62,7 @@ def value_and_grad(f: Function, argnums: ArgNums = 0) -> Function:
 
     Parameters, the gradient and errors are as in ``grad``.
     """
+    check_function("grad", f)
 
     @functools.wraps(f)
     def both(*args: Any, **keywords: Any) -> tuple[Array, Any]:
@@ -98,6 +99,7 @@ def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
     ValueError
         When there is no argument at a position.
     """
+    check_function("jacobian", f)
 
     @functools.wraps(f)
     def derivative(*args: Any, **keywords: Any) -> Any:
@@ -147,6 +149,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     ValueError
         When tangents do not fit the primals.
     """
+    check_function("jvp", f)
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, list | tuple):
             raise TypeError(
@@ -181,6 +184,7 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Function]:
     TypeError
         When the primals or f's result are no Arrays.
     """
+    check_function("vjp", f)
     args, chosen = fresh("vjp", primals, range(len(primals)))
     with GradientTape(persistent=True) as tape:
         tape.watch(chosen)
@@ -211,6 +215,10 @@ def fresh(caller: str, args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[A
     Copies, because one value must not mean two variables where derivatives nest:
     grad(lambda x: x * grad(lambda y: x + y)(x)) has x twice and y once.
     """
+    if not isinstance(argnums, int | Sequence):
+        raise TypeError(
+            f"{caller}: argnums must be an int or a sequence of ints, got {describe(argnums)}"
+        )
     positions = [argnums] if isinstance(argnums, int) else list(argnums)
     count = len(args)
     taken = []
@@ -237,6 +245,12 @@ def fresh(caller: str, args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[A
         several[n] = _nest.pack(args[n], [copied(part) for part in parts])
     chosen = tuple(several[n] for n in taken)
     return tuple(several), chosen[0] if isinstance(argnums, int) else chosen
+
+
+def check_function(caller: str, f: Any) -> None:
+    """TypeError for what cannot be called."""
+    if not callable(f):
+        raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
 
 
 def arrays_in(caller: str, what: str, value: Any) -> list[Array]:

@@ -88,6 +88,11 @@ class Optimizer(Module):
             When there are no gradients at all, a Variable is there twice, or a gradient has not the
             shape, device and kind of dtype of its Variable.  Nothing has changed then.
         """
+        if not isinstance(pairs, Iterable):
+            raise TypeError(
+                f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
+                f"{describe(pairs)} [at {user_line()}]"
+            )
         given = [self._checked_pair(pair) for pair in pairs]
         usable = [(g, variable) for g, variable in given if g is not None]
         names = ", ".join(repr(variable.name) for _, variable in given)

@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._array import KEPT, Array, wrap
 from ._errors import describe, user_line
 from ._paths import VIEW as VIEW_RECORD
@@ -13,6 +15,8 @@ from ._record import new_tid, recorders, tell
 from ._storage import storage_of
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
+
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes: a value fits its own and greater ones
 
 
 class Variable(Array):
@@ -34,6 +38,10 @@ class Variable(Array):
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
     ) -> None:
+        if not isinstance(trainable, bool | np.bool_):
+            raise TypeError(f"Variable: trainable must be True or False, got {describe(trainable)}")
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"Variable: the name must be a str, got {describe(name)}")
         self._data = own_data(asarray(initial_value, dtype=dtype))
         self._state = KEPT
         self._tid = -2
@@ -68,14 +76,15 @@ class Variable(Array):
 
     # --- state ------------------------------------------------------------------------------------
     def assign(self, value: Any) -> Variable:
-        """Replace the value; ValueError unless shape and dtype stay.  Returns the Variable."""
-        given = value if isinstance(value, Array) else asarray(value, device=self.device)
-        if given.shape != self.shape:
+        """Replace the value; ValueError unless shape, dtype and device stay.  Returns the Variable.
+
+        Host data and numbers, which are no Arrays, may be of a lesser kind: integers for a Variable
+        of floats, floats of any precision for one of complex numbers.
+        """
+        given = self._host_data(value)
+        alike = given.dtype == self.dtype and given.device == self.device
+        if given.shape != self.shape or not alike:
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
-        if given.dtype != self.dtype:
-            if isinstance(value, Array) or given.dtype.kind not in "biu" + self.dtype.kind:
-                raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
-            given = asarray(given, dtype=self.dtype)
         self._data = own_data(given)
         return self
 
@@ -88,8 +97,21 @@ class Variable(Array):
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], value: Any) -> Variable:
-        other = detached(value) if isinstance(value, Array) else value
+        plain = type(value) in (bool, int, float, complex)  # which take the other operand's dtype
+        other = value if plain else detached(self._host_data(value))
         return self.assign(function(detached(self), other))
+
+    def _host_data(self, value: Any) -> Array:
+        """A value as an Array, host data in the Variable's dtype where their own kind is no greater."""
+        if isinstance(value, Array):
+            return value
+        given = asarray(value, device=self.device)
+        if given.dtype == self.dtype or KINDS[given.dtype.kind] > KINDS[self.dtype.kind]:
+            return given
+        try:
+            return asarray(value, dtype=self.dtype, device=self.device)
+        except OverflowError as error:  # an integer that the dtype cannot hold
+            raise ValueError(f"assign: {value} does not fit into {self._said()}") from error
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         changed = wrap(storage_of(self._data).copy(self._data))

@@ -43,9 +43,27 @@ def leaves():
 
 
 @pytest.fixture
-def total():
-    """``total(results)``: the uneven sum of results that is differentiated."""
-    return sum_of
+def uneven_sum():
+    """``uneven_sum(results)``: the one number of many results that is differentiated."""
+    return total
+
+
+@pytest.fixture
+def offered():
+    """``offered("scipy.stats")``: what SciPy itself says takes arrays of any namespace."""
+
+    def names(module):
+        from scipy._lib._array_api import xp_capabilities_table
+
+        return {
+            function.__name__
+            for function, abilities in xp_capabilities_table.items()
+            if (getattr(function, "__module__", None) or "").startswith(module)
+            and not function.__name__.startswith("_")
+            and not abilities["np_only"]
+        }
+
+    return names
 
 
 def check_gradients(f, *inputs, constants=(), order=1, forward=True, rtol=1e-7, h=1e-4, warns=None):
@@ -68,13 +86,14 @@ def check_gradients(f, *inputs, constants=(), order=1, forward=True, rtol=1e-7, 
         np.testing.assert_allclose(g, reference, rtol=0, atol=rtol * scale, err_msg=f"input {i}")
     along = directions(inputs)
     if forward:
-        (pushed,) = slopes(lambda *xs: sum_of(f(*xs)), inputs, along)
+        (pushed,) = slopes(lambda *xs: total(f(*xs)), inputs, along)
         pulled = inner(found, along)
         np.testing.assert_allclose(float(pushed), pulled, rtol=1e-9, atol=1e-9 * size(found))
     if order > 1:
         other = directions(inputs, seed=1)
-        second = inner(curvature(lambda *xs: sum_of(f(*xs)), inputs, along), other)
-        slope = differences(lambda *xs: inner(tape_gradients(f, xs), along), inputs, other, h)
+        with pytest.warns(xp.TapeWarning, match=warns) if warns else contextlib.nullcontext():
+            second = inner(curvature(lambda *xs: total(f(*xs)), inputs, along), other)
+            slope = differences(lambda *xs: inner(tape_gradients(f, xs), along), inputs, other, h)
         np.testing.assert_allclose(second, slope, rtol=1e-6, atol=1e-6 * size(found))
 
 
@@ -137,24 +156,24 @@ def flat(results):
     return [] if results is None else [results]
 
 
-def sum_of(results):
+def total(results):
     """An uneven, real sum over the floating-point results, in their own namespace."""
     answer = 0.0
     for i, y in enumerate(flat(results)):
         here = xp if isinstance(y, xp.Array) else np
         if y.dtype.kind == "c":
-            answer = answer + sum_of([here.real(y), here.imag(y)]) * (i + 1.0)
+            answer = answer + total([here.real(y), here.imag(y)]) * (i + 1.0)
         elif y.dtype.kind == "f":
             answer = answer + here.sum(y * here.asarray(weights(y.shape))) * (i + 1.0)
     return answer
 
 
 def tape_gradients(f, inputs):
-    """The tape's gradients of ``sum_of(f(*inputs))`` as NumPy arrays; None is an error."""
+    """The tape's gradients of ``total(f(*inputs))`` as NumPy arrays; None is an error."""
     arrays = [xp.asarray(x) for x in inputs]
     with xp.GradientTape() as tape:
         tape.watch(arrays)
-        y = sum_of(f(*arrays))
+        y = total(f(*arrays))
     found = tape.gradient(y, arrays)
     assert all(g is not None for g in found), (
         f"gradients {[i for i, g in enumerate(found) if g is None]}"
@@ -163,18 +182,22 @@ def tape_gradients(f, inputs):
 
 
 def numeric_gradients(f, inputs, h):
-    """The gradients of ``sum_of(f(*inputs))`` on NumPy arrays, by central differences per element."""
+    """The gradients of ``total(f(*inputs))`` on NumPy arrays, by central differences per element.
+
+    That of complex data is dL/dRe + i dL/dIm.
+    """
 
     def value(*arrays):
-        return float(sum_of(f(*[np.array(x) for x in arrays])))
+        return float(total(f(*[np.array(x) for x in arrays])))
 
     found = []
     for i, x in enumerate(inputs):
         g = np.zeros_like(x)
         for index in np.ndindex(x.shape):
-            along = [np.zeros_like(other) for other in inputs]
-            along[i][index] = 1.0
-            g[index] = differences(value, inputs, along, h)
+            for step in (1.0, 1j) if x.dtype.kind == "c" else (1.0,):
+                along = [np.zeros_like(other) for other in inputs]
+                along[i][index] = step
+                g[index] += step * differences(value, inputs, along, h)
         found.append(g)
     return found
 

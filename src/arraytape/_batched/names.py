@@ -28,7 +28,7 @@ FLAT = {"argmax", "argmin", "cumulative_prod", "cumulative_sum"}  # None: of all
 MATRICES = {
     "linalg.cholesky", "linalg.det", "linalg.eig", "linalg.eigh", "linalg.eigvals",
     "linalg.eigvalsh", "linalg.inv", "linalg.matrix_rank", "linalg.pinv", "linalg.qr",
-    "linalg.slogdet", "linalg.svd", "linalg.svdvals", "tril", "triu",
+    "linalg.slogdet", "linalg.svd", "linalg.svdvals", "reinterpreted", "tril", "triu",
 }  # fmt: skip
 IMPOSSIBLE = {
     "from_dlpack", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values",

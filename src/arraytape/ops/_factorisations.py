@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import conjugate, sum_to
+from .._engine import conjugate
+from .._paths import sum_to
 from .._storage import is_complex
 
 NAN = float("nan")

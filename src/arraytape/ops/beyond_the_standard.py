@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,11 @@ from .._view import current
 from .._words import composite
 from . import data_type_functions, elementwise_functions, searching_functions
 from . import statistical_functions as statistics
-from .creation_functions import copied, zeros
+from .creation_functions import linspace, zeros
 from .indexing_functions import scatter_add
 from .linalg import diagonal
-from .manipulation_functions import normal_axis, permute_dims, reshape, squeeze
-from .numpy_functions import dot
+from .manipulation_functions import normal_axis, reshape, squeeze
 from .sorting_functions import sort
-
-Axis = int | tuple[int, ...] | None
 
 
 @composite
@@ -71,53 +67,19 @@ def diag(x: Array, /, k: int = 0) -> Array:
     return matrix
 
 
-def reduction(name: str) -> Callable[..., Array]:
-    """A reduction as a method, with the axis in NumPy's place."""
-    function = getattr(statistics, name, None) or getattr(searching_functions, name)
-
-    def method(x: Array, axis: Axis = None, **options: Any) -> Array:
-        return function(x, axis=axis, **options)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"See ``{name}``."
-    return method
-
-
-def method_reshape(x: Array, *shape: Any, copy: bool | None = None) -> Array:
-    """See ``reshape``; the lengths may come one by one."""
-    return reshape(x, shape[0] if len(shape) == 1 else shape, copy=copy)
-
-
-def method_transpose(x: Array, *axes: Any) -> Array:
-    """See ``permute_dims``; the axes are reversed when none are given."""
-    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    return permute_dims(x, tuple(order) if order else tuple(reversed(range(x.ndim))))
-
-
-def method_astype(x: Array, dtype: Any, *, copy: bool = True) -> Array:
-    """See ``astype``."""
-    return data_type_functions.astype(x, dtype, copy=copy)
-
-
-def method_flatten(x: Array) -> Array:
-    """A copy in one dimension."""
-    return copied(reshape(x, (-1,)))
-
-
-METHODS: dict[str, Any] = {
-    **{name: reduction(name) for name in ("max", "mean", "min", "prod", "std", "sum", "var")},
-    **{name: reduction(name) for name in ("argmax", "argmin")},
-    "astype": method_astype,
-    "conj": elementwise_functions.conj,
-    "copy": copied,
-    "dot": dot,
-    "flatten": method_flatten,
-    "imag": property(elementwise_functions.imag),
-    "ravel": lambda x: reshape(x, (-1,)),
-    "real": property(elementwise_functions.real),
-    "reshape": method_reshape,
-    "squeeze": lambda x, axis: squeeze(x, axis),
-    "transpose": method_transpose,
-}
-for name, method in METHODS.items():
-    setattr(Array, name, method)
+@composite
+def logspace(
+    start: float | Array,
+    stop: float | Array,
+    /,
+    num: int = 50,
+    *,
+    endpoint: bool = True,
+    base: float | Array = 10.0,
+    dtype: Any = None,
+    device: Any = None,
+) -> Array:
+    """``num`` powers of a base, evenly spaced in their exponents; 0-d Arrays keep their gradient."""
+    exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
+    powers = elementwise_functions.pow(base, exponents)
+    return powers if dtype is None else data_type_functions.astype(powers, dtype, copy=False)

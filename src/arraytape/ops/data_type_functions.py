@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _storage as storages
 from .._array import Array
-from .._errors import explain
+from .._errors import explain, user_line
 from .._storage import NUMPY, storage_at, storage_of
 from .._view import current
 from .._words import composite, linear, sample, without_derivative
@@ -97,4 +97,7 @@ def finfo(type: Any, /) -> Any:
 
 def iinfo(type: Any, /) -> Any:
     """Limits of an integer dtype: bits, max, min, dtype."""
-    return NUMPY.xp.iinfo(type.dtype if isinstance(type, Array) else type)
+    dtype = np.dtype(type.dtype if isinstance(type, Array) else type)
+    if dtype.kind not in "iu":
+        raise ValueError(f"iinfo: {dtype} is not an integer dtype [at {user_line()}]")
+    return NUMPY.xp.iinfo(dtype)

@@ -10,7 +10,7 @@ import cmath
 import math
 
 from .._array import Array
-from .._engine import sum_to
+from .._paths import sum_to
 from .._storage import COMPLEX
 from .._words import elementwise, nondifferentiable, primitive, same, sample
 

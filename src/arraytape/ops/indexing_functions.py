@@ -13,7 +13,7 @@ from .._errors import explain
 from .._levels import spread
 from .._paths import GETITEM
 from .._storage import STORAGES, storage_of
-from .._view import BASIC, current, hold, make_view, thawed
+from .._view import BASIC, current, fresh, hold, make_view, thawed
 from .._words import composite, linear, primitive, sample
 
 
@@ -24,8 +24,8 @@ def index(x: Array, key: Any, /) -> Array:
     """
     if type(x) is not Array:
         x = x.value()
-    tid, data = current(x)
-    raw, basic = raw_key(key)
+    data = x._data if x._tid >= 0 else fresh(x)
+    raw, basic = (key, True) if type(key) in BASIC else raw_key(key)
     if basic:
         if x._state & SCALAR:
             x = thawed(x)
@@ -41,7 +41,7 @@ def index(x: Array, key: Any, /) -> Array:
         x = levelled(x, raw)
     elif type(data) is not np.ndarray:
         raw = storage_of(data).key(raw, data)
-    return getitem(x, frozen(raw) if tid else raw)
+    return getitem(x, frozen(raw) if x._tid else raw)
 
 
 def levelled(x: Array, *values: Any, copy: bool = False) -> Array:

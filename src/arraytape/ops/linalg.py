@@ -8,15 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array import Array, beside
-from .._errors import describe
+from .._errors import describe, user_line
 from .._words import composite, primitive, sample, without_derivative
 from . import _factorisations as rules
 from . import _spectral as spectral
-from .creation_functions import eye
+from .creation_functions import eye, zeros
 from .elementwise_functions import abs as absolute
 from .elementwise_functions import conj, multiply, subtract
 from .linear_algebra_functions import matmul, matrix_transpose, tensordot, vecdot
 from .manipulation_functions import broadcast_arrays, expand_dims, moveaxis, normal_axis, stack
+from .searching_functions import where
 from .statistical_functions import max as maximum_of
 from .statistical_functions import min as minimum_of
 from .statistical_functions import sum as sum_of
@@ -100,10 +101,18 @@ def slogdet(x: Array, /) -> SlogdetResult:
 @composite
 def matrix_power(x: Array, n: int, /) -> Array:
     """The n-th power of square matrices; negative powers are powers of the inverse."""
+    if not hasattr(n, "__index__"):
+        raise TypeError(f"linalg.matrix_power: n must be an integer, got {describe(n)}")
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise np.linalg.LinAlgError(
+            f"linalg.matrix_power: needs square matrices, got {describe(x)} [at {user_line()}]"
+        )
+    n = n.__index__()
     if n < 0:
         return matrix_power(inv(x), -n)
-    if n == 0:
-        return x * 0.0 + eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    if n == 0:  # which does not depend on x, with a slope of zero
+        nowhere = zeros(x.shape, dtype=np.bool_, device=x.device)
+        return where(nowhere, x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
     power: Array | None = None
     square = x
     while True:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._array import Array
-from .._engine import conjugate, sum_to
-from .._errors import explain
-from .._paths import PERMUTE
+from .._engine import conjugate
+from .._errors import describe, explain, user_line
+from .._paths import PERMUTE, sum_to
 from .._view import alias
 from .._words import composite, primitive, sample
 from . import _factorisations as rules
@@ -108,12 +108,23 @@ def tensordot(
 ) -> Array:
     """Sum of products over the last axes of x1 and the first of x2, or over given pairs of axes."""
     if isinstance(axes, int):
-        if axes < 0:
-            raise ValueError(f"tensordot: axes must be at least 0, got {axes}")
+        if not 0 <= axes <= min(x1.ndim, x2.ndim):
+            raise ValueError(
+                f"tensordot: {describe(x1)} and {describe(x2)} do not both have {axes} axes "
+                f"[at {user_line()}]"
+            )
         first, second = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
     else:
-        first = [normal_axis("tensordot", x1, a) for a in axes[0]]
-        second = [normal_axis("tensordot", x2, a) for a in axes[1]]
+        if not isinstance(axes, list | tuple) or len(axes) != 2:
+            raise TypeError(
+                f"tensordot: axes must be an integer or a pair of sequences of axes, got "
+                f"{describe(axes)} [at {user_line()}]"
+            )
+        pair = [(part,) if isinstance(part, int) else part for part in axes]  # as NumPy has it
+        first, second = (
+            [normal_axis("tensordot", x, a) for a in part]
+            for x, part in zip((x1, x2), pair, strict=True)
+        )
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
         raise ValueError(
             f"tensordot: axes {first} of shape {x1.shape} and {second} of {x2.shape} differ"

@@ -192,8 +192,10 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
 
 @composite
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays in their common shape, as read-only views."""
+    """The arrays in their common shape, as read-only views; themselves where all have it already."""
     shape = broadcast_shapes(*(x.shape for x in arrays))
+    if all(x.shape == shape for x in arrays):
+        return arrays
     return tuple(broadcast_to(x, shape) for x in arrays)
 
 

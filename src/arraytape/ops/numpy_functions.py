@@ -121,8 +121,10 @@ def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
     """A NumPy function whose answers are true or false: it has no gradient to lose."""
 
     def ask(*args: Any, **options: Any) -> Any:
-        home = next(x for x in args if isinstance(x, Array))
-        answer = function(*[on_host(x) if isinstance(x, Array) else x for x in args], **options)
+        home = next(x for x in (*args, *options.values()) if isinstance(x, Array))
+        plain = [on_host(x) if isinstance(x, Array) else x for x in args]
+        named = {n: on_host(x) if isinstance(x, Array) else x for n, x in options.items()}
+        answer = function(*plain, **named)
         return answer if isinstance(answer, bool | np.bool) else beside(home, answer)
 
     return ask

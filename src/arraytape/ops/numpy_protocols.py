@@ -14,7 +14,7 @@ import numpy as np
 from .._array import Array, namespace
 from .._errors import user_line
 from .._op import REGISTRY
-from . import numpy_functions
+from . import numpy_functions, numpy_shapes, numpy_sums
 from .writing import setitem
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.
@@ -31,6 +31,8 @@ REDUCTIONS = {
     np.minimum: "min",
     np.multiply: "prod",
 }
+# What the standard has not, or with less in it.
+COUNTERPARTS = numpy_functions.FUNCTIONS | numpy_shapes.FUNCTIONS | numpy_sums.FUNCTIONS
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {
     "amax": "max",
@@ -87,8 +89,8 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     name = function.__name__
     if name in FACTS:
         return FACTS[name](*args, **kwargs)
-    if function in numpy_functions.FUNCTIONS:
-        return numpy_functions.FUNCTIONS[function](*args, **kwargs)
+    if function in COUNTERPARTS:
+        return COUNTERPARTS[function](*args, **kwargs)
     chapter = function.__module__.rpartition(".")[2]
     home: Any = (
         getattr(namespace[0], chapter, None) if chapter in ("linalg", "fft") else namespace[0]

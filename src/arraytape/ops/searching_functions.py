@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .._array import Array, wrap
-from .._engine import sum_to
 from .._errors import explain, user_line
+from .._paths import sum_to
 from .._storage import storage_of
 from .._view import current
 from .._words import composite, primitive, sample, without_derivative

@@ -67,22 +67,34 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Arithmetic mean over axes (all by default)."""
 
 
-def _extreme(g: Any, x: Any, y: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
-    # Ties share the gradient evenly; a NaN that is the result takes it.
-    y = opened(y, x.shape, axis, keepdims, xp)
-    taken = (x == y) | (x != x)
-    ties = xp.sum(xp.astype(taken, x.dtype), axis=axis, keepdims=True)
-    if axis is None:
-        ties = xp.reshape(ties, y.shape)
-    return xp.where(taken, opened(g, x.shape, axis, keepdims, xp) / ties, 0.0)
+def _taken(x: Any, y: Any, axis: Axis, keepdims: bool, storage: Any) -> Any:
+    # A NaN that is the result takes the gradient.
+    taken = x == opened(y, x.shape, axis, keepdims, storage.xp)
+    return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
 
-@primitive(_extreme, selects=True, samples=SAMPLES)
+def _ties(x: Any, y: Any, taken: Any, axis: Axis, storage: Any) -> Any:
+    # Each result has taken one element at least: as many as there are results is one each.
+    if storage.counted(taken) == count(y.shape, None):
+        return None
+    return storage.xp.sum(storage.xp.astype(taken, x.dtype), axis=axis, keepdims=True)
+
+
+def _extreme(g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+    # Ties share the gradient evenly.
+    g = opened(g, shape, axis, keepdims, xp)
+    return xp.where(taken, g if ties is None else g / ties, 0.0)
+
+
+extreme = primitive(_extreme, selects=True, saves={"taken": _taken, "ties": _ties}, samples=SAMPLES)
+
+
+@extreme
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Maximum over axes (all by default)."""
 
 
-@primitive(_extreme, selects=True, samples=SAMPLES)
+@extreme
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Minimum over axes (all by default)."""
 

@@ -1,7 +1,8 @@
 """Writing: item assignment and in-place operators, with NumPy's semantics.
 
-``x[k] = v`` is recorded as the linear op PUT, which keeps no data; the handle moves on to a new
-value.  ``x += y`` is the op itself, and the handle moves on to its result.
+``x[k] = v`` is recorded as the linear op PUT, ``x += y`` and ``x -= y`` as the linear op ADD; they keep
+no data, and the handle moves on to a new value.  Any other ``x op= y`` is the op itself, and the
+handle moves on to its result.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,12 @@ import numpy as np
 from .._array import HOT, KEPT, SCALAR, VIEW, Array
 from .._batched.data import Batched, check, levels_of
 from .._errors import describe, explain, user_line
-from .._op import Op
+from .._op import Op, Structural
 from .._operands import accepted, common, foreign
-from .._paths import GETITEM, PUT
-from .._record import OPEN, elsewhere, new_tid, recorders, tell
-from .._storage import RawFunctions, inexact, is_complex, storage_of
-from .._view import current, own
+from .._paths import ADD, GETITEM, PUT
+from .._record import OPEN, active, elsewhere, new_tid, recorders
+from .._storage import RawFunctions, is_complex, storage_of
+from .._view import current, fresh, own, sync
 from .data_type_functions import astype
 from .indexing_functions import frozen, is_basic, levelled, raw_key
 
@@ -32,24 +34,28 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     key : integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
     Raises ValueError when x is read-only or the shapes do not fit, IndexError for a bad key.
     """
-    handle, vtid, v = foreign("__setitem__", "value", value)
-    _, data = current(x)
-    if v is None or (is_complex(v) and not is_complex(data)):
-        raise TypeError(
-            f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
-            f"[at {user_line()}]"
-        )
+    data = fresh(x) if x._state & VIEW else current(x)[1]
     check_writeable(x, data)
     raw, basic = raw_key(key)
-    if type(v) is Batched or (not basic and levels_of((raw,))):
-        widen(x, v, raw)
-        _, data = current(x)
-    if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
-        _, v, _ = common("__setitem__", ("value", "x"), (handle, x), (v, data))
-        raw = raw if basic else storage_of(data).key(raw, data)
-    root, path = location(x)
-    if basic and is_same(handle, root, (*path, (GETITEM, raw))):
-        return
+    if type(value) is Array:
+        if value._state & VIEW and basic and is_same(value, x, raw):
+            return
+        vtid = value._tid if value._tid >= 0 else sync(value)
+        handle, v = value, value._data
+    else:
+        handle, vtid, v = foreign("__setitem__", "value", value)
+    if not (basic and type(v) is type(data) is np.ndarray and v.dtype is data.dtype):
+        if v is None or (is_complex(v) and not is_complex(data)):
+            raise TypeError(
+                f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
+                f"[at {user_line()}]"
+            )
+        if type(v) is Batched or (not basic and levels_of((raw,))):
+            widen(x, v, raw)
+            _, data = current(x)
+        if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
+            _, v, _ = common("__setitem__", ("value", "x"), (handle, x), (v, data))
+            raw = raw if basic else storage_of(data).key(raw, data)
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
     own(x)
@@ -66,9 +72,12 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
 
 def overlap(v: Any, data: Any) -> bool:
     """Whether a write into data may change v."""
-    if type(v) is np.ndarray:
-        return np.may_share_memory(v, data)
-    return storage_of(v).shares(v, data)
+    if type(v) is not np.ndarray:
+        return storage_of(v).shares(v, data)
+    owner = data if data.base is None else data.base
+    if v.base is None and type(owner) is np.ndarray and owner.base is None and owner is not v:
+        return False  # two owners of memory
+    return np.may_share_memory(v, data)
 
 
 def widen(x: Array, *values: Any) -> None:
@@ -93,39 +102,60 @@ def check_writeable(x: Array, data: Any) -> None:
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
 
 
-def is_same(value: Array, root: Array, path: Any) -> bool:
-    """Whether ``value`` is the very part that is to be written: ``x[k] = x[k]`` changes nothing."""
-    if not value._state & VIEW or value._view.root is not root:
-        return False
-    return bool(value._view.path == path)
+def is_same(value: Array, x: Array, key: Any) -> bool:
+    """Whether a view is ``x[key]`` itself, which ``x[key] = value`` would not change."""
+    root, path = location(x)
+    return value._view.root is root and bool(value._view.path == (*path, (GETITEM, key)))
 
 
 def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> None:
-    """Name the root's new value and tell whoever follows the old one or what was written."""
+    """After ``x[key] = value``: a new name for the root's value, and PUT to whom it concerns."""
     root, path = location(x)
     root._state |= HOT
-    old = root._tid
-    if not (old or vtid):
+    if not (root._tid or vtid):
         return
-    if not inexact(root._data):
-        root._tid = 0  # integers cut the gradient
-        return
-    stack = recorders()
-    if OPEN and not stack:
+    lost = None
+    if not basic and recorders():
+        with storage_of(x._data).at(x._data):
+            lost = overwritten(x._data, key, value)
+    rename(root, PUT, vtid, (path, key if basic else frozen(key), *layout(value), lost))
+
+
+def added(x: Array, sign: int, vtid: int, value: Any) -> None:
+    """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
+    root, path = x, ()
+    if x._state & VIEW:
+        root, path = x._view.root, x._view.path
+        root._state |= HOT
+    if root._tid or vtid:
+        rename(root, ADD, vtid, (path, sign, *layout(value)))
+
+
+def layout(value: Any) -> tuple[Any, Any]:
+    """Shape and dtype; of a Python scalar, those of nothing."""
+    return (value.shape, value.dtype) if hasattr(value, "dtype") else ((), None)
+
+
+def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> None:
+    """Name a root's new value and tell whoever follows the old one or what was written."""
+    data, old, new = root._data, root._tid, 0
+    kind = data.dtype.kind
+    thread, stack = active()
+    if kind != "f" and kind != "c":
+        pass  # integers cut the gradient
+    elif thread == get_ident():
+        for recorder in stack:
+            followed = recorder.followed
+            if old in followed or vtid in followed:
+                new = new or new_tid()
+                record = (plan.number, new, old, vtid, *what, data.shape, data.dtype)
+                recorder.record(record)
+                followed.add(new)
+                if kind == "c":
+                    recorder.notice(plan, record)
+    elif OPEN:
         elsewhere((old, vtid))
-    followers = [r for r in stack if old in r.followed or vtid in r.followed]
-    root._tid = new_tid() if followers else 0
-    for recorder in followers:
-        shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
-        lost = None
-        if not basic:
-            with storage_of(x._data).at(x._data):
-                lost = overwritten(x._data, key, value)
-        kept = (path, key if basic else frozen(key), shape, dtype, lost)
-        put = (PUT.number, root._tid, old, vtid, *kept, root._data.shape, root._data.dtype)
-        tell(recorder, put)
-        if is_complex(root._data):
-            recorder.notice(PUT, put)
+    root._tid = new
 
 
 def overwritten(data: Any, key: Any, value: Any) -> Any:
@@ -158,28 +188,41 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     raw = getattr(operator, f"i{short}")
     # Not the data's own operator: see _numpy and _cupy.
     function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
+    sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
     def method(x: Array, other: Any, /) -> Any:
         if type(other) is not Array and not accepted(other):
             return NotImplemented
         if x._state & SCALAR:  # immutable in NumPy: the name is bound to a new array
             return functional(x, other)
-        tid, data = current(x)
-        handle, vtid, v = foreign(op.name, "x2", other)
-        if type(v) is not type(data) and hasattr(v, "dtype"):
-            _, _, v = common(op.name, ("x1", "x2"), (x, handle), (data, v))
-        check_fits(op, data, v)
+        if sign and x._state & VIEW:  # what x held need not be named
+            tid, data = x._view.root._tid, fresh(x)
+        else:
+            tid, data = current(x)
+        if type(other) is Array:
+            vtid = other._tid if other._tid >= 0 else sync(other)
+            handle, v = other, other._data
+        else:
+            handle, vtid, v = foreign(op.name, "x2", other)
+        plain = type(data) is np.ndarray
+        if not (
+            plain and type(v) is np.ndarray and v.dtype is data.dtype and v.shape == data.shape
+        ):
+            if type(v) is not type(data) and hasattr(v, "dtype"):
+                _, _, v = common(op.name, ("x1", "x2"), (x, handle), (data, v))
+            check_fits(op, data, v)
         check_writeable(x, data)
         if type(v) is Batched:
             widen(x, v)
             tid, data = current(x)
-        if tid or vtid:
+            plain = False
+        if (tid or vtid) and not sign:
             return replace(op, x, functional(x, other))
         own(x)
         if type(other) is Array:  # its data may have moved with x's
-            v = current(other)[1]
+            v = fresh(other) if other._state & VIEW else x._data if other is x else v
         try:
-            if type(data) is np.ndarray and op.name != "floor_divide":
+            if plain and op.name != "floor_divide":
                 raw(x._data, v)
             else:
                 with storage_of(data).at(data, v):
@@ -188,7 +231,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                         x._data[...] = result
         except Exception as error:
             raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-        written(x, ..., 0, v)
+        added(x, sign, vtid, v)
         return x
 
     method.__name__ = method.__qualname__ = f"__i{short}__"

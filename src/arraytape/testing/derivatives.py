@@ -205,8 +205,10 @@ def check_gradients(
     modes : "rev" checks the tape (nested tapes for order 2), "fwd" ForwardAccumulator (around a tape).
     Raises AssertionError naming the order, the mode, the slopes and the direction's seed.
     """
-    if not set(modes) <= {"fwd", "rev"}:
+    if not modes or not set(modes) <= {"fwd", "rev"}:
         raise ValueError(f"modes are 'fwd' and 'rev', got {modes!r}")
+    if order not in (1, 2):
+        raise ValueError(f"order is 1 or 2, got {order!r}")
     found = gradients(f, inputs)
     for seed in range(seeds):
         along = directions(inputs, seed)
