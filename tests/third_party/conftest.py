@@ -43,6 +43,12 @@ def leaves():
 
 
 @pytest.fixture
+def uneven_sum():
+    """``uneven_sum(results)``: the one number of many results that is differentiated."""
+    return total
+
+
+@pytest.fixture
 def offered():
     """``offered("scipy.stats")``: what SciPy itself says takes arrays of any namespace."""
 
