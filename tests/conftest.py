@@ -13,7 +13,7 @@ ANY_STORAGE = {
 def pytest_addoption(parser):
     parser.addoption(
         "--storage",
-        choices=("numpy", "hostile", "array_api_strict", "cupy"),
+        choices=("numpy", "hostile", "frozen", "array_api_strict", "cupy"),
         default="numpy",
         help="where arrays lie that are made without a device (default: numpy)",
     )
@@ -41,7 +41,7 @@ def default_storage(request):
     if name == "cupy":
         xp.set_default_device("cuda:0")
     else:
-        made = storages.hostile() if name == "hostile" else storages.strict()
-        xp.set_default_device(made.devices()[0])
+        made = {"array_api_strict": storages.strict}.get(name) or getattr(storages, name)
+        xp.set_default_device(made().devices()[0])
     yield
     xp.set_default_device(before)

@@ -8,7 +8,7 @@ from arraytape import testing
 from arraytape._storage import NUMPY, storage_of
 from arraytape.testing import storages
 
-HOSTILE, STRICT = storages.hostile(), storages.strict()
+HOSTILE, FROZEN, STRICT = storages.hostile(), storages.frozen(), storages.strict()
 CPU, FIRST, SECOND = STRICT.devices()
 CASES = [
     pytest.param(op, sample, dtype, id=f"{op.name}-{i}-{dtype.__name__}")
@@ -42,7 +42,7 @@ def derivatives(op, sample, dtype, storage=None):
 
 
 @pytest.mark.parametrize(("op", "sample", "dtype"), CASES)
-@pytest.mark.parametrize("storage", [HOSTILE, STRICT], ids=["hostile", "strict"])
+@pytest.mark.parametrize("storage", [HOSTILE, FROZEN, STRICT], ids=["hostile", "frozen", "strict"])
 def test_derivatives_are_those_of_numpys_storage(storage, op, sample, dtype):
     try:
         with storages.on(NUMPY):

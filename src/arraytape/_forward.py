@@ -84,8 +84,8 @@ class ForwardAccumulator:
         held = self._tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
         whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
-        add_through(whole, path, t, Recorded(storage_of(t._data), self._known))
-        self._tangents[tid] = whole
+        at = Recorded(storage_of(t._data), self._known)
+        self._tangents[tid] = add_through(whole, path, t, at)
         self._known.add(tid)
 
     def record(self, record: tuple[Any, ...]) -> None:

@@ -22,10 +22,19 @@ Path = tuple[tuple[str, Any], ...]
 GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
 
 
-class Cotangents(Protocol):
-    """What the backward pass offers to the records of aliasing."""
+class Place(Protocol):
+    """Where writes take place: a storage, for its raw data, or a pass, for what it computes on."""
 
     xp: Any
+
+    def in_place(self, data: Any, /) -> bool: ...
+    def put(self, data: Any, key: Any, value: Any, /) -> Any: ...
+    def shares(self, part: Any, whole: Any, /) -> bool: ...
+
+
+class Cotangents(Place, Protocol):
+    """What the backward pass offers to the records of aliasing."""
+
     followed: Collection[int]
 
     def take(self, tid: int) -> Any: ...
@@ -34,7 +43,6 @@ class Cotangents(Protocol):
     def lend(self, tid: int, contribution: Any) -> None: ...
     def give(self, tid: int, buffer: Any) -> None: ...
     def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any: ...
-    def shares(self, part: Any, whole: Any) -> bool: ...
     def widened(self, buffer: Any, g: Any) -> Any: ...
     def negated(self, g: Any) -> Any: ...
 
@@ -81,34 +89,51 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     return g if g.shape == shape else xp.reshape(g, shape)
 
 
-def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> None:
-    """``walk(buffer, path) += g``, also where a step of the path has to copy."""
+def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> Any:
+    """``buffer`` after ``walk(buffer, path) += g``: itself, where it can be written to.
+
+    Also where a step of the path has to copy.
+    """
     if not path:
         buffer += g
-        return
+        return buffer
     kind, argument = path[0]
     part = step(buffer, kind, argument, at.xp)
-    if kind is GETITEM or kind is PERMUTE or (kind is RESHAPE and at.shares(part, buffer)):
-        add_through(part, path[1:], g, at)
-        return
-    delta = at.xp.zeros_like(part)
-    add_through(delta, path[1:], g, at)
-    if kind is RESHAPE:
-        buffer += at.xp.reshape(delta, buffer.shape)
-    else:
-        buffer += at.fit(delta, buffer.shape, buffer.dtype)
+    if kind is not BROADCAST:
+        return back(buffer, path[0], add_through(part, path[1:], g, at), at)
+    delta = add_through(at.xp.zeros_like(part), path[1:], g, at)
+    buffer += at.fit(delta, buffer.shape, buffer.dtype)
+    return buffer
 
 
-def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Any) -> None:
-    """``walk(buffer, path)[key] = value``, also where a reshape in the path has to copy."""
+def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> Any:
+    """``buffer`` after ``walk(buffer, path)[key] = value``: itself, where it can be written to.
+
+    Also where a reshape in the path has to copy.
+    """
     if not path:
-        buffer[key] = value
-        return
-    kind, argument = path[0]
-    part = step(buffer, kind, argument, at.xp)
-    write_through(part, path[1:], key, value, at)
-    if kind is RESHAPE and not at.shares(part, buffer):
-        buffer[...] = at.xp.reshape(part, buffer.shape)
+        return at.put(buffer, key, value)
+    part = step(buffer, *path[0], at.xp)
+    return back(buffer, path[0], write_through(part, path[1:], key, value, at), at)
+
+
+def back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
+    """``buffer`` after a write to its ``part`` one step along, which was no broadcast."""
+    kind, argument = last
+    if type(buffer) is ndarray or at.in_place(buffer):
+        if kind is RESHAPE and not at.shares(part, buffer):
+            buffer[...] = at.xp.reshape(part, buffer.shape)
+        return buffer
+    if kind is GETITEM:
+        return at.put(buffer, argument, part)
+    if kind is PERMUTE:
+        return at.xp.permute_dims(part, inverse(argument))
+    return at.xp.reshape(part, buffer.shape)
+
+
+def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes another."""
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
 def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
@@ -119,7 +144,7 @@ def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
         shapes.append(tuple([last[i] for i in argument]) if kind is PERMUTE else argument)
     for (kind, argument), before in zip(reversed(path), reversed(shapes[:-1]), strict=True):
         if kind is PERMUTE:
-            g = at.xp.permute_dims(g, tuple(sorted(range(len(argument)), key=argument.__getitem__)))
+            g = at.xp.permute_dims(g, inverse(argument))
         elif kind is RESHAPE:
             g = at.xp.reshape(g, before)
         else:
@@ -141,11 +166,14 @@ def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
         buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
     if type(g) is not ndarray:
         buffer = at.widened(buffer, g)
+        if not at.in_place(buffer):
+            at.give(root, add_through(buffer, path, g, at))
+            return
     if len(path) == 1:  # of a single index: add_through without a call
         part = buffer[path[0][1]]
         part += g
     else:
-        add_through(buffer, path, g, at)
+        buffer = add_through(buffer, path, g, at)
     at.give(root, buffer)
 
 
@@ -177,8 +205,7 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
             region = at.xp.where(lost, 0.0, region)
         at.add(vtid, at.fit(region, shape, dtype))
     if old in at.followed:
-        write_through(buffer, path, key, 0, at)
-        at.give(old, buffer)
+        at.give(old, write_through(buffer, path, key, 0, at))
 
 
 def pull_add(at: Cotangents, record: tuple[Any, ...]) -> None:
@@ -210,18 +237,15 @@ def push_write(record: tuple[Any, ...], held: Any, t: Any, at: Any) -> Any:
     if t is not None and is_complex(t) and dtype.kind != "c":
         t = xp.real(t)
     if PLANS[record[0]] is ADD:
-        if t is not None:
-            add_through(whole, path, t if how[0] > 0 else -t, at)
-        return whole
+        return whole if t is None else add_through(whole, path, t if how[0] > 0 else -t, at)
     key, _, _, lost = how
     if lost is None or t is None:
-        write_through(whole, path, key, 0.0 if t is None else t, at)
-        return whole
+        return write_through(whole, path, key, 0.0 if t is None else t, at)
     # Elements named twice: which write lasted is known, and not for the tangent to decide.
-    write_through(whole, path, key, 0.0, at)
+    whole = write_through(whole, path, key, 0.0, at)
     lasting = xp.where(lost, 0.0, xp.broadcast_to(t, lost.shape))
-    add_through(whole, path, xp.scatter_add(lasting, walk(whole, path, xp).shape, key), at)
-    return whole
+    whole_part = walk(whole, path, xp)
+    return add_through(whole, path, xp.scatter_add(lasting, whole_part.shape, key), at)
 
 
 VIEW = Structural("view", pull_view)

@@ -67,6 +67,11 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
     return view
 
 
+def location(x: Array) -> tuple[Array, Path]:
+    """The root that x aliases and the path from it to x."""
+    return (x._view.root, x._view.path) if x._state & VIEW else (x, ())
+
+
 def fresh(x: Array) -> Any:
     """The data of a view, cut again if its root's has moved."""
     view = x._view
@@ -149,6 +154,7 @@ __all__ = [
     "current",
     "fresh",
     "hold",
+    "location",
     "make_view",
     "own",
     "pin",

@@ -92,6 +92,12 @@ class BatchedStorage(Storage):
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         raise refusal("a look at the values", data)
 
+    def in_place(self, data: Any) -> bool:
+        return storage_of(data.sample).in_place(data.sample)
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        return self.xp.put(data, key, value)
+
     def shares(self, part: Any, whole: Any) -> bool:
         a, b = (d.data if type(d) is Batched else d for d in (part, whole))
         return storage_of(a).shares(a, b)

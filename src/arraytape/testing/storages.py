@@ -6,6 +6,7 @@
 ``hostile`` behaves like a GPU's or a lazy library's data at its strictest: bool(), float(), len()
 and iteration raise, every result is an array, and no NumPy function takes it.  ``strict`` is that over
 array_api_strict, which has nothing beyond the standard, and several devices that do not mix.
+``frozen`` is ``hostile`` with data that cannot be written to, as JAX's.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from .. import _numpy
 from .._batched.data import Batched
 from .._standard import Standard
-from .._storage import DEFAULT, Storage, enter
+from .._storage import DEFAULT, NUMPY, Storage, enter
 
 LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")
@@ -94,6 +95,19 @@ class Boxed:
         self.memory[self.boxes.key(self, key)] = getattr(value, "memory", value)
 
 
+class Frozen(Boxed):
+    """Boxed data that raises on any write; ``x += y`` binds x to a new one."""
+
+    __slots__ = ()
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.memory.flags.writeable = False
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("frozen data cannot be written to")
+
+
 def refusing(look: str) -> Callable[..., Any]:
     def method(x: Boxed, *_: Any) -> Any:
         raise TypeError(f"__{look}__ looks at values, which may lie on another machine")
@@ -132,6 +146,7 @@ for _name in UNARY:
 for _name in BINARY:
     for _method in ("",) if _name in COMPARISONS else ("", "r", "i"):
         setattr(Boxed, f"__{_method}{_name}__", binary(_name, _method))
+    setattr(Frozen, f"__i{_name}__", lambda x, other: NotImplemented)
 
 
 class Boxes:
@@ -210,7 +225,7 @@ class Boxes:
         return self.kind(np.asarray(memory))
 
     def device_of(self, inner: Any) -> Any:
-        return "hostile:0"
+        return f"{self.name}:0"
 
     def placing(self, device: Any) -> dict[str, Any]:
         """The keyword arguments with which the namespace within is told a device."""
@@ -248,22 +263,35 @@ class StrictBoxes(Boxes):
 class BoxedNamespace(Standard):
     """The raw namespace of boxed data."""
 
-    def add_at(self, x: Any, key: Any, value: Any) -> None:
+    def add_at(self, x: Any, key: Any, value: Any) -> Any:
         np.add.at(x.memory, x.boxes.key(x, key), getattr(value, "memory", value))
+        return x
+
+
+class FrozenNamespace(BoxedNamespace):
+    """The raw namespace of frozen data."""
+
+    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+        sums = x.memory.copy(order="K")
+        np.add.at(sums, x.boxes.key(x, key), getattr(value, "memory", value))
+        return x.boxes.from_memory(sums, x.device)
 
 
 class BoxedStorage(Storage):
     """A storage of boxed data."""
 
+    base: type[Boxed] = Boxed
+    namespace: type[BoxedNamespace] = BoxedNamespace
+
     def __init__(
         self, name: str, boxes: type[Boxes], within: Any, devices: tuple[Any, ...]
     ) -> None:
         self.name = name
-        kind = type(f"{name.title().replace('_', '')}Data", (Boxed,), {"__slots__": ()})
+        kind = type(f"{name.title().replace('_', '')}Data", (self.base,), {"__slots__": ()})
         self.kind = kind
         self.boxes = kind.boxes = boxes(within, kind)  # type: ignore[attr-defined]
         self.boxes.name = name
-        self.xp = BoxedNamespace(self.boxes)
+        self.xp = self.namespace(self.boxes)
         self._devices = devices
 
     def devices(self) -> tuple[Any, ...]:
@@ -282,7 +310,7 @@ class BoxedStorage(Storage):
         if copy is False:
             raise ValueError("host data needs a copy")
         device = self._devices[0] if device is None else device
-        return self.boxes.from_memory(host.copy(), device)
+        return self.boxes.from_memory(host.copy(order="K"), device)
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = data.memory
@@ -298,11 +326,44 @@ class BoxedStorage(Storage):
     def copy(self, data: Any) -> Any:
         return self.boxes.from_memory(data.memory.copy(order="K"), data.device)
 
+    def laid_out(self, data: Any, like: Any) -> Any:
+        if data.memory.strides == like.memory.strides:
+            return data
+        return self.boxes.from_memory(NUMPY.laid_out(data.memory, like.memory), data.device)
+
+
+class FrozenStorage(BoxedStorage):
+    """A storage of data that cannot be written to."""
+
+    base, namespace = Frozen, FrozenNamespace
+    copy = Storage.copy  # data is its own copy
+
+    def in_place(self, data: Any) -> bool:
+        return False
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        if isinstance(value, Boxed) and value.device != data.device:
+            raise ValueError(f"cannot write data on {value.device} into data on {data.device}")
+        memory = data.memory.copy(order="K")
+        memory[self.boxes.key(data, key)] = getattr(value, "memory", value)
+        return self.boxes.from_memory(memory, data.device)
+
+    def writeable(self, data: Any) -> bool:
+        return True
+
 
 @cache
 def hostile() -> BoxedStorage:
     """NumPy's functions on data that raises whenever somebody looks at its values."""
     storage = BoxedStorage("hostile", Boxes, _numpy, ("hostile:0",))
+    enter(storage)
+    return storage
+
+
+@cache
+def frozen() -> BoxedStorage:
+    """The same, and nobody can write to the data either."""
+    storage = FrozenStorage("frozen", Boxes, _numpy, ("frozen:0",))
     enter(storage)
     return storage
 
@@ -320,7 +381,7 @@ def strict() -> BoxedStorage:
 
 def unpickled(name: str, memory: Any, device: str) -> Boxed:
     """Boxed data on the storage of this name."""
-    storage = strict() if name == "array_api_strict" else hostile()
+    storage = {"array_api_strict": strict, "frozen": frozen, "hostile": hostile}[name]()
     (place,) = (d for d in storage.devices() if str(d) == device)
     return storage.boxes.from_memory(memory, place)
 
