@@ -20,7 +20,8 @@ LAYERS = [
     [
         "_levels", "_engine", "_guard", "_exits", "_lacking", "_arguments", "_recording",
         "_jacobian", "_tape",
-        "_inside", "_calls", "_forward", "_custom_gradient", "_recompute", "_host", "custom",
+        "_inside", "_calls", "_tangents", "_forward", "_custom_gradient", "_recompute", "_host",
+        "custom",
     ],
     ["ops"],
     ["variable"],

@@ -22,10 +22,11 @@ from ._errors import describe
 from ._lacking import lacking, no_rule
 from ._op import LAYOUT, PLANS, Plan, Structural
 from ._paths import VIEW as VIEW_RECORD
-from ._paths import WRITES, Path, add_through, inputs_of, push_write, results_of, walk
+from ._paths import WRITES, Path, add_through, inputs_of, results_of, walk
 from ._record import STACK, push, recorders, remove
 from ._recording import NOBODY, name_of
 from ._storage import storage_of
+from ._tangents import Tangents
 from ._tape import GradientTape
 from ._view import current
 
@@ -50,7 +51,7 @@ class ForwardAccumulator:
         if len({id(x) for x in arrays}) < len(arrays):
             raise ValueError("ForwardAccumulator: the same primal is given twice")
         self._pairs = list(zip(arrays, given, strict=True))
-        self._tangents: dict[int, Array] = {}
+        self._tangents = Tangents()
         self._lacking: dict[int, str] = {}  # tid -> op without a rule that its value went through
         self._known: set[int] = set()
         self.followed: set[int] = NOBODY
@@ -258,13 +259,9 @@ class ForwardAccumulator:
         if plan is VIEW_RECORD:
             _, _, root, _, path = record
             return [self._part(self._tangents[root], path)] if root in self._tangents else [None]
-        if plan not in WRITES:
-            return [None]
-        held, t = (self._tangents.get(tid) for tid in inputs_of(record))
-        some = t if held is None else held
-        if some is None:
-            return [None]
-        return [push_write(record, held, t, Recorded(storage_of(some._data), self._known))]
+        if plan in WRITES:
+            self._tangents.write(record)
+        return [None]
 
     def _unfolded(self, record: tuple[Any, ...]) -> list[Array | None]:
         """Through the records of the function's second run."""

@@ -15,7 +15,6 @@ from numpy import ndarray
 from ._batched.data import Batched
 from ._batched.indexing import is_mask
 from ._op import PLANS, Plan, Structural
-from ._storage import is_complex
 
 Path = tuple[tuple[str, Any], ...]
 
@@ -224,28 +223,6 @@ def pull_add(at: Cotangents, record: tuple[Any, ...]) -> None:
         at.add(vtid, part)
     if old in at.followed:
         at.give(old, buffer)
-
-
-def push_write(record: tuple[Any, ...], held: Any, t: Any, at: Any) -> Any:
-    """The root's tangent after a write; before it had ``held``, the value written has ``t``."""
-    (_, _, _, _, path, *how), (shape, dtype) = record[:-2], record[-2:]
-    xp = at.xp
-    if held is None:
-        whole = xp.zeros(shape, dtype=dtype, device=t.device)
-    else:
-        whole = xp.asarray(held, copy=True)
-    if t is not None and is_complex(t) and dtype.kind != "c":
-        t = xp.real(t)
-    if PLANS[record[0]] is ADD:
-        return whole if t is None else add_through(whole, path, t if how[0] > 0 else -t, at)
-    key, _, _, lost = how
-    if lost is None or t is None:
-        return write_through(whole, path, key, 0.0 if t is None else t, at)
-    # Elements named twice: which write lasted is known, and not for the tangent to decide.
-    whole = write_through(whole, path, key, 0.0, at)
-    lasting = xp.where(lost, 0.0, xp.broadcast_to(t, lost.shape))
-    whole_part = walk(whole, path, xp)
-    return add_through(whole, path, xp.scatter_add(lasting, whole_part.shape, key), at)
 
 
 VIEW = Structural("view", pull_view)
