@@ -123,7 +123,8 @@ class Standard:
         return cofactors(x, self)
 
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
-        return self.broadcast_to(x, shape)
+        broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
+        return broadcast(x, shape)
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
         """x after ``x[key] += value``, where elements named twice add up: itself, written to, or new."""

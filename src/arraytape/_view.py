@@ -7,10 +7,12 @@ renames the root, so ``seen == root._tid`` proves that the name still holds.
 
 from __future__ import annotations
 
+import math
 from threading import get_ident
 from typing import Any
 
 from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
+from ._batched.data import Batched
 from ._op import REGISTRY
 from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
@@ -131,6 +133,16 @@ def hold(x: Array) -> Any:
     return data
 
 
+def laid_out(y: Array, x: Array) -> Array:
+    """A new y in the memory layout of x, as NumPy's result would be: on it depends what is a view."""
+    like = fresh(x) if x._state & VIEW else x._data
+    if type(like) is Batched and type(y._data) is not Batched and math.prod(like.hidden):
+        like = like.data[(0,) * len(like.levels)]
+    if type(like) is type(y._data):
+        y._data = storage_of(like).laid_out(y._data, like)
+    return y
+
+
 def own(x: Array) -> None:
     """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it."""
     root = x._view.root if x._state & VIEW else x
@@ -154,6 +166,7 @@ __all__ = [
     "current",
     "fresh",
     "hold",
+    "laid_out",
     "location",
     "make_view",
     "own",

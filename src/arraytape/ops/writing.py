@@ -22,7 +22,7 @@ from .._op import Op, Structural
 from .._operands import accepted, common, foreign
 from .._paths import ADD, BROADCAST, GETITEM, PUT, write_through
 from .._record import active, new_tid, recorders
-from .._storage import RawFunctions, is_complex, storage_of
+from .._storage import Element, RawFunctions, is_complex, storage_of
 from .._view import current, fresh, location, own, sync
 from .data_type_functions import astype
 from .indexing_functions import frozen, is_basic, levelled, raw_key
@@ -200,6 +200,13 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
+    def compute(data: Any, v: Any) -> Callable[[Any, Any], Any]:
+        """What computes the result, in place where the storage can."""
+        if function is not None:
+            return function[type(data)]
+        same = type(data) is np.ndarray or getattr(v, "dtype", data.dtype) == data.dtype
+        return raw if same else functional  # the standard leaves other dtypes to NumPy
+
     def method(x: Array, other: Any, /) -> Any:
         if type(other) is not Array and not accepted(other):
             return NotImplemented
@@ -236,9 +243,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 raw(x._data, v)
             else:
                 with storage_of(data).at(data, v):
-                    result = (raw if function is None else function[type(data)])(x._data, v)
+                    result = compute(data, v)(x._data, v)
                     if result is not x._data:  # such as @=, which few libraries have in place
-                        write(x, ..., result)
+                        write(x, ..., result.data if type(result) is Element else result)
         except Exception as error:
             raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
         added(x, sign, vtid, v)
