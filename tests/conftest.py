@@ -1,5 +1,9 @@
 """``pytest --storage hostile``: the tests that suit any storage, with its data by default."""
 
+import importlib.util
+import sys
+from pathlib import Path
+
 import pytest
 
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
@@ -45,3 +49,15 @@ def default_storage(request):
         xp.set_default_device(made().devices()[0])
     yield
     xp.set_default_device(before)
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The generator of random programs: the package ``random_programs`` beside this file."""
+    place = Path(__file__).parent / "random_programs"
+    spec = importlib.util.spec_from_file_location(
+        place.name, place / "__init__.py", submodule_search_locations=[str(place)]
+    )
+    package = sys.modules[place.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return package

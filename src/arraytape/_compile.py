@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._array import SCALAR, Array, as_data
+from ._array import SCALAR, Array
 from ._errors import explain
 from ._op import LAYOUT, Op
 from ._operands import (
@@ -33,8 +33,9 @@ from ._operands import (
     shape_of,
     wrap_all,
 )
+from ._raw import RawFunctions, as_data
 from ._record import active, new_tid
-from ._storage import NUMPY, STORAGES, RawFunctions, is_complex
+from ._storage import NUMPY, STORAGES, is_complex
 from ._view import hold, sync
 
 READ = """

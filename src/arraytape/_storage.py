@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -312,41 +312,6 @@ def moved(data: Any, /, device: Any) -> Any:
 
 # Raw functions that are the same for every storage.
 EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved}
-# Those whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
-ARRAYS = {"cast", "imag", "real", "reshaped", "scattered", "stop_gradient", "where"}
-
-
-class Element(NamedTuple):
-    """A 0-d result on other storages, in place of NumPy's scalar."""
-
-    data: Any
-
-
-def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A raw function whose 0-d results are marked: they are not to be written to, as in NumPy."""
-
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        result = function(*arguments, **keywords)
-        return Element(result) if type(result) in STORAGES and not result.shape else result
-
-    return call
-
-
-class RawFunctions(dict[type, Callable[..., Any]]):
-    """type of data -> the raw function of one op, looked up in the storage on first use."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-
-    def __missing__(self, kind: type) -> Callable[..., Any]:
-        storage = storage_for(kind)
-        if storage is None:
-            raise TypeError(f"no storage holds data of type {kind.__module__}.{kind.__name__}")
-        found, name = storage.function(self.name), self.name
-        plain = storage is NUMPY or name in ARRAYS or name in EVERYWHERE
-        self[kind] = found = found if plain else immutable(found)
-        return found
 
 
 def is_complex(x: Any) -> bool:

@@ -7,7 +7,6 @@ renames the root, so ``seen == root._tid`` proves that the name still holds.
 
 from __future__ import annotations
 
-import math
 from threading import get_ident
 from typing import Any
 
@@ -136,7 +135,7 @@ def hold(x: Array) -> Any:
 def laid_out(y: Array, x: Array) -> Array:
     """A new y in the memory layout of x, as NumPy's result would be: on it depends what is a view."""
     like = fresh(x) if x._state & VIEW else x._data
-    if type(like) is Batched and type(y._data) is not Batched and math.prod(like.hidden):
+    if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
         like = like.data[(0,) * len(like.levels)]
     if type(like) is type(y._data):
         y._data = storage_of(like).laid_out(y._data, like)

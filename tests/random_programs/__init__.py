@@ -1,6 +1,6 @@
 """Random programs full of views and writes: how they are made, run and checked.
 
-    PYTHONPATH=src:tests python -c "import random_programs; random_programs.replay(7)"
+PYTHONPATH=src:tests python -c "import random_programs; random_programs.replay(7)"
 """
 
 from .checks import check, replay, script, total

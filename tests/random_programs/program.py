@@ -50,7 +50,9 @@ class Program:
             self.inputs.append("s0")
         with np.errstate(all="raise"):
             self.grow()
-        self.names = [x for x, a in self.env.items() if getattr(a, "dtype", np.dtype("?")).kind in "fc"]
+        self.names = [
+            x for x, a in self.env.items() if getattr(a, "dtype", np.dtype("?")).kind in "fc"
+        ]
         values = self.given(NUMPY)
         self.along, self.turn = ({x: self.direction(values[x]) for x in self.inputs} for _ in "12")
         self.env = self.run(NUMPY, values)
@@ -212,7 +214,11 @@ class Program:
         """An operand that broadcasts to a shape."""
         if self.chance(0.15):
             return self.number()
-        names = [x for x in self.alive if self.env[x].dtype.kind in kind and spreads(self.shape(x), shape)]
+        names = [
+            x
+            for x in self.alive
+            if self.env[x].dtype.kind in kind and spreads(self.shape(x), shape)
+        ]
         exact = [x for x in names if self.shape(x) == shape]
         if not names:
             return self.number()

@@ -15,7 +15,7 @@ def real_unary(p):
 
 def safe(p):
     a = p.pick()
-    f = p.one("sqrt", "log", "reciprocal")
+    f = p.one("sqrt", "log", "reciprocal") if p.kind(a) == "f" else "reciprocal"  # no branch cuts
     return f"{p.fresh()} = xp.{f}({a} * {a} + 0.5)"
 
 
@@ -295,7 +295,9 @@ def scan_of_zeros(p):
     made = f"xp.zeros({shape}, dtype=xp.{dtype})"
     b = p.fitting((n,), kind=p.kind(a))
     move = p.one(
-        "xp.tanh({h}[{before}] + {b})", "{h}[{before}] * 0.5 + {b}", "{h}[{before}] - {h}[{older}] * {b}"
+        "xp.tanh({h}[{before}] + {b})",
+        "{h}[{before}] * 0.5 + {b}",
+        "{h}[{before}] - {h}[{older}] * {b}",
     ).format(h=h, b=b if b != h else "0.5", before=before, older=older)
     if h == a:
         return None
@@ -307,7 +309,11 @@ def scan_of_zeros(p):
 
 def until(p):
     """A loop that an index ends, or a value."""
-    a = target(p, ndim=1, fits=lambda s: 1 < s[0] < 8, )
+    a = target(
+        p,
+        ndim=1,
+        fits=lambda s: 1 < s[0] < 8,
+    )
     if a is None:
         return None
     if p.kind(a) == "f" and p.chance(0.5):

@@ -13,7 +13,6 @@ from .data import Batched, check, levels_of, refusal
 from .namespace import BatchedNamespace
 
 
-
 def each(value: Any) -> Any:
     """A value, or the members of a list or tuple."""
     return value if type(value) in (list, tuple) else (value,)

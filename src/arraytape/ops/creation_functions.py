@@ -73,7 +73,7 @@ def copied(x: Array) -> Array:
     _, data = current(x)
     copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
     copy._state &= ~SCALAR
-    return copy
+    return laid_out(copy, x)
 
 
 def an_array(nested: Any) -> Array | None:
@@ -265,7 +265,7 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
     n, m = x.shape[-2:]
     rows, columns = np.arange(n)[:, None], np.arange(m)
     inside = columns - rows >= k if upper else columns - rows <= k
-    return where(beside(x, inside), x, zeros_like(x))
+    return where(beside(x, inside), x, zeros((), dtype=x.dtype, device=x.device))
 
 
 @composite

@@ -21,8 +21,9 @@ from .._errors import describe, explain, user_line
 from .._op import Op, Structural
 from .._operands import accepted, common, foreign
 from .._paths import ADD, BROADCAST, GETITEM, PUT, write_through
+from .._raw import Element, RawFunctions
 from .._record import active, new_tid, recorders
-from .._storage import Element, RawFunctions, is_complex, storage_of
+from .._storage import is_complex, storage_of
 from .._view import current, fresh, location, own, sync
 from .data_type_functions import astype
 from .indexing_functions import frozen, is_basic, levelled, raw_key
