@@ -1,7 +1,10 @@
 """Helpers that tests share, and ``pytest --storage hostile``: what suits any storage, on its data."""
 
 import gc
+import importlib.util
 import os
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +32,7 @@ ANY_STORAGE = {
 def pytest_addoption(parser):
     parser.addoption(
         "--storage",
-        choices=("numpy", "hostile", "array_api_strict", "cupy"),
+        choices=("numpy", "hostile", "frozen", "array_api_strict", "cupy"),
         default="numpy",
         help="where arrays lie that are made without a device (default: numpy)",
     )
@@ -54,8 +57,8 @@ def default_storage(request):
     if name == "cupy":
         xp.set_default_device("cuda:0")
     else:
-        made = storages.hostile() if name == "hostile" else storages.strict()
-        xp.set_default_device(made.devices()[0])
+        made = {"array_api_strict": storages.strict}.get(name) or getattr(storages, name)
+        xp.set_default_device(made().devices()[0])
     yield
     xp.set_default_device(before)
 
@@ -160,3 +163,15 @@ def left_behind():
             gc.enable()
 
     return left_behind
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The generator of random programs: the package ``random_programs`` beside this file."""
+    place = Path(__file__).parent / "random_programs"
+    spec = importlib.util.spec_from_file_location(
+        place.name, place / "__init__.py", submodule_search_locations=[str(place)]
+    )
+    package = sys.modules[place.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return package

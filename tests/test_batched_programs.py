@@ -1,8 +1,6 @@
 """The random programs of views and writes under vmap, and their Jacobians, against loops."""
 
-import importlib.util
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,45 +8,29 @@ import pytest
 import arraytape as xp
 from arraytape import _jacobian, grad, vmap
 
-SOURCE = Path(__file__).with_name("test_random_programs.py")
 PROGRAMS = int(os.environ.get("ARRAYTAPE_PROGRAMS", "160"))
 BLOCKS = 8
 
-
-def loaded():
-    spec = importlib.util.spec_from_file_location("random_programs", SOURCE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-programs = loaded()
 FACTORS = np.asarray([1.0, 0.98, 1.01])
 
 
-def function_of(program):
+def function_of(programs, program):
     """The program's weighted total, as a function of its inputs."""
+    space = programs.ArrayTapeSpace()
 
     def f(*inputs):
-        env = {name: xp.asarray(x) for name, x in program.data.items()}
-        for name, text in program.views.items():
-            env[name] = eval(text, {}, env)
-        env |= dict(zip(program.inputs, inputs, strict=True))
-        program.run(programs.ARRAYTAPE, env)
-        return programs.total(program, programs.ARRAYTAPE, env)
+        env = program.given(space) | dict(zip(program.inputs, inputs, strict=True))
+        return programs.total(program, space, program.run(space, env))
 
     return f
 
 
-def rows_of(program):
+def rows_of(programs, program):
     """Some of the program's arrays, as one vector, as a function of its first input."""
+    space = programs.ArrayTapeSpace()
 
     def f(x):
-        env = {name: xp.asarray(value) for name, value in program.data.items()}
-        for name, text in program.views.items():
-            env[name] = eval(text, {}, env)
-        env[program.inputs[0]] = x
-        program.run(programs.ARRAYTAPE, env)
+        env = program.run(space, program.given(space) | {program.inputs[0]: x})
         return xp.concat([xp.reshape(env[name], (-1,)) for name in program.names[-3:]])
 
     return f
@@ -59,11 +41,11 @@ def close(found, expected):
     np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-10, atol=1e-10 * scale)
 
 
-def check_mapped(program):
+def check_mapped(programs, program):
     values = program.given(programs.NUMPY)
     inputs = [np.asarray(values[name]) for name in program.inputs]
     stacked = [xp.asarray(np.stack([x * factor for factor in FACTORS])) for x in inputs]
-    f, positions = function_of(program), range(len(inputs))
+    f, positions = function_of(programs, program), range(len(inputs))
     with np.errstate(all="ignore"):
         try:
             found = vmap(f)(*stacked)
@@ -97,9 +79,9 @@ def check_mapped(program):
     return True
 
 
-def check_jacobian(program, monkeypatch):
+def check_jacobian(programs, program, monkeypatch):
     values = program.given(programs.NUMPY)
-    x, f = xp.asarray(np.asarray(values[program.inputs[0]])), rows_of(program)
+    x, f = xp.asarray(np.asarray(values[program.inputs[0]])), rows_of(programs, program)
     if f(xp.asarray(x, copy=True)).size < 2:
         return
     with monkeypatch.context() as patch:
@@ -113,15 +95,15 @@ def check_jacobian(program, monkeypatch):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_random_programs_under_vmap_equal_loops(block, monkeypatch):
+def test_random_programs_under_vmap_equal_loops(programs, block, monkeypatch):
     ran, size = 0, PROGRAMS // BLOCKS
     for seed in range(block * size, (block + 1) * size):
-        program = programs.Program(seed)
+        program = programs.Program(seed, flavour="real", shared=False)
         if not program.names:
             continue
         try:
-            ran += check_mapped(program)
-            check_jacobian(program, monkeypatch)
+            ran += check_mapped(programs, program)
+            check_jacobian(programs, program, monkeypatch)
         except Exception as error:
             raise AssertionError(f"program {seed}: {error!r}\n\n{program.text}") from error
     assert ran >= size // 4

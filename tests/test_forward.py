@@ -156,6 +156,36 @@ def test_writes_and_views_carry_tangents():
     )
 
 
+def test_what_an_inner_tape_kept_before_a_write_has_its_old_tangent():
+    def written(x):
+        h = xp.asarray(x, copy=True)
+        h[1] = h[0] * 2.0
+        kept = xp.sum(h**3)  # this tape keeps h as it is now
+        h[0] = h[1] * x[2]
+        h[xp.asarray([2, 0, 2])] *= x
+        return kept * xp.sum(h**2)
+
+    inputs = [np.asarray([0.5, 1.5, -0.8])]
+    testing.check_gradients(written, inputs, order=2, rtol=1e-6)
+    (expected,) = testing.curvature(written, inputs, [np.asarray([1.0, 10.0, -3.0])])
+    x = xp.asarray(inputs[0])
+    with ForwardAccumulator(x, along(1.0, 10.0, -3.0)) as accumulator:
+        g = xp.grad(written)(x)
+    np.testing.assert_allclose(np.asarray(accumulator.jvp(g)), expected, rtol=1e-12)
+
+
+def test_an_array_written_into_itself_by_a_key_that_names_elements_twice():
+    key = xp.asarray([2, 0, 0])
+
+    def written(x):
+        x = x * 1.0
+        x[1] = 3.0 * x[0]
+        x[key] = x
+        return x
+
+    testing.check_jvp(written, [np.asarray([0.5, 1.5, -0.8])], rtol=1e-6)
+
+
 def test_a_view_may_be_a_primal():
     root = xp.asarray([1.0, 2.0, 3.0, 4.0])
     view = root[1:3]

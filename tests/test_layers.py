@@ -13,14 +13,15 @@ LIMIT = 350
 
 # A module imports only from lower layers and, within its own, from those before it.
 LAYERS = [
-    ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_cupy", "_info",
+    ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_raw", "_cupy", "_info",
      "_batched"],
     ["_array"],
     ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
     [
         "_levels", "_engine", "_guard", "_exits", "_lacking", "_arguments", "_recording",
         "_jacobian", "_tape",
-        "_inside", "_calls", "_forward", "_custom_gradient", "_recompute", "_host", "custom",
+        "_inside", "_calls", "_tangents", "_forward", "_custom_gradient", "_recompute", "_host",
+        "custom",
     ],
     ["ops"],
     ["variable"],

@@ -254,6 +254,50 @@ class Rows:
         return [gx, gout.sum(axis=0)]
 
 
+class Scan:
+    """Rows written in a loop, each a function of the row before it."""
+
+    def __init__(self, rows: int, columns: int = 16) -> None:
+        random = np.random.default_rng(0)
+        self.rows, self.columns = rows, columns
+        self.parameters = [random.standard_normal(columns), random.uniform(0.2, 0.5, columns)]
+        self.along = [random.standard_normal(columns) for _ in self.parameters]
+
+    def f(self, xp: Any, x: Any, w: Any) -> Any:
+        h = xp.zeros((self.rows, self.columns), dtype=x.dtype)
+        h[0] = x
+        for t in range(1, self.rows):
+            h[t] = xp.tanh(h[t - 1] * w) + x
+        return xp.sum(h * h)
+
+    def hand(self, x: Raw, w: Raw) -> list[Raw]:
+        h = np.zeros((self.rows, self.columns))
+        tanhs = np.zeros((self.rows, self.columns))
+        h[0] = x
+        for t in range(1, self.rows):
+            np.tanh(h[t - 1] * w, out=tanhs[t])
+            np.add(tanhs[t], x, out=h[t])
+        _ = np.vdot(h, h)  # the value
+        gh, gw = 2.0 * h, np.zeros(self.columns)
+        gx = np.zeros(self.columns)
+        for t in range(self.rows - 1, 0, -1):
+            gx += gh[t]
+            inner = gh[t] * (1.0 - tanhs[t] * tanhs[t])
+            gw += inner * h[t - 1]
+            gh[t - 1] += inner * w
+        return [gx + gh[0], gw]
+
+    def pushed(self) -> xp.Array:
+        """The derivative along a direction, in forward mode."""
+        parameters, along = (
+            [xp.asarray(p) for p in group] for group in (self.parameters, self.along)
+        )
+        with xp.ForwardAccumulator(parameters, along) as accumulator:
+            y = self.f(xp, *parameters)
+        tangent: xp.Array = accumulator.jvp(y)
+        return tangent
+
+
 class MemoryChain:
     """relu, exp, tanh and a product, 25 times: a backward pass needs what exp and tanh gave."""
 

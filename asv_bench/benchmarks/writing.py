@@ -1,13 +1,18 @@
-"""Row by row: a loop of T writes must cost T rows, forward and backward."""
+"""Row by row: a loop of T writes must cost T rows, forward, backward and in forward mode."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 import arraytape as xp
 
 from .measure import benchmark, ratio, repeated, traced
-from .workloads import Rows, pair, step, tape_of
+from .workloads import Rows, Scan, pair, step, tape_of
 
-FEW, MANY = 100, 1000
+FEW, MANY, MOST = 100, 1000, 10_000
 
 
 def bytes_per_row(rows: int) -> float:
@@ -43,6 +48,26 @@ def track_gradient(rows: int) -> float:
     """Value and gradient beside the same written by hand."""
     ours, hand = pair(Rows(rows))
     return ratio(repeated(ours), repeated(hand))
+
+
+def scan(mode: str, rows: int) -> Callable[[], Any]:
+    """Value and gradient of a scan, or its derivative along a direction."""
+    work = Scan(rows)
+    ours, _ = pair(work)
+    if mode == "reverse":
+        return ours
+    expected = sum(
+        np.vdot(g, v) for g, v in zip(work.hand(*work.parameters), work.along, strict=True)
+    )
+    np.testing.assert_allclose(float(work.pushed()), expected, rtol=1e-6)
+    return work.pushed
+
+
+@benchmark(f"x at {FEW} rows", budget=1.5, mode=["reverse", "forward"], rows=[MANY, MOST])
+def track_scan_growth(mode: str, rows: int) -> float:
+    """Time per row of a scan over that at 100 rows: 1 when it is flat."""
+    few, many = scan(mode, FEW), scan(mode, rows)
+    return ratio(repeated(many), repeated(few)) * FEW / rows
 
 
 class Loop:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ._storage import STORAGES, storage_of
+from ._storage import storage_of
 
 # Bits of Array._state.
 KEPT = 1  # a record shares this data: copy before the next write
@@ -166,11 +166,6 @@ def wrap(data: Any, tid: int = 0, state: int = 0) -> Array:
     array._tid = tid
     array._state = state
     return array
-
-
-def as_data(result: Any, kind: type) -> Any:
-    """An op's raw result as data: NumPy returns a scalar where the standard has a 0-d array."""
-    return STORAGES[kind].asarray(result, None, None, None)
 
 
 def beside(x: Array, values: Any) -> Array:

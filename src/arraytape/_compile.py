@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._array import SCALAR, Array, as_data
+from ._array import SCALAR, Array
 from ._errors import explain
 from ._op import LAYOUT, Op
 from ._operands import (
@@ -33,8 +33,9 @@ from ._operands import (
     shape_of,
     wrap_all,
 )
+from ._raw import RawFunctions, as_data
 from ._record import OPEN, active, elsewhere, new_tid
-from ._storage import NUMPY, STORAGES, RawFunctions, is_complex
+from ._storage import NUMPY, STORAGES, is_complex
 from ._view import hold, sync
 
 READ = """
@@ -117,9 +118,8 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain, "OPEN": OPEN,
         "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
-        "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid,
-        "shape_of": shape_of, "elsewhere": elsewhere,
-        "STORAGES": STORAGES, "saving": saving, "sync": sync, "wrap_all": wrap_all,
+        "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
+        "STORAGES": STORAGES, "elsewhere": elsewhere, "saving": saving, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}

@@ -40,7 +40,7 @@ class CuPyNamespace(Standard):
         self.cupy = cupy
         self.linalg = CuPyLinalg(base.linalg, cupy)
 
-    def add_at(self, x: Any, key: Any, value: Any) -> None:
+    def add_at(self, x: Any, key: Any, value: Any) -> Any:
         import cupyx
 
         if x.dtype.kind == "c":  # atomicAdd knows no complex numbers: the parts one by one
@@ -49,6 +49,7 @@ class CuPyNamespace(Standard):
             cupyx.scatter_add(x.imag, key, value.imag)
         else:
             cupyx.scatter_add(x, key, value)
+        return x
 
     def clip(self, x: Any, /, min: Any = None, max: Any = None) -> Any:
         # Not by masks, whose counts CuPy would fetch from the GPU.  NaN bounds give NaN.

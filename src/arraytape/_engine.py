@@ -21,6 +21,7 @@ from ._levels import Levelled, RecordedLevels
 from ._op import PLANS, STEPS, Plan, Structural
 from ._paths import Path, results_of, sum_to, walk
 from ._storage import COMPLEX, HERE, Storage, is_complex, storage_of
+from ._view import location
 
 Record = tuple[Any, ...]
 
@@ -140,6 +141,12 @@ class Raw(Levelled):
 
     negated = staticmethod(operator.neg)
 
+    def in_place(self, data: Any) -> bool:
+        return storage_of(data).in_place(data)
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        return storage_of(data).put(data, key, value)
+
     def shares(self, part: Any, whole: Any) -> bool:
         return storage_of(part).shares(part, whole)
 
@@ -246,8 +253,15 @@ class Recorded(RecordedLevels, Raw):
     def owns(self, held: Any) -> bool:
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
+    def in_place(self, data: Any) -> bool:
+        return True  # an Array can always be written to
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        data[key] = value
+        return data
+
     def shares(self, part: Any, whole: Any) -> bool:
-        return storage_of(part._data).shares(part._data, whole._data)
+        return location(part)[0] is location(whole)[0]
 
     def lift(self, plan: Any, record: Record) -> Record:
         """The record with kept data as Arrays under the names that outer recorders know."""

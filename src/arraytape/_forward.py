@@ -25,10 +25,11 @@ from ._guard import replaced
 from ._lacking import NoRule, lacking, no_rule
 from ._op import LAYOUT, PLANS, Plan, Structural
 from ._paths import VIEW as VIEW_RECORD
-from ._paths import WRITES, Path, add_through, inputs_of, push_write, results_of, walk
+from ._paths import WRITES, Path, add_through, inputs_of, results_of, walk
 from ._record import STACK, push, recorders, remove
 from ._recording import NOBODY, name_of
 from ._storage import storage_of
+from ._tangents import Tangents
 from ._tape import GradientTape
 from ._view import current
 
@@ -53,7 +54,7 @@ class ForwardAccumulator:
         if len({id(x) for x in arrays}) < len(arrays):
             raise ValueError("ForwardAccumulator: the same primal is given twice")
         self._pairs = list(zip(arrays, given, strict=True))
-        self._tangents: dict[int, Array] = {}
+        self._tangents = Tangents()
         self._lacking: dict[int, str] = {}  # tid -> op without a rule that its value went through
         self._known: set[int] = set()
         self.followed: set[int] = NOBODY
@@ -64,7 +65,7 @@ class ForwardAccumulator:
         if self.followed is not NOBODY:
             raise ValueError("this ForwardAccumulator is already active")
         if not self._started:
-            self._tangents.clear()
+            self._tangents = Tangents()
             for x, t in self._pairs:
                 self._watch(x, t)
             self._started = True
@@ -92,8 +93,8 @@ class ForwardAccumulator:
         held = self._tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
         whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
-        add_through(whole, path, t, Recorded(storage_of(t._data), self._known))
-        self._tangents[tid] = whole
+        at = Recorded(storage_of(t._data), self._known)
+        self._tangents[tid] = add_through(whole, path, t, at)
         self._known.add(tid)
 
     def record(self, record: tuple[Any, ...]) -> None:
@@ -267,13 +268,9 @@ class ForwardAccumulator:
         if plan is VIEW_RECORD:
             _, _, root, _, path = record
             return [self._part(self._tangents[root], path)] if root in self._tangents else [None]
-        if plan not in WRITES:
-            return [None]
-        held, t = (self._tangents.get(tid) for tid in inputs_of(record))
-        some = t if held is None else held
-        if some is None:
-            return [None]
-        return [push_write(record, held, t, Recorded(storage_of(some._data), self._known))]
+        if plan in WRITES:
+            self._tangents.write(record)
+        return [None]
 
     def _unfolded(self, record: tuple[Any, ...]) -> list[Array | None]:
         """Through the records of the function's second run."""

@@ -112,7 +112,7 @@ def unit(y: Array, i: int, batch: int) -> Array:
     size = math.prod(y.shape) // batch if batch else 0
     data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)
     if size:
-        data[:, i] = 1
+        data = storage_of(data).put(data, (slice(None), i), 1)
     return wrap(raw.like(storage.xp.reshape(data, tuple(y.shape)), y._data))
 
 
@@ -211,6 +211,6 @@ def seeds(y: Array, level: int, start: int, stop: int, batch: int) -> Array:
     size = math.prod(shape) // batch
     data = storage.create("zeros", y.device, (stop - start, batch, size), dtype=y.dtype)
     for row in range(start, stop):
-        data[row - start, :, row] = 1
+        data = storage_of(data).put(data, (row - start, slice(None), row), 1)
     rows = Batched(storage.xp.reshape(data, (stop - start, *shape)), (level,))
     return wrap(raw.like(rows, y._data))

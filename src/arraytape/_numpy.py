@@ -59,7 +59,7 @@ def getitem(x: Any, /, key: Any) -> Any:
 
 
 def stop_gradient(x: Any, /) -> Any:
-    return x.copy()
+    return x.copy(order="K")
 
 
 # What an operator does where it differs from the function of the same meaning: ndarray's power
@@ -114,11 +114,11 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def real(x: Any, /) -> Any:
-    return x.real.copy()
+    return x.real.copy(order="K")
 
 
 def imag(x: Any, /) -> Any:
-    return x.imag.copy()
+    return x.imag.copy(order="K")
 
 
 def round(x: Any, /) -> Any:
@@ -148,6 +148,18 @@ def reshaped(x: Any, /, shape: Any) -> Any:
 def reinterpreted(x: Any, /, into: str) -> Any:
     dtype = np.result_type(x.dtype, 1j) if into == "c" else x.real.dtype
     return np.array(x, order="C").view(dtype)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """NumPy's own where it is the standard's: between Python numbers, of real floating-point data."""
+    if x.dtype.kind == "f" and PLAIN_BOUNDS.issuperset((type(min), type(max))):
+        return np.positive(x) if min is None and max is None else np.clip(x, min, max)
+    import array_api_compat.numpy as compat
+
+    return vars(compat)["clip"](x, min, max)
+
+
+PLAIN_BOUNDS = frozenset((float, int, type(None)))
 
 
 def cofactors(x: Any, /) -> Any:

@@ -145,7 +145,12 @@ def name_all(arrays: list[Array]) -> tuple[int, ...]:
 
 def wrap_all(results: Any) -> tuple[Any, list[Array]]:
     """An op's several raw results as Arrays, in the tuple type in which they came."""
-    arrays = [wrap(r) if type(r) in STORAGES else wrap(np.asarray(r), 0, SCALAR) for r in results]
+    arrays = [
+        wrap(r, 0, 0 if type(r) is np.ndarray or r.shape else SCALAR)
+        if type(r) in STORAGES
+        else wrap(np.asarray(r), 0, SCALAR)
+        for r in results
+    ]
     answer = type(results)(*arrays) if hasattr(results, "_fields") else tuple(arrays)
     return answer, arrays
 

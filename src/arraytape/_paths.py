@@ -15,17 +15,25 @@ from numpy import ndarray
 from ._batched.data import Batched
 from ._batched.indexing import is_mask
 from ._op import PLANS, Plan, Structural
-from ._storage import is_complex
 
 Path = tuple[tuple[str, Any], ...]
 
 GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
 
 
-class Cotangents(Protocol):
-    """What the backward pass offers to the records of aliasing."""
+class Place(Protocol):
+    """Where writes take place: a storage, for its raw data, or a pass, for what it computes on."""
 
     xp: Any
+
+    def in_place(self, data: Any, /) -> bool: ...
+    def put(self, data: Any, key: Any, value: Any, /) -> Any: ...
+    def shares(self, part: Any, whole: Any, /) -> bool: ...
+
+
+class Cotangents(Place, Protocol):
+    """What the backward pass offers to the records of aliasing."""
+
     followed: Collection[int]
 
     def take(self, tid: int) -> Any: ...
@@ -34,7 +42,6 @@ class Cotangents(Protocol):
     def lend(self, tid: int, contribution: Any) -> None: ...
     def give(self, tid: int, buffer: Any) -> None: ...
     def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any: ...
-    def shares(self, part: Any, whole: Any) -> bool: ...
     def widened(self, buffer: Any, g: Any) -> Any: ...
     def negated(self, g: Any) -> Any: ...
 
@@ -81,34 +88,61 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     return g if g.shape == shape else xp.reshape(g, shape)
 
 
-def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> None:
-    """``walk(buffer, path) += g``, also where a step of the path has to copy."""
-    copied = []
+def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> Any:
+    """``buffer`` after ``walk(buffer, path) += g``: itself, where it can be written to.
+
+    Also where a step of the path has to copy.
+    """
+    trail = []
     for kind, argument in path:
-        part = step(buffer, kind, argument, at.xp)
-        if kind is BROADCAST or (kind is RESHAPE and not at.shares(part, buffer)):
-            part = at.xp.zeros_like(part)
-            copied.append((buffer, kind, part))
-        buffer = part
+        trail.append((buffer, kind, argument))
+        buffer = step(buffer, kind, argument, at.xp)
+        if kind is BROADCAST:
+            buffer = at.xp.zeros_like(buffer)
     buffer += g
-    for whole, kind, delta in reversed(copied):
-        if kind is RESHAPE:
-            whole += at.xp.reshape(delta, whole.shape)
+    for whole, kind, argument in reversed(trail):
+        if kind is BROADCAST:
+            whole += at.fit(buffer, whole.shape, whole.dtype)
+            buffer = whole
+        elif kind is not RESHAPE and type(whole) is ndarray:
+            buffer = whole  # as back has it, without a call
         else:
-            whole += at.fit(delta, whole.shape, whole.dtype)
+            buffer = back(whole, (kind, argument), buffer, at)
+    return buffer
 
 
-def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Any) -> None:
-    """``walk(buffer, path)[key] = value``, also where a reshape in the path has to copy."""
-    copied = []
-    for kind, argument in path:
-        part = step(buffer, kind, argument, at.xp)
+def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> Any:
+    """``buffer`` after ``walk(buffer, path)[key] = value``: itself, where it can be written to.
+
+    Also where a reshape in the path has to copy.
+    """
+    trail = []
+    for last in path:
+        trail.append((buffer, last))
+        buffer = step(buffer, *last, at.xp)
+    buffer = at.put(buffer, key, value)
+    for whole, last in reversed(trail):
+        buffer = back(whole, last, buffer, at)
+    return buffer
+
+
+def back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
+    """``buffer`` after a write to its ``part`` one step along, which was no broadcast."""
+    kind, argument = last
+    if type(buffer) is ndarray or at.in_place(buffer):
         if kind is RESHAPE and not at.shares(part, buffer):
-            copied.append((buffer, part))
-        buffer = part
-    buffer[key] = value
-    for whole, part in reversed(copied):
-        whole[...] = at.xp.reshape(part, whole.shape)
+            buffer[...] = at.xp.reshape(part, buffer.shape)
+        return buffer
+    if kind is GETITEM:
+        return at.put(buffer, argument, part)
+    if kind is PERMUTE:
+        return at.xp.permute_dims(part, inverse(argument))
+    return at.xp.reshape(part, buffer.shape)
+
+
+def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes another."""
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
 def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
@@ -119,7 +153,7 @@ def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
         shapes.append(tuple([last[i] for i in argument]) if kind is PERMUTE else argument)
     for (kind, argument), before in zip(reversed(path), reversed(shapes[:-1]), strict=True):
         if kind is PERMUTE:
-            g = at.xp.permute_dims(g, tuple(sorted(range(len(argument)), key=argument.__getitem__)))
+            g = at.xp.permute_dims(g, inverse(argument))
         elif kind is RESHAPE:
             g = at.xp.reshape(g, before)
         else:
@@ -141,11 +175,14 @@ def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
         buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
     if type(g) is not ndarray:
         buffer = at.widened(buffer, g)
+        if not at.in_place(buffer):
+            at.give(root, add_through(buffer, path, g, at))
+            return
     if len(path) == 1:  # of a single index: add_through without a call
         part = buffer[path[0][1]]
         part += g
     else:
-        add_through(buffer, path, g, at)
+        buffer = add_through(buffer, path, g, at)
     at.give(root, buffer)
 
 
@@ -177,8 +214,7 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
             region = at.xp.where(lost, 0.0, region)
         at.add(vtid, at.fit(region, shape, dtype))
     if old in at.followed:
-        write_through(buffer, path, key, 0, at)
-        at.give(old, buffer)
+        at.give(old, write_through(buffer, path, key, 0, at))
 
 
 def pull_add(at: Cotangents, record: tuple[Any, ...]) -> None:
@@ -197,31 +233,6 @@ def pull_add(at: Cotangents, record: tuple[Any, ...]) -> None:
         at.add(vtid, part)
     if old in at.followed:
         at.give(old, buffer)
-
-
-def push_write(record: tuple[Any, ...], held: Any, t: Any, at: Any) -> Any:
-    """The root's tangent after a write; before it had ``held``, the value written has ``t``."""
-    (_, _, _, _, path, *how), (shape, dtype) = record[:-2], record[-2:]
-    xp = at.xp
-    if held is None:
-        whole = xp.zeros(shape, dtype=dtype, device=t.device)
-    else:
-        whole = xp.asarray(held, copy=True)
-    if t is not None and is_complex(t) and dtype.kind != "c":
-        t = xp.real(t)
-    if PLANS[record[0]] is ADD:
-        if t is not None:
-            add_through(whole, path, t if how[0] > 0 else -t, at)
-        return whole
-    key, _, _, lost = how
-    if lost is None or t is None:
-        write_through(whole, path, key, 0.0 if t is None else t, at)
-        return whole
-    # Elements named twice: which write lasted is known, and not for the tangent to decide.
-    write_through(whole, path, key, 0.0, at)
-    lasting = xp.where(lost, 0.0, xp.broadcast_to(t, lost.shape))
-    add_through(whole, path, xp.scatter_add(lasting, walk(whole, path, xp).shape, key), at)
-    return whole
 
 
 VIEW = Structural("view", pull_view)

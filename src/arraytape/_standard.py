@@ -48,7 +48,7 @@ def cofactors(x: Any, xp: Any) -> Any:
 class Standard:
     """A raw namespace over ``base``, a namespace of the standard.
 
-    Data of ``base`` has NumPy's dtypes and Python's operators, in-place ones included.
+    Data of ``base`` has NumPy's dtypes and Python's operators.
     """
 
     power_operator = staticmethod(operator.pow)
@@ -131,15 +131,15 @@ class Standard:
         return cofactors(x, self)
 
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
-        return self.broadcast_to(x, shape)
+        broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
+        return broadcast(x, shape)
 
-    def add_at(self, x: Any, key: Any, value: Any) -> None:
-        """``x[key] += value`` in place, where elements named twice add up."""
+    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+        """x after ``x[key] += value``, where elements named twice add up: itself, written to, or new."""
         raise NotImplementedError
 
     def scatter_add(self, x: Any, /, shape: Any, key: Any) -> Any:
         full = self.zeros(shape, dtype=x.dtype, device=x.device)
-        self.add_at(full, self.key(key, x), x)
-        return full
+        return self.add_at(full, self.key(key, x), x)
 
     scattered = scatter_add

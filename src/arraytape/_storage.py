@@ -3,7 +3,8 @@
 One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ``cupy.ndarray``, ...) and is
 found by ``type(data)``.  Its ``xp`` is the raw namespace: the standard's functions on raw data, and
 the few more that ``_standard`` names.  Raw data has the attributes ``shape`` and ``dtype`` (NumPy's)
-and Python's operators, in-place ones and item assignment included.
+and Python's operators.  Item assignment and in-place operators need not be among them: a storage
+that says so with ``in_place`` gives ``put``, and its Arrays are written to all the same.
 """
 
 from __future__ import annotations
@@ -97,8 +98,11 @@ class Storage:
         return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
 
     def copy(self, data: Any) -> Any:
-        """The same values in memory of their own; strides keep their order, so views stay views."""
-        return self.xp.asarray(data, copy=True)
+        """The same values in memory of their own; strides keep their order, so views stay views.
+
+        Data that nobody can write to is its own copy.
+        """
+        return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 
     def laid_out(self, data: Any, like: Any) -> Any:
         """Data in the memory layout of other data of its shape: itself where it is so already."""
@@ -109,13 +113,33 @@ class Storage:
         raise NotImplementedError
 
     # --- memory -----------------------------------------------------------------------------------
+    def in_place(self, data: Any) -> bool:
+        """Whether ``data[key] = value`` and ``data += value`` write to the memory of data.
+
+        If not, there is no item assignment, ``data += value`` binds the name to new data, and all
+        writes are ``put``.
+        """
+        return True
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        """Data after ``data[key] = value``, which casts the value to its dtype: itself or new data.
+
+        New data keeps the memory layout of the old, as far as ``shares`` depends on it.
+        """
+        data[key] = value
+        return data
+
     def shares(self, part: Any, whole: Any) -> bool:
-        """Whether a write to one may be seen through the other."""
+        """Whether a write to one may be seen through the other.
+
+        Of data without in-place writes: whether ``part``, which was reshaped from ``whole``, is to
+        be a view of it.
+        """
         raise NotImplementedError
 
     def owns(self, data: Any) -> bool:
         """Whether data is memory of its own, not a view, so that a sum may be formed in it."""
-        return False
+        return not self.in_place(data)
 
     def writeable(self, data: Any) -> bool:
         return True
@@ -178,6 +202,8 @@ class NumPyStorage(Storage):
         if data.strides == like.strides:
             return data
         copy = np.empty_like(like, dtype=data.dtype)
+        if data.strides == copy.strides:  # ``like`` has gaps, data has none
+            return data
         copy[...] = data
         return copy
 
@@ -286,21 +312,6 @@ def moved(data: Any, /, device: Any) -> Any:
 
 # Raw functions that are the same for every storage.
 EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved}
-
-
-class RawFunctions(dict[type, Callable[..., Any]]):
-    """type of data -> the raw function of one op, looked up in the storage on first use."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-
-    def __missing__(self, kind: type) -> Callable[..., Any]:
-        storage = storage_for(kind)
-        if storage is None:
-            raise TypeError(f"no storage holds data of type {kind.__module__}.{kind.__name__}")
-        self[kind] = found = storage.function(self.name)
-        return found
 
 
 def is_complex(x: Any) -> bool:

@@ -11,6 +11,7 @@ from threading import get_ident
 from typing import Any
 
 from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
+from ._batched.data import Batched
 from ._op import REGISTRY
 from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
@@ -65,6 +66,11 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
     else:
         about.root, about.path, about.src = x, path, x._data
     return view
+
+
+def location(x: Array) -> tuple[Array, Path]:
+    """The root that x aliases and the path from it to x."""
+    return (x._view.root, x._view.path) if x._state & VIEW else (x, ())
 
 
 def fresh(x: Array) -> Any:
@@ -128,6 +134,16 @@ def hold(x: Array) -> Any:
     return data
 
 
+def laid_out(y: Array, x: Array) -> Array:
+    """A new y in the memory layout of x, as NumPy's result would be: on it depends what is a view."""
+    like = fresh(x) if x._state & VIEW else x._data
+    if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
+        like = like.data[(0,) * len(like.levels)]
+    if type(like) is type(y._data):
+        y._data = storage_of(like).laid_out(y._data, like)
+    return y
+
+
 def own(x: Array) -> None:
     """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it."""
     root = x._view.root if x._state & VIEW else x
@@ -151,6 +167,8 @@ __all__ = [
     "current",
     "fresh",
     "hold",
+    "laid_out",
+    "location",
     "make_view",
     "own",
     "pin",

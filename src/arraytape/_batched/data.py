@@ -137,7 +137,8 @@ class Batched:
         return indexing[0].get(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        indexing[0].put(self, key, value)
+        if indexing[0].put(self, key, value) is not self:
+            raise TypeError(f"{storage_of(self.sample).name} data cannot be written to in place")
 
     def __matmul__(self, other: Any) -> Any:
         return indexing[0].matmul(self, other)
@@ -168,10 +169,12 @@ def namespace_of(data: Any) -> Any:
 
 def dense(vector: Any, start: int, stop: int) -> Any:
     """The rows from start to stop of a diagonal matrix, each in the shape of its diagonal."""
-    xp, count, rows = namespace_of(vector), math.prod(vector.shape), stop - start
+    storage, count, rows = storage_of(vector), math.prod(vector.shape), stop - start
+    xp = storage.xp
     flat = xp.zeros((rows * count,), dtype=vector.dtype, device=vector.device)
     if rows:
-        flat[start :: count + 1] = xp.reshape(vector, (count,))[start:stop]
+        part = xp.reshape(vector, (count,))[start:stop]
+        flat = storage.put(flat, slice(start, None, count + 1), part)
     return xp.reshape(flat, (rows, *vector.shape))
 
 

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from .._storage import STORAGES
+from .._storage import STORAGES, storage_of
 from .data import (
     Batched,
     NoBatchedForm,
@@ -116,12 +116,21 @@ def gathered(x: Any, key: Any) -> Any:
     return Batched(xp.permute_dims(found, tuple(order)), levels)
 
 
-def put(x: Batched, key: Any, value: Any) -> None:
-    """``x[key] = value`` in place; x must have every level of key and value."""
+def put(x: Batched, key: Any, value: Any) -> Batched:
+    """x after ``x[key] = value``, itself where its data can be written to.
+
+    x must have every level of key and value.
+    """
+    data = written(x, key, value)
+    return x if data is x.data else Batched(data, x.levels)
+
+
+def written(x: Batched, key: Any, value: Any) -> Any:
+    """The data of x after ``x[key] = value``."""
+    storage = storage_of(x.data)
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
         (mask, one, data), _ = aligned((key, value, x))  # one value: no shape depends on the mask
-        data[...] = namespace_of(data).where(mask, one, data)
-        return
+        return storage.put(data, ..., storage.xp.where(mask, one, data))
     check_key(key)
     parts = key if type(key) is tuple else (key,)
     if not set(levels_of((*parts, value))) <= set(x.levels):
@@ -130,15 +139,18 @@ def put(x: Batched, key: Any, value: Any) -> None:
     if levels_of(parts):
         for place in itertools.product(*map(range, x.hidden)):
             at = dict(zip(levels, place, strict=True))
-            data[place][picked(tuple(parts), at)] = picked(value, at)
-        return
+            one = storage.put(data[(*place, ...)], picked(tuple(parts), at), picked(value, at))
+            if not storage.in_place(data):
+                data = storage.put(data, place, one)
+        return data
     view = to_end(data, count)
     full = tuple(parts_of(key, x.ndim))
     if type(value) is Batched:
         value = to_end(value.aligned(levels, value.ndim), count)
     elif len(getattr(value, "shape", ())):
         value = value[(..., *(None,) * count)]
-    view[full] = value
+    changed = storage.put(view, full, value)
+    return data if storage.in_place(data) else to_front(changed, count)
 
 
 def scatter_add(x: Any, shape: Any, key: Any) -> Any:
@@ -155,7 +167,7 @@ def scatter_add(x: Any, shape: Any, key: Any) -> Any:
     if not any(is_array(part) or type(part) is list for part in parts):
         whole = (*x.hidden, *shape)
         full = xp.zeros(whole, dtype=x.data.dtype, device=x.data.device)
-        full[(*(WHOLE,) * count, *parts)] = x.data
+        full = storage_of(full).put(full, (*(WHOLE,) * count, *parts), x.data)
         return Batched(full, levels)
     names = tuple(parts_of(key, len(shape)))
     found = xp.scatter_add(to_end(x.data, count), (*shape, *x.hidden), names)

@@ -88,8 +88,8 @@ def binary(short: str, side: str) -> Callable[..., Any]:
         if x._data is None or not set(levels_of((other,))) <= set(x.levels):
             return forward(x, other)
         operand = other.aligned(x.levels, x.ndim) if type(other) is Batched else other
-        getattr(operator, f"i{short}")(x.data, operand)
-        return x
+        result = getattr(operator, f"i{short}")(x.data, operand)
+        return x if result is x.data else Batched(result, x.levels)
 
     return {"": forward, "r": reflected, "i": in_place}[side]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,19 +12,10 @@ from .._storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_
 from .data import Batched, check, levels_of, refusal
 from .namespace import BatchedNamespace
 
-# Functions whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
-ARRAYS = {"cast", "imag", "real", "reshaped", "scattered", "stop_gradient", "where"}
-
 
 def each(value: Any) -> Any:
     """A value, or the members of a list or tuple."""
     return value if type(value) in (list, tuple) else (value,)
-
-
-class Element(NamedTuple):
-    """A 0-d result, in place of NumPy's scalar."""
-
-    batched: Batched
 
 
 class BatchedStorage(Storage):
@@ -41,9 +32,7 @@ class BatchedStorage(Storage):
         def checked(*values: Any, **keywords: Any) -> Any:
             check(levels_of((*values, *keywords.values())))
             with self.at(*values):
-                result = found(*values, **keywords)
-            scalar = type(result) is Batched and not result.ndim and name not in ARRAYS
-            return Element(result) if scalar else result
+                return found(*values, **keywords)
 
         return checked
 
@@ -74,7 +63,6 @@ class BatchedStorage(Storage):
         return self.xp.find(name)(*arguments, device=device, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
-        value = value.batched if type(value) is Element else value
         return self.xp.asarray(value, dtype=dtype, device=device, copy=copy)
 
     def to_dlpack(self, data: Any, **options: Any) -> Any:
@@ -91,6 +79,12 @@ class BatchedStorage(Storage):
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         raise refusal("a look at the values", data)
+
+    def in_place(self, data: Any) -> bool:
+        return storage_of(data.sample).in_place(data.sample)
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        return self.xp.put(data, key, value)
 
     def shares(self, part: Any, whole: Any) -> bool:
         a, b = (d.data if type(d) is Batched else d for d in (part, whole))

@@ -10,7 +10,7 @@ from .._array import PINNED, SCALAR, Array, beside, wrap
 from .._errors import explain, user_line
 from .._exits import leave
 from .._storage import DEFAULT, NUMPY, STORAGES, Storage, storage_at, storage_for, storage_of
-from .._view import current, pin
+from .._view import current, laid_out, pin
 from .._words import composite
 from .data_type_functions import astype, placed
 from .elementwise_functions import positive
@@ -73,7 +73,7 @@ def copied(x: Array) -> Array:
     _, data = current(x)
     copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
     copy._state &= ~SCALAR
-    return copy
+    return laid_out(copy, x)
 
 
 def an_array(nested: Any) -> Array | None:
@@ -136,7 +136,8 @@ def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
 def like(x: Array, name: str, dtype: Any, device: Any) -> Array:
     """A new Array that takes from x what is not given."""
     dtype = x.dtype if dtype is None else dtype
-    return made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
+    new = made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
+    return laid_out(new, x)
 
 
 @composite
@@ -199,7 +200,7 @@ def full(
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
     """One value everywhere, in the shape, dtype and on the device of x."""
     dtype, device = x.dtype if dtype is None else dtype, x.device if device is None else device
-    return full(x.shape, fill_value, dtype=dtype, device=device)
+    return laid_out(full(x.shape, fill_value, dtype=dtype, device=device), x)
 
 
 @composite
@@ -264,7 +265,7 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
     n, m = x.shape[-2:]
     rows, columns = np.arange(n)[:, None], np.arange(m)
     inside = columns - rows >= k if upper else columns - rows <= k
-    return where(beside(x, inside), x, zeros_like(x))
+    return where(beside(x, inside), x, zeros((), dtype=x.dtype, device=x.device))
 
 
 @composite

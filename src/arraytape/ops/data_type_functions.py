@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _storage as storages
-from .._array import Array
+from .._array import SCALAR, Array
 from .._errors import explain, user_line
 from .._storage import NUMPY, storage_at, storage_of
 from .._view import current
@@ -72,7 +72,9 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     _, data = current(x)
     if dtype == data.dtype and (came or not copy):
         return x
-    return cast(x, dtype) if dtype.kind in "fc" else discretized(x, dtype)
+    y = cast(x, dtype) if dtype.kind in "fc" else discretized(x, dtype)
+    y._state |= x._state & SCALAR  # what is immutable in NumPy stays so
+    return y
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

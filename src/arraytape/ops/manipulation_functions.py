@@ -11,7 +11,7 @@ from .._array import Array, beside
 from .._errors import describe, explain, user_line
 from .._paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
 from .._storage import storage_of
-from .._view import alias, current
+from .._view import alias, current, laid_out
 from .._words import composite, linear, sample
 from .indexing_functions import take
 
@@ -182,12 +182,14 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
     shifts = (shift,) * len(axes) if isinstance(shift, int) else shift
     if len(shifts) != len(axes):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    rolled = x
     for n, a in zip(shifts, axes, strict=True):
         at = normal_axis("roll", x, a)
         cut = -n % x.shape[at] if x.shape[at] else 0
         before = (slice(None),) * at
-        x = concat([x[(*before, slice(cut, None))], x[(*before, slice(None, cut))]], axis=at)
-    return x
+        parts = rolled[(*before, slice(cut, None))], rolled[(*before, slice(None, cut))]
+        rolled = concat(parts, axis=at)
+    return laid_out(rolled, x)
 
 
 @composite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._array import Array
+from .._view import laid_out
 from .._words import composite, without_derivative
 from .indexing_functions import take_along_axis
 
@@ -15,4 +16,5 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
 @composite
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """x sorted along an axis: gathered by the stable order, which ties keep."""
-    return take_along_axis(x, argsort(x, axis=axis, descending=descending, stable=True), axis=axis)
+    order = argsort(x, axis=axis, descending=descending, stable=True)
+    return laid_out(take_along_axis(x, order, axis=axis), x)

@@ -20,10 +20,11 @@ from .._batched.data import Batched, check, levels_of
 from .._errors import describe, explain, user_line
 from .._op import Op, Structural
 from .._operands import accepted, common, foreign
-from .._paths import ADD, GETITEM, PUT
+from .._paths import ADD, BROADCAST, GETITEM, PUT, write_through
+from .._raw import Element, RawFunctions
 from .._record import OPEN, active, elsewhere, new_tid, recorders
-from .._storage import RawFunctions, is_complex, storage_of
-from .._view import current, fresh, own, sync
+from .._storage import is_complex, storage_of
+from .._view import current, fresh, location, own, sync
 from .data_type_functions import astype
 from .indexing_functions import frozen, is_basic, levelled, raw_key
 
@@ -64,10 +65,22 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
             x._data[raw] = v
         else:
             with storage_of(data).at(data, raw, v):
-                x._data[raw] = v
+                write(x, raw, v)
     except Exception as error:
         raise explain("__setitem__", error, x=data, key=raw, value=v) from error
     written(x, raw, vtid, v, basic)
+
+
+def write(x: Array, key: Any, value: Any) -> None:
+    """``x[key] = value`` on raw data: in the memory that x owns, or as new data of its root."""
+    data = x._data
+    if type(data) is np.ndarray or (storage := storage_of(data)).in_place(data):
+        data[key] = value
+        return
+    root, path = location(x)
+    root._data = write_through(root._data, path, key, value, storage)
+    if x is not root:
+        fresh(x)
 
 
 def overlap(v: Any, data: Any) -> bool:
@@ -91,14 +104,15 @@ def widen(x: Array, *values: Any) -> None:
         current(x)
 
 
-def location(x: Array) -> tuple[Array, Any]:
-    """The root that x aliases and the path from it to x."""
-    return (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-
-
 def check_writeable(x: Array, data: Any) -> None:
-    plain = type(data) is np.ndarray
-    if not (data.flags.writeable if plain else storage_of(data).writeable(data)):
+    if type(data) is np.ndarray:
+        writeable = data.flags.writeable
+    else:
+        storage = storage_of(data)
+        writeable = storage.writeable(data) and (
+            storage.in_place(data) or all(kind is not BROADCAST for kind, _ in location(x)[1])
+        )
+    if not writeable:
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
 
 
@@ -117,7 +131,7 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
     lost = None
     if not basic and recorders():
         with storage_of(x._data).at(x._data):
-            lost = overwritten(x._data, key, value)
+            lost = overwritten(x, key, value)
     rename(root, PUT, vtid, (path, key if basic else frozen(key), *layout(value), lost))
 
 
@@ -158,7 +172,7 @@ def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> N
     root._tid = new
 
 
-def overwritten(data: Any, key: Any, value: Any) -> Any:
+def overwritten(x: Array, key: Any, value: Any) -> Any:
     """For a key of integer arrays that may name an element twice: the writes that did not last.
 
     The last one wins, so only that one gets a gradient.  None when every write lasts.
@@ -166,6 +180,7 @@ def overwritten(data: Any, key: Any, value: Any) -> Any:
     parts = key if type(key) is tuple else (key,)
     if all(is_basic(part) or part.dtype.kind == "b" for part in parts):
         return None
+    data = x._data
     storage = storage_of(data)
     xp = storage.xp
     turns = xp.full(data.shape, -1, device=data.device)
@@ -173,12 +188,12 @@ def overwritten(data: Any, key: Any, value: Any) -> Any:
     order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)
     if getattr(value, "shape", ()) == shape:  # NumPy goes through the value in its memory's order
         order = storage.laid_out(order, value)
-    turns[key] = order
+    turns = storage.put(turns, key, order)
     lasting = turns[key]
     if not storage.ordered_writes and hasattr(value, "shape"):
         # Which write lasts is left open there: write again, what won in ``turns`` everywhere.
         spread = xp.reshape(xp.broadcast_to(value, shape), (-1,))
-        data[key] = xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape)
+        write(x, key, xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape))
     return storage.unless_none(lasting != order)
 
 
@@ -189,6 +204,13 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     # Not the data's own operator: see _numpy and _cupy.
     function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
+
+    def compute(data: Any, v: Any) -> Callable[[Any, Any], Any]:
+        """What computes the result, in place where the storage can."""
+        if function is not None:
+            return function[type(data)]
+        same = type(data) is np.ndarray or getattr(v, "dtype", data.dtype) == data.dtype
+        return raw if same else functional  # the standard leaves other dtypes to NumPy
 
     def method(x: Array, other: Any, /) -> Any:
         if type(other) is not Array and not accepted(other):
@@ -226,9 +248,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 raw(x._data, v)
             else:
                 with storage_of(data).at(data, v):
-                    result = (raw if function is None else function[type(data)])(x._data, v)
+                    result = compute(data, v)(x._data, v)
                     if result is not x._data:  # such as @=, which few libraries have in place
-                        x._data[...] = result
+                        write(x, ..., result.data if type(result) is Element else result)
         except Exception as error:
             raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
         added(x, sign, vtid, v)
@@ -274,7 +296,7 @@ def replace(op: Op, x: Array, result: Array) -> Array:
     if x._state & ~(KEPT | HOT):  # a view, or memory that foreign code shares
         own(x)
         with storage_of(new).at(x._data, new):
-            x._data[...] = new
+            write(x, ..., new)
         written(x, ..., tid, new)
     else:
         state = result._state & KEPT

@@ -1,0 +1,274 @@
+"""Boxed data and its namespace: what the storages for tests are made of."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._batched.data import Batched
+from .._standard import Standard
+
+LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
+UNARY = ("abs", "invert", "neg", "pos")
+BINARY = (
+    "add", "and", "eq", "floordiv", "ge", "gt", "le", "lshift", "lt", "matmul", "mod", "mul", "ne",
+    "or", "pow", "rshift", "sub", "truediv", "xor",
+)  # fmt: skip
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
+
+
+class Boxed:
+    """Data that answers to what the storage protocol asks for, and to nothing else.
+
+    ``inner`` is an array of the namespace within, ``boxes`` the namespace that makes such data.
+    """
+
+    __slots__ = ("__weakref__", "inner")
+    __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None
+    boxes: Boxes
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    @property
+    def memory(self) -> np.ndarray[Any, Any]:
+        """The values, for the storage itself: whoever else looks has gone around the protocol."""
+        found: np.ndarray[Any, Any] = getattr(self.inner, "_array", self.inner)
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.memory.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self.memory.ndim
+
+    @property
+    def size(self) -> int:
+        return self.memory.size
+
+    @property
+    def dtype(self) -> Any:
+        return self.memory.dtype
+
+    @property
+    def device(self) -> Any:
+        return self.boxes.device_of(self.inner)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.memory.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.memory.__dlpack_device__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.boxes.name, self.memory, str(self.device))
+
+    def to_device(self, device: Any) -> Any:
+        return self.boxes.from_memory(self.memory.copy(), device)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.boxes.from_memory(self.memory[self.boxes.key(self, key)], self.device)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(value, Boxed) and value.device != self.device:
+            raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
+        self.memory[self.boxes.key(self, key)] = getattr(value, "memory", value)
+
+
+class Frozen(Boxed):
+    """Boxed data that raises on any write; ``x += y`` binds x to a new one."""
+
+    __slots__ = ()
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.memory.flags.writeable = False
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("frozen data cannot be written to")
+
+
+def refusing(look: str) -> Callable[..., Any]:
+    def method(x: Boxed, *_: Any) -> Any:
+        raise TypeError(f"__{look}__ looks at values, which may lie on another machine")
+
+    return method
+
+
+def binary(name: str, method: str) -> Callable[..., Any]:
+    function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
+
+    def forward(x: Boxed, other: Any) -> Any:
+        if type(other) is Batched:
+            return NotImplemented
+        return x.boxes.box(function(x.inner, x.boxes.operand(other, x)))
+
+    def reflected(x: Boxed, other: Any) -> Any:
+        return x.boxes.box(function(x.boxes.operand(other, x), x.inner))
+
+    def in_place(x: Boxed, other: Any) -> Any:
+        if type(other) is Batched:
+            return NotImplemented
+        getattr(operator, f"i{name}")(x.inner, x.boxes.operand(other, x))
+        return x
+
+    return {"": forward, "r": reflected, "i": in_place}[method]
+
+
+def unary(name: str) -> Callable[..., Any]:
+    return lambda x: x.boxes.box(getattr(operator, name)(x.inner))
+
+
+for _name in LOOKS:
+    setattr(Boxed, f"__{_name}__", refusing(_name))
+for _name in UNARY:
+    setattr(Boxed, f"__{_name}__", unary(_name))
+for _name in BINARY:
+    for _method in ("",) if _name in COMPARISONS else ("", "r", "i"):
+        setattr(Boxed, f"__{_method}{_name}__", binary(_name, _method))
+    setattr(Frozen, f"__i{_name}__", lambda x, other: NotImplemented)
+
+
+class Boxes:
+    """A namespace of the standard over another one: its functions on boxed data."""
+
+    def __init__(self, within: Any, kind: type[Boxed], root: Boxes | None = None) -> None:
+        self.within, self.kind, self.root = within, kind, root or self
+        self.name = ""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.within, name)
+        if isinstance(found, ModuleType):
+            value: Any = type(self)(found, self.kind, self.root)
+        elif isinstance(dtype := self.dtype_within(found), np.dtype):
+            value = dtype
+        elif callable(found):
+            value = self.boxed(found)
+        else:
+            value = found
+        setattr(self, name, value)
+        return value
+
+    def boxed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
+            boxes = self.root
+            keywords |= boxes.placing(device)
+            first = next((a for a in arguments if isinstance(a, Boxed)), None)
+            arguments = tuple(
+                [boxes.unbox(a) if first is None else boxes.operand(a, first) for a in arguments]
+            )
+            return boxes.box(
+                function(*arguments, **{k: boxes.unbox(v) for k, v in keywords.items()})
+            )
+
+        return call
+
+    def box(self, result: Any) -> Any:
+        if isinstance(result, tuple | list):
+            parts = [self.box(part) for part in result]
+            return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+        if isinstance(result, np.generic):
+            result = np.asarray(result)
+        return self.kind(result) if hasattr(result, "shape") else result
+
+    def unbox(self, argument: Any) -> Any:
+        if isinstance(argument, Boxed):
+            return argument.inner
+        if type(argument) in (tuple, list):
+            return type(argument)([self.unbox(part) for part in argument])
+        if isinstance(argument, np.dtype) or (
+            isinstance(argument, type) and issubclass(argument, np.generic)
+        ):
+            return self.dtype_for(argument)
+        return argument
+
+    def key(self, x: Boxed, key: Any) -> Any:
+        """An indexing key on memory; IndexError for host arrays, which no GPU's data takes."""
+        if type(key) is tuple:
+            return tuple([self.key(x, part) for part in key])
+        if isinstance(key, np.ndarray | list):
+            raise IndexError(f"a key of {type(key).__name__} does not lie beside the data")
+        if isinstance(key, Boxed) and key.device != x.device:
+            raise ValueError(f"a key on {key.device} cannot index data on {x.device}")
+        return getattr(key, "memory", key)
+
+    def operand(self, other: Any, beside: Boxed) -> Any:
+        """The other operand of an operator; TypeError for host arrays."""
+        if isinstance(other, np.ndarray):
+            raise TypeError("host data does not mix with data on a device")
+        if isinstance(other, np.generic):
+            return self.from_memory(np.asarray(other), beside.device).inner
+        return self.unbox(other)
+
+    # --- what depends on the namespace within: here NumPy's ---------------------------------------
+    def from_memory(self, memory: Any, device: Any) -> Boxed:
+        return self.kind(np.asarray(memory))
+
+    def device_of(self, inner: Any) -> Any:
+        return f"{self.name}:0"
+
+    def placing(self, device: Any) -> dict[str, Any]:
+        """The keyword arguments with which the namespace within is told a device."""
+        return {}
+
+    def dtype_for(self, dtype: Any) -> Any:
+        return dtype
+
+    def dtype_within(self, found: Any) -> Any:
+        return (
+            np.dtype(found) if isinstance(found, type) and issubclass(found, np.generic) else None
+        )
+
+
+class StrictBoxes(Boxes):
+    """Boxes around the arrays of array_api_strict, whose dtypes are its own."""
+
+    def from_memory(self, memory: Any, device: Any) -> Boxed:
+        array = type(self.within.asarray(0.0))
+        return self.kind(array._new(np.asarray(memory), device=device))
+
+    def device_of(self, inner: Any) -> Any:
+        return inner.device
+
+    def placing(self, device: Any) -> dict[str, Any]:
+        return {} if device is None else {"device": device}
+
+    def dtype_for(self, dtype: Any) -> Any:
+        return getattr(self.within, np.dtype(dtype).name)
+
+    def dtype_within(self, found: Any) -> Any:
+        return getattr(found, "_np_dtype", None)
+
+
+class BoxedNamespace(Standard):
+    """The raw namespace of boxed data."""
+
+    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+        np.add.at(x.memory, x.boxes.key(x, key), getattr(value, "memory", value))
+        return x
+
+
+class FrozenNamespace(BoxedNamespace):
+    """The raw namespace of frozen data."""
+
+    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+        sums = x.memory.copy(order="K")
+        np.add.at(sums, x.boxes.key(x, key), getattr(value, "memory", value))
+        return x.boxes.from_memory(sums, x.device)
+
+
+def unpickled(name: str, memory: Any, device: str) -> Boxed:
+    """Boxed data on the storage of this name."""
+    from . import storages
+
+    storage = getattr(storages, {"array_api_strict": "strict"}.get(name, name))()
+    (place,) = (d for d in storage.devices() if str(d) == device)
+    found: Boxed = storage.boxes.from_memory(memory, place)
+    return found
