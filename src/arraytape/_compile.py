@@ -114,12 +114,12 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "NAME": op.name, "INPUTS": op.inputs, "PLANS": op.plans, "WIDES": op.wides,
         "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR, "alone": op.alone,
         "SCALARS": CACHED, "scalar": cached_scalar,
-        "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
+        "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"), "elsewhere": elsewhere,
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain, "OPEN": OPEN,
         "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
         "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
-        "STORAGES": STORAGES, "elsewhere": elsewhere, "saving": saving, "sync": sync, "wrap_all": wrap_all,
+        "STORAGES": STORAGES, "saving": saving, "sync": sync, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
