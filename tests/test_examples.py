@@ -21,7 +21,8 @@ def run(name, *options):
         capture_output=True,
         text=True,
         timeout=100,
-        env={**os.environ, "PYTHONWARNINGS": "default"},
+        # Threads of BLAS that wait for each other on a busy machine take many times as long as one.
+        env={**os.environ, "PYTHONWARNINGS": "default", "OPENBLAS_NUM_THREADS": "1"},
     )
 
 
