@@ -114,14 +114,20 @@ class Raw(Levelled):
             self.add(tid, contribution)
 
     def take_owned(self, tid: int) -> Any:
-        """Take a cotangent as a buffer to write into: itself if it is nobody else's, or a copy."""
-        borrowed = tid in self.borrowed or tid in self.wanted
-        held = self.take(tid) if borrowed else self.cotangents.pop(tid, None)
+        """``take`` as a buffer to write into: a copy if it was asked for or is somebody else's."""
+        if tid not in self.wanted:
+            return self.gathered(tid)
+        held = self.take(tid)
+        return None if held is None else self.copied(held)
+
+    def gathered(self, tid: int) -> Any:
+        """What has come together for a value that the loop has yet to reach, to write into."""
+        held = self.cotangents.pop(tid, None)
         if held is None:
             return None
         if type(held) is not self.kind:
             self.move_to(held)
-        return held if not borrowed and self.owns(held) else self.copied(held)
+        return held if tid not in self.borrowed and self.owns(held) else self.copied(held)
 
     def copied(self, data: Any) -> Any:
         """A copy in memory of its own."""

@@ -54,6 +54,7 @@ class Program:
             x for x, a in self.env.items() if getattr(a, "dtype", np.dtype("?")).kind in "fc"
         ]
         values = self.given(NUMPY)
+        self.middle = self.a_middle()
         self.along, self.turn = ({x: self.direction(values[x]) for x in self.inputs} for _ in "12")
         self.env = self.run(NUMPY, values)
 
@@ -98,11 +99,32 @@ class Program:
         env = self.given(space)
         return env, {name: env[name] for name in self.inputs}
 
-    def run(self, space, env):
+    def run(self, space, env, halfway=None):
+        """Run it on these variables; ``halfway(array)`` is called with the middle, when it is there."""
         scope = {"xp": space}
-        for code in self.codes:
+        place, name = self.middle
+        for at, code in enumerate(self.codes):
             exec(code, scope, env)
+            if halfway and at == place:
+                halfway(env[name])
         return env
+
+    def a_middle(self):
+        """A statement, and an array that can be written to behind it and is no input's own handle."""
+        env, scope = self.given(NUMPY), {"xp": NUMPY}
+        inputs = [env[name] for name in self.inputs]
+        last = self.rng.integers(len(self.codes))
+        for code in self.codes[: last + 1]:
+            exec(code, scope, env)
+        fit = [
+            name
+            for name, x in env.items()
+            if type(x) is np.ndarray
+            and x.dtype.kind in "fc"
+            and x.flags.writeable
+            and not any(x is given for given in inputs)
+        ]
+        return (last, self.choices.choice(fit)) if fit else (-1, "")
 
     # --- making -------------------------------------------------------------------------------------
     def grow(self):
