@@ -72,31 +72,25 @@ def by_complex_step(program, sources, at=0.0, turn=None, middle=False):
 
 
 def by_differences(program, sources, h, middle=False):
-    space = NUMPY if program.flavour == "complex" else COMPLEX
     directions = {x: program.along[x] * (x in sources) for x in program.inputs}
     ahead, behind = (
-        program.run(space, program.given(space, at, directions), nudge(at) if middle else None)
+        program.run(NUMPY, program.given(NUMPY, at, directions), nudge(at) if middle else None)
         for at in (h, -h)
     )
-    difference = total(program, space, ahead) - total(program, space, behind)
-    return float(np.real(difference)) / (2 * h)
+    return float(total(program, NUMPY, ahead) - total(program, NUMPY, behind)) / (2 * h)
 
 
 def slopes(program, sources, middle=False):
-    """The derivative of the total along the sources' directions, and its tolerance.
-
-    Several, where one may be wrong: next to a kink, and where moving the middle alone breaks a tie of
-    maximum, of which the tape gives each side its share as central differences do.
-    """
+    """The derivative of the total along the sources' directions; several, where one may be wrong."""
     if program.flavour != "complex":
-        yield by_complex_step(program, sources, middle=middle), FIRST[program.flavour]
-    if program.flavour == "complex" or middle:
-        for h in STEPS:
-            yield by_differences(program, sources, h, middle), max(FIRST[program.flavour], 1e-6)
+        yield by_complex_step(program, sources, middle=middle)
+        return
+    for h in STEPS:
+        yield by_differences(program, sources, h, middle)
 
 
-def check_near(found, candidates, scale, what):
-    for expected, tolerance in candidates:
+def check_near(found, candidates, scale, tolerance, what):
+    for expected in candidates:
         if abs(found - expected) <= tolerance * max(1.0, scale, abs(expected)):
             return
     raise AssertionError(f"{what}: the tape gives {found!r}, expected {expected!r}")
@@ -110,10 +104,6 @@ def check_slopes(program, space, watched, middle=False):
     directions = dict(program.along)
 
     def watch(x):
-        if program.seed % 4 == 1:
-            x -= 0.0  # a write, from which on it holds a value that nobody has read
-        else:
-            x[...] = x * 1.0
         tape.watch(x)
         sources["middle"] = x
         directions["middle"] = weights(x.shape, np.asarray(x).dtype, MIDDLE)
@@ -127,7 +117,7 @@ def check_slopes(program, space, watched, middle=False):
     parts = along(program, gradients, directions)
     found, scale = sum(map(np.sum, parts)), sum(np.sum(np.abs(part)) for part in parts)
     what = f"slope by {', '.join(sources)}"
-    check_near(found, slopes(program, watched, middle), scale, what)
+    check_near(found, slopes(program, watched, middle), scale, FIRST[program.flavour], what)
     return scale
 
 
@@ -141,7 +131,7 @@ def check_pushed(program, space, scale):
     check_values(program, env)
     found = float(accumulator.jvp(y, unconnected_gradients="zero"))
     expected = slopes(program, program.inputs)
-    check_near(found, expected, scale, "forward mode")
+    check_near(found, expected, scale, FIRST[program.flavour], "forward mode")
 
 
 def first_order(program, space, env, inputs):
@@ -174,8 +164,8 @@ def check_curvature(program, space):
         env = program.given(space, at, program.turn)
         return float(first_order(program, space, env, {x: env[x] for x in program.inputs}))
 
-    expected = (((moved(h) - moved(-h)) / (2 * h), SECOND) for h in (1e-5, 1e-6))
-    check_near(found, expected, scale, "second order")
+    expected = ((moved(h) - moved(-h)) / (2 * h) for h in (1e-5, 1e-6))
+    check_near(found, expected, scale, SECOND, "second order")
 
 
 def check(program, storage=None):

@@ -48,13 +48,15 @@ class Program:
             self.data["s0"] = base = self.array(ndim=2)
             self.cuts["s0"] = f"s0[{self.basic_key(base.shape, whole=True)}]"
             self.inputs.append("s0")
+        self.middle = (-1, "")  # of a statement that makes a value to ask for, and the array's name
         with np.errstate(all="raise"):
             self.grow()
+            self.middle = self.add_middle()
+        self.env = self.run(NUMPY, self.given(NUMPY))
         self.names = [
             x for x, a in self.env.items() if getattr(a, "dtype", np.dtype("?")).kind in "fc"
         ]
         values = self.given(NUMPY)
-        self.middle = self.a_middle()
         self.along, self.turn = ({x: self.direction(values[x]) for x in self.inputs} for _ in "12")
         self.env = self.run(NUMPY, values)
 
@@ -109,12 +111,15 @@ class Program:
                 halfway(env[name])
         return env
 
-    def a_middle(self):
-        """A statement, and an array that can be written to behind it and is no input's own handle."""
+    def add_middle(self):
+        """Write to an array halfway, no input's own handle: a value that nobody has read yet.
+
+        What is written is uneven, so that moving that value alone breaks no ties.
+        """
         env, scope = self.given(NUMPY), {"xp": NUMPY}
         inputs = [env[name] for name in self.inputs]
-        last = self.rng.integers(len(self.codes))
-        for code in self.codes[: last + 1]:
+        place = self.rng.integers(len(self.codes))
+        for code in self.codes[:place]:
             exec(code, scope, env)
         fit = [
             name
@@ -124,7 +129,21 @@ class Program:
             and x.flags.writeable
             and not any(x is given for given in inputs)
         ]
-        return (last, self.choices.choice(fit)) if fit else (-1, "")
+        if not fit:
+            return -1, ""
+        name = self.one(*fit)
+        self.data["m0"] = self.uniform(-0.01, 0.01, env[name].shape, env[name].dtype)
+        self.insert(place, self.one("{a} += m0", "{a} -= m0", "{a}[...] = {a} + m0").format(a=name))
+        try:
+            self.run(NUMPY, self.given(NUMPY))
+        except REFUSED:
+            del self.data["m0"], self.lines[place], self.codes[place]
+            return -1, ""
+        return place, name
+
+    def insert(self, place, line):
+        self.lines.insert(place, line)
+        self.codes.insert(place, compile(line, f"<program {self.seed}>", "exec"))
 
     # --- making -------------------------------------------------------------------------------------
     def grow(self):
