@@ -106,7 +106,7 @@ def check_slopes(program, space, watched, middle=False):
     def watch(x):
         tape.watch(x)
         sources["middle"] = x
-        directions["middle"] = weights(x.shape, np.asarray(x).dtype, MIDDLE)
+        directions["middle"] = weights(x.shape, program.data["m0"].dtype, MIDDLE)
 
     with xp.GradientTape() as tape:
         tape.watch(sources)
