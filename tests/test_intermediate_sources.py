@@ -112,3 +112,21 @@ def test_a_nan_that_a_selection_left_out_stays_out_of_a_made_values_gradient():
     to_x, to_h = tape.gradient(y, [x, h])
     np.testing.assert_array_equal(to_h, [0.0, 8.25])
     np.testing.assert_array_equal(to_x, [0.0, 8.25])
+
+
+def test_a_guarded_pass_goes_through_sums_and_writes_of_complex_values():
+    z = xp.asarray([1.0 + 1.0j, 2.0])
+    with xp.GradientTape() as tape:
+        tape.watch(z)
+        h = z * 2.0
+        h += z
+        h[0] += 1.0
+        h[1:] = h[:1] * z[1:]
+        size = xp.sum(xp.real(h) ** 2)
+        y = size + xp.sum(xp.where(xp.abs(z) > 9.0, xp.log(xp.abs(z) * 0.0 + 1.0) ** 0.5, 0.0))
+    to_z, to_h = tape.gradient(y, [z, h])
+    h0 = 3.0 * (1.0 + 1.0j) + 1.0
+    h1 = h0 * 2.0
+    np.testing.assert_allclose(to_h, [2 * h0.real, 2 * h1.real])
+    to_h0 = 2 * h0.real + 2 * h1.real * 2.0
+    np.testing.assert_allclose(to_z, [3 * to_h0, 2 * h1.real * np.conj(h0)])
