@@ -1,20 +1,19 @@
 """Helpers that tests share, and ``pytest --storage hostile``: what suits any storage, on its data."""
 
 import gc
-import importlib.util
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import arraytape as xp
+import random_programs
 from arraytape._op import REGISTRY
 from arraytape._record import recorders
 from arraytape.custom import REGISTERED
 from arraytape.testing import storages
 
+pytest.register_assert_rewrite("helpers")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
 
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
@@ -167,11 +166,5 @@ def left_behind():
 
 @pytest.fixture(scope="session")
 def programs():
-    """The generator of random programs: the package ``random_programs`` beside this file."""
-    place = Path(__file__).parent / "random_programs"
-    spec = importlib.util.spec_from_file_location(
-        place.name, place / "__init__.py", submodule_search_locations=[str(place)]
-    )
-    package = sys.modules[place.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(package)
-    return package
+    """The generator of random programs."""
+    return random_programs
