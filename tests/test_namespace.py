@@ -22,6 +22,7 @@ from helpers.standard import (
     found,
 )
 
+
 # --- names ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("chapter", "size"), SIZES.items())
 def test_the_lists_of_names_are_complete(chapter, size):

@@ -64,8 +64,6 @@ def test_the_program_continues_after_a_failed_write():
 
 
 # --- read-only arrays ---------------------------------------------------------------------------
-
-
 def frozen(*values):
     data = np.asarray(values)
     data.flags.writeable = False

@@ -146,8 +146,6 @@ def test_a_kept_array_is_copied_only_once():
 
 
 # --- gradients are arrays of their own -----------------------------------------------------------
-
-
 def test_two_gradients_never_share_a_buffer():
     a, b = xp.asarray([1.0, 2.0]), xp.asarray([3.0, 4.0])
     with xp.GradientTape() as tape:

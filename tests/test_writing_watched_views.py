@@ -134,8 +134,6 @@ def test_an_intermediate_source_means_its_current_value():
 
 
 # --- views that are read late, or on another tape ------------------------------------------------
-
-
 def test_a_view_named_while_the_tape_was_left_is_read_on_the_tape():
     x = xp.asarray([1.0, 2.0, 3.0])
     tape = xp.GradientTape()
@@ -196,8 +194,6 @@ def test_a_view_that_nobody_read_can_be_a_source():
 
 
 # --- writes outside of the tape ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("alias", [lambda x: x, lambda x: x[::-1], lambda x: xp.reshape(x, (1, 3))])
 def test_a_write_outside_of_the_tape_ends_the_following(alias):
     x = xp.asarray([1.0, 2.0, 3.0])
