@@ -2,14 +2,17 @@
 
 import gc
 import os
+import sys
 
 import numpy as np
 import pytest
 
 import arraytape as xp
 import random_programs
+from arraytape import _cupy
 from arraytape._op import REGISTRY
 from arraytape._record import recorders
+from arraytape._storage import STORAGES
 from arraytape.custom import REGISTERED
 from arraytape.testing import storages
 
@@ -165,6 +168,30 @@ def left_behind():
             gc.enable()
 
     return left_behind
+
+
+@pytest.fixture
+def fake_cupy(monkeypatch):
+    """Install a CuPy that needs no GPU: ``fake_cupy(devices=2)`` gives the module cupy."""
+    from helpers.fake_cupy import Device, FakeCuPy
+
+    before = dict(STORAGES)
+
+    def install(devices=2, version="14.0.0"):
+        made = FakeCuPy(devices, version)
+        for name, module in made.modules.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        common = sys.modules["array_api_compat"]
+        monkeypatch.setattr(common, "cupy", made.modules["array_api_compat.cupy"], raising=False)
+        _cupy.storage.cache_clear()
+        return made.modules["cupy"]
+
+    yield install
+    STORAGES.clear()
+    STORAGES.update(before)
+    _cupy.storage.cache_clear()
+    assert Device.current == 0
+    assert not Device.before
 
 
 @pytest.fixture(scope="session")
