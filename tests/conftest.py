@@ -22,15 +22,16 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it 
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
 # or compare its bits.
 ANY_STORAGE = {
-    "test_cases", "test_custom_arguments", "test_custom_closures", "test_custom_errors",
-    "test_custom_gradient", "test_exits", "test_forward", "test_host_functions", "test_linalg",
-    "test_numerics_conventions", "test_numerics_degenerate_matrices", "test_numerics_matrices",
-    "test_numerics_programs", "test_numerics_special_points", "test_pass_through", "test_recompute",
-    "test_selection_and_zeros", "test_selection_by_value", "test_selection_elements",
-    "test_selection_rows", "test_stop_recording", "test_storages", "test_tape_arguments",
-    "test_tape_failures", "test_tape_gradients", "test_tape_life", "test_tape_memory",
-    "test_tape_nesting", "test_tape_values", "test_tape_watching", "test_variable",
-    "test_variable_assignment", "test_worker_threads",
+    "test_cases_gradients", "test_cases_tapes", "test_custom_arguments", "test_custom_closures",
+    "test_custom_errors", "test_custom_gradient", "test_exits", "test_forward", "test_host_functions",
+    "test_linalg", "test_linalg_coinciding_values", "test_linalg_low_rank", "test_numerics_conventions",
+    "test_numerics_degenerate_matrices", "test_numerics_matrices", "test_numerics_programs",
+    "test_numerics_special_points", "test_pass_through", "test_recompute", "test_selection_and_zeros",
+    "test_selection_by_value", "test_selection_elements", "test_selection_rows", "test_stop_recording",
+    "test_storages", "test_storages_writing", "test_tape_arguments", "test_tape_failures",
+    "test_tape_gradients", "test_tape_life", "test_tape_memory", "test_tape_nesting",
+    "test_tape_values", "test_tape_watching", "test_variable", "test_variable_assignment",
+    "test_worker_threads",
 }  # fmt: skip
 
 
