@@ -30,8 +30,8 @@ ANY_STORAGE = {
     "test_selection_by_value", "test_selection_elements", "test_selection_rows", "test_stop_recording",
     "test_storages", "test_storages_writing", "test_tape_arguments", "test_tape_failures",
     "test_tape_gradients", "test_tape_life", "test_tape_memory", "test_tape_nesting",
-    "test_tape_values", "test_tape_watching", "test_variable", "test_variable_assignment",
-    "test_worker_threads",
+    "test_tape_unconnected", "test_tape_values", "test_tape_watching", "test_variable",
+    "test_variable_assignment", "test_worker_threads",
 }  # fmt: skip
 
 
