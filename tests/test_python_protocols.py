@@ -124,7 +124,7 @@ def test_an_array_can_be_looked_for_in_a_list_of_strangers():
     assert xp.asarray(1.0) not in ["a", None]
 
 
-def test_transposes_swap_the_last_axes():
+def test_transposes_have_transposed_shapes():
     x = xp.reshape(xp.arange(6), (2, 3))
     assert x.T.shape == x.mT.shape == (3, 2)
     assert xp.ones((4, 2, 3)).mT.shape == (4, 3, 2)
