@@ -24,6 +24,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it 
 ANY_STORAGE = {
     "test_cases_gradients", "test_cases_tapes", "test_custom_arguments", "test_custom_closures",
     "test_custom_errors", "test_custom_gradient", "test_exits", "test_forward", "test_host_functions",
+    "test_intermediate_sources",
     "test_linalg", "test_linalg_coinciding_values", "test_linalg_low_rank", "test_numerics_conventions",
     "test_numerics_degenerate_matrices", "test_numerics_matrices", "test_numerics_programs",
     "test_numerics_special_points", "test_pass_through", "test_recompute", "test_selection_and_zeros",

@@ -15,7 +15,7 @@ def reads(h):
 
 def reads_of_reads(h):
     v = h[::-1]
-    return xp.sum(v[1:] ** 3) + xp.sum(xp.reshape(h, (3, 1)) * W) + h[0]
+    return xp.sum(v[1:] ** 3) + xp.sum(xp.reshape(h, (3, 1)) * xp.asarray(W)) + h[0]
 
 
 def writes(h):
@@ -27,7 +27,7 @@ def writes(h):
 
 def sums(h):
     h += h
-    h -= W
+    h -= xp.asarray(W)
     return xp.sum(h[:2] ** 2) + xp.sum(h)
 
 
@@ -42,7 +42,7 @@ def slope(f, h):
 
 def in_numpy(f, h):
     """The use as NumPy computes it, on complex data."""
-    space = {"sum": np.sum, "reshape": np.reshape}
+    space = {"asarray": np.asarray, "reshape": np.reshape, "sum": np.sum}
     scope = dict(
         f.__globals__, xp=type("NumPy", (), {k: staticmethod(v) for k, v in space.items()})
     )
@@ -55,7 +55,7 @@ def test_a_made_value_gets_its_gradient_and_hands_it_on(f, persistent):
     x = xp.asarray([1.0, 2.0, 3.0])
     with xp.GradientTape(persistent=persistent) as tape:
         tape.watch(x)
-        h = x * W
+        h = x * xp.asarray(W)
         tape.watch(h)
         y = f(h)
     to_x, to_h = tape.gradient(y, [x, h])
@@ -74,11 +74,11 @@ def test_it_does_so_to_second_order(f):
         outer.watch(x)
         with xp.GradientTape() as inner:
             inner.watch(x)
-            h = x * W
+            h = x * xp.asarray(W)
             inner.watch(h)
             y = f(h)
         to_x, to_h = inner.gradient(y, [x, h])
-        total = xp.sum(to_h * W) + xp.sum(to_x)
+        total = xp.sum(to_h * xp.asarray(W)) + xp.sum(to_x)
     found = outer.gradient(total, x, unconnected_gradients="zero")
 
     def first(x):
