@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from . import statements
+from .odds import ODDS
 from .spaces import NUMPY
 
 STATEMENTS = 40
@@ -333,7 +333,4 @@ def spreads(shape, wanted):
 
 
 FLOATS = {np.dtype("f4"), np.dtype("f8"), np.dtype("c16")}
-KINDS = {
-    flavour: (list(odds), list(accumulate(odds.values())))
-    for flavour, odds in statements.ODDS.items()
-}
+KINDS = {flavour: (list(odds), list(accumulate(odds.values()))) for flavour, odds in ODDS.items()}
