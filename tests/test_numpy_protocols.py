@@ -115,10 +115,14 @@ def test_averages_that_numpy_refuses_are_refused(options, error):
     ("call", "name"),
     [
         (np.spacing, "np.spacing"),
-        (lambda x: np.add.outer(x, x), "add.outer"),
-        (np.gradient, "np.gradient"),
-        (lambda x: np.mean(x, where=VALUES > 1), "'where'"),
+        (lambda x: np.add.reduceat(x, [0, 1]), "add.reduceat"),
+        (lambda x: np.divide.accumulate(x), "divide.accumulate"),
+        (lambda x: np.multiply.at(x, 0, 2.0), "multiply.at"),
+        (np.histogram, "np.histogram"),
+        (lambda x: np.std(x, where=VALUES > 1), "'where'"),
         (lambda x: np.sin(x, where=VALUES > 1), "where"),
+        (lambda x: np.add(x, 1, dtype=np.float32), "dtype"),
+        (lambda x: np.sum(x, axis=0, out=np.zeros(3)), "np.sum"),
     ],
 )
 def test_what_has_no_recorded_counterpart_raises_and_names_it(call, name):

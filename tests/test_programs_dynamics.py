@@ -1,4 +1,4 @@
-"""Simulations, filters and dynamic programs, with in-place writes, by the standard's and by NumPy's names."""
+"""Simulations, filters and dynamic programs, by the standard's and by NumPy's names."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,9 @@ def lennard_jones(xp, x):
     return xp.sum(4 * (pairs**-12 - pairs**-6))
 
 
-@program(rng.normal(size=(3, 2)), np.asarray([0.1, 0.2]), definite(4), 0.1 * definite(4), definite(2))
+@program(
+    rng.normal(size=(3, 2)), np.asarray([0.1, 0.2]), definite(4), 0.1 * definite(4), definite(2)
+)
 def kalman_filter(xp, measured, dt, P, Q, noise):
     F = xp.eye(4) + 0.0 * P
     F[0, 2], F[1, 3] = dt[0], dt[1]

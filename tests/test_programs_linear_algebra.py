@@ -1,4 +1,4 @@
-"""Linear algebra written by hand, loops and in-place writes included, by the standard's and by NumPy's names."""
+"""Linear algebra written by hand, in place, by the standard's and by NumPy's names."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,7 @@
 """Signals, images and curves as people process them, by the standard's and by NumPy's names."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -103,7 +105,7 @@ def cubic_hermite_spline(xp, t, y, at):
 def bezier_by_de_casteljau(xp, points, t):
     level = [p + 0.0 * t for p in points]
     while len(level) > 1:
-        level = [(1 - t) * a + t * b for a, b in zip(level[:-1], level[1:], strict=True)]
+        level = [(1 - t) * a + t * b for a, b in itertools.pairwise(level)]
     return level[0]
 
 

@@ -14,7 +14,18 @@ import numpy as np
 from .._array import Array, namespace
 from .._errors import user_line
 from .._op import REGISTRY
-from . import numpy_functions, numpy_shapes, numpy_sums
+from . import (
+    numpy_functions,
+    numpy_pieces,
+    numpy_products,
+    numpy_reductions,
+    numpy_selection,
+    numpy_shapes,
+    numpy_sums,
+    numpy_ufuncs,
+)
+from .numpy_functions import together
+from .searching_functions import where
 from .writing import setitem
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.
@@ -23,25 +34,33 @@ UFUNCS = {
     for name, op in REGISTRY.items()
     if isinstance(function := getattr(np, name, None), np.ufunc)
 }
+UFUNCS |= numpy_ufuncs.UFUNCS
 REDUCTIONS = {
-    np.add: "sum",
-    np.logical_and: "all",
-    np.logical_or: "any",
-    np.maximum: "max",
-    np.minimum: "min",
-    np.multiply: "prod",
+    np.add: np.sum,
+    np.logical_and: np.all,
+    np.logical_or: np.any,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.multiply: np.prod,
 }
 # What the standard has not, or with less in it.
-COUNTERPARTS = numpy_functions.FUNCTIONS | numpy_shapes.FUNCTIONS | numpy_sums.FUNCTIONS
+COUNTERPARTS = {
+    function: ours
+    for module in (
+        numpy_functions, numpy_pieces, numpy_products, numpy_reductions, numpy_selection,
+        numpy_shapes, numpy_sums,
+    )
+    for function, ours in module.FUNCTIONS.items()
+}  # fmt: skip
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {
-    "amax": "max",
-    "amin": "min",
     "concatenate": "concat",
     "cumprod": "cumulative_prod",
     "cumsum": "cumulative_sum",
 }
-PARAMETERS = {"ddof": "correction", "newshape": "shape", "dtype": "dtype"}
+PARAMETERS = {"a_max": "max", "a_min": "min"}
+# Parameters that say how to do it, or where in memory, and not what is to be found.
+SILENT = frozenset(("casting", "kind", "order", "overwrite_input", "subok"))
 FACTS: dict[str, Callable[[Any], Any]] = {
     "iscomplexobj": lambda x: x.dtype.kind == "c",
     "isrealobj": lambda x: x.dtype.kind != "c",
@@ -65,56 +84,107 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
     if method == "__call__" and ufunc in UFUNCS and not options:
         result = UFUNCS[ufunc](*inputs)  # type: ignore[misc]
-    elif (
-        method == "reduce"
-        and ufunc in REDUCTIONS
-        and not options.keys() - {"axis", "keepdims", "dtype"}
-    ):
-        options.setdefault("axis", 0)
-        kept = {
-            name: value for name, value in options.items() if value is not None or name == "axis"
-        }
-        result = getattr(namespace[0], REDUCTIONS[ufunc])(*inputs, **kept)
+    elif method == "__call__" and ufunc in UFUNCS and [*options] == ["where"] and out is not None:
+        with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
+            result = UFUNCS[ufunc](*inputs)  # type: ignore[misc]
+        result = where(together(out[0], options["where"])[1], result, out[0])
+    elif method == "reduce" and ufunc in REDUCTIONS:
+        said = {name: value for name, value in options.items() if value is not np._NoValue}
+        result = call(REDUCTIONS[ufunc], *inputs, **{"axis": 0, **said})
+    elif method == "outer" and ufunc in UFUNCS and not options:
+        result = numpy_ufuncs.outer(ufunc, *inputs)
+    elif method == "accumulate" and ufunc in numpy_ufuncs.ACCUMULATED:
+        result = numpy_ufuncs.accumulate(ufunc, *inputs, **options)
+    elif method == "at" and ufunc in numpy_ufuncs.ADDED and isinstance(inputs[0], Array):
+        return numpy_ufuncs.at(ufunc, *inputs)
     else:
-        call = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        raise unknown(call + (f" with {', '.join(options)}" if options else ""))
-    if out is None:
-        return result
-    setitem(out[0], ..., result)
-    return out[0]
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        raise unknown(name + (f" with {', '.join(options)}" if options else ""))
+    return result if out is None else written(out[0], result)
+
+
+def written(out: Array, result: Any) -> Array:
+    """``out``, with a result in it."""
+    setitem(out, ..., result)
+    return out
 
 
 def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """``np.sum(x, axis=0)``, ``np.linalg.svd(x)``: the recorded op of the same meaning."""
+    return call(function, *args, **kwargs)
+
+
+def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """What NumPy's function does, by the op or the counterpart of the same meaning."""
     name = function.__name__
     if name in FACTS:
         return FACTS[name](*args, **kwargs)
-    if function in COUNTERPARTS:
-        return COUNTERPARTS[function](*args, **kwargs)
-    chapter = function.__module__.rpartition(".")[2]
+    ours = COUNTERPARTS.get(function) or op_of(function)
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs)
+    except ValueError:  # written in C, such as np.where: NumPy's positions are ours
+        return ours(*args, **kwargs)
+    out = given.arguments.pop("out", None)
+    if out is not None:
+        numpy_selection.target(name, out)
+    positional, options = matched(name, given, ours)
+    result = ours(*positional, **options)
+    return result if out is None else written(out, result)
+
+
+def matched(
+    name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of NumPy's function as those of ours; what says nothing may be missing there."""
+    expected = inspect.signature(ours).parameters.values()
+    first = [p.name for p in expected if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+    named = {p.name for p in expected if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in expected)
+    takes_more = any(p.kind is p.VAR_POSITIONAL for p in expected)
+    positional: list[Any] = []
+    options: dict[str, Any] = {}
+    for i, (parameter, p) in enumerate(given.signature.parameters.items()):
+        if parameter not in given.arguments:
+            continue
+        value, parameter = given.arguments[parameter], PARAMETERS.get(parameter, parameter)
+        silent = is_default(value, p.default)
+        if p.kind is p.VAR_POSITIONAL:
+            positional += value
+        elif p.kind is p.VAR_KEYWORD:
+            options |= value
+        elif parameter in named:
+            if not silent:
+                options[parameter] = value
+        elif i == len(positional) and (takes_more or i < len(first)):
+            positional.append(value)
+        elif silent or value is None or parameter in SILENT:
+            continue
+        elif takes_any:
+            options[parameter] = value
+        else:
+            raise unknown(name, f"has a parameter {parameter!r} that arraytape's has not")
+    return positional, options
+
+
+def is_default(value: Any, default: Any) -> bool:
+    """Whether a caller said what NumPy would do anyway."""
+    if value is default or value is np._NoValue:
+        return True
+    return (
+        type(value) is type(default) and type(value) in (bool, float, int, str) and value == default
+    )
+
+
+def op_of(function: Any) -> Callable[..., Any]:
+    """The function of the namespace that has the name of NumPy's."""
+    name, chapter = function.__name__, function.__module__.rpartition(".")[2]
     home: Any = (
         getattr(namespace[0], chapter, None) if chapter in ("linalg", "fft") else namespace[0]
     )
     ours = getattr(home, FUNCTIONS.get(name, name), None)
     if ours is None:
         raise unknown(name)
-    try:
-        given = dict(inspect.signature(function).bind(*args, **kwargs).arguments)
-    except ValueError:  # written in C, such as np.where: NumPy's positions are the standard's
-        return ours(*args, **kwargs)
-    expected = inspect.signature(ours).parameters.values()
-    first = [p.name for p in expected if p.kind is not p.KEYWORD_ONLY]
-    named = {p.name for p in expected if p.kind is not p.POSITIONAL_ONLY}
-    positional, options = [], {}
-    for i, (parameter, value) in enumerate(given.items()):
-        parameter = PARAMETERS.get(parameter, parameter)
-        if i < len(first) and parameter not in named:
-            positional.append(value)
-        elif parameter in named:
-            options[parameter] = value
-        elif value is not None:
-            raise unknown(name, f"has a parameter {parameter!r} that arraytape's has not")
-    return ours(*positional, **options)
+    return ours
 
 
 setattr(Array, "__array_ufunc__", array_ufunc)  # noqa: B010
