@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, namespace
-from .._errors import user_line
+from .._errors import describe, user_line
 from .._op import REGISTRY
+from .._storage import STORAGES
 from . import (
     numpy_functions,
     numpy_pieces,
@@ -24,6 +25,7 @@ from . import (
     numpy_sums,
     numpy_ufuncs,
 )
+from .data_type_functions import astype
 from .numpy_functions import together
 from .searching_functions import where
 from .writing import setitem
@@ -70,18 +72,29 @@ FACTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def unknown(name: str, why: str = "has no recorded counterpart in arraytape") -> TypeError:
+def unknown(
+    name: str, why: str = "has no recorded counterpart in arraytape", home: str = "np."
+) -> TypeError:
     return TypeError(
-        f"np.{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
+        f"{home}{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
         "np.asarray first if no gradient is needed"
     )
 
 
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``: the recorded op."""
+    if not all(known(type(value)) for value in inputs if hasattr(value, "__array_ufunc__")):
+        return NotImplemented
     out = options.pop("out", None)
     if out is not None and not isinstance(out[0], Array):
         raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
+    casting = options.pop("casting", "same_kind")
+    options = {name: value for name, value in options.items() if name not in SILENT}
+    if method == "__call__" and ufunc in UFUNCS and [*options] == ["dtype"]:
+        dtype = np.dtype(options.pop("dtype"))
+        inputs = tuple([astype(x, dtype, copy=False) for x in together(*inputs)])
+        if dtype.kind not in "fc":
+            raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
     if method == "__call__" and ufunc in UFUNCS and not options:
         result = UFUNCS[ufunc](*inputs)  # type: ignore[misc]
     elif method == "__call__" and ufunc in UFUNCS and [*options] == ["where"] and out is not None:
@@ -99,19 +112,32 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         return numpy_ufuncs.at(ufunc, *inputs)
     else:
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        raise unknown(name + (f" with {', '.join(options)}" if options else ""))
-    return result if out is None else written(out[0], result)
+        home = "np." if getattr(np, ufunc.__name__, None) is ufunc else "the ufunc "
+        raise unknown(name + (f" with {', '.join(options)}" if options else ""), home=home)
+    return result if out is None else written(out[0], result, casting)
 
 
-def written(out: Array, result: Any) -> Array:
+def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
     """``out``, with a result in it."""
+    if not np.can_cast(result.dtype, out.dtype, casting):
+        raise TypeError(
+            f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
+            f"casting={casting!r} [at {user_line()}]"
+        )
     setitem(out, ..., result)
     return out
 
 
 def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """``np.sum(x, axis=0)``, ``np.linalg.svd(x)``: the recorded op of the same meaning."""
+    if not all(known(kind) for kind in types):
+        return NotImplemented
     return call(function, *args, **kwargs)
+
+
+def known(kind: type) -> bool:
+    """Whether we compute with such values; what wraps arrays (units, labels) computes with ours."""
+    return issubclass(kind, Array | np.ndarray | np.generic) or kind in STORAGES
 
 
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
