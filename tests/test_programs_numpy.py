@@ -167,9 +167,7 @@ def decibels_and_angles(np, x):
 
 @program(rng.normal(size=(2, 3)))
 def a_table_row_by_row(np, x):
-    rows = []
-    for row in x:
-        rows.append(np.append(row, row.sum()))
+    rows = [np.append(row, row.sum()) for row in x]
     table = np.vstack(rows)
     return np.insert(table, 1, table.mean(axis=0), axis=0), np.apply_along_axis(np.prod, 1, table)
 
