@@ -140,7 +140,11 @@ OPS = {
     "exp-none": (lambda e: xp.exp(None), TypeError, ["exp", "NoneType", HERE]),
     "exp-list": (lambda e: xp.exp([e.x]), TypeError, ["exp: x", "list", "asarray", HERE]),
     "add-dict": (lambda e: xp.add(e.x, {}), TypeError, ["add: x2", "dict", "asarray", HERE]),
-    "add-none": (lambda e: xp.add(None, 2.0), TypeError, ["add", "Array", "asarray", HERE]),
+    "add-none-to-a-number": (
+        lambda e: xp.add(None, 2.0),
+        TypeError,
+        ["add", "Array", "asarray", HERE],
+    ),
     "concat-array": (lambda e: xp.concat(e.x), TypeError, ["concat", "list or tuple", HERE]),
     "concat-str": (
         lambda e: xp.concat([e.x, "a"]),

@@ -1,9 +1,12 @@
 """NumPy's own functions on Arrays are the recorded ops, or raise: they never leave in silence."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape.ops.numpy_protocols import COUNTERPARTS
 
 VALUES = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.6]])
 CALLS = {
@@ -60,6 +63,16 @@ def test_a_numpy_function_on_an_array_is_the_recorded_op(name):
     h = 1e-6
     slope = (np.sum(call(VALUES + h * v)) - np.sum(call(VALUES - h * v))) / (2 * h)
     np.testing.assert_allclose(np.sum(g * v), slope, rtol=1e-7)
+
+
+@pytest.mark.parametrize("function", COUNTERPARTS, ids=lambda function: function.__name__)
+def test_a_counterpart_has_numpys_first_two_positions(function):
+    def positions(f):
+        kinds = [p.kind for p in inspect.signature(f).parameters.values()]
+        named = [kind for kind in kinds if kind not in (kind.KEYWORD_ONLY, kind.VAR_KEYWORD)]
+        return 2 if inspect.Parameter.VAR_POSITIONAL in named else min(len(named), 2)
+
+    assert positions(COUNTERPARTS[function]) >= positions(function)
 
 
 def test_facts_about_an_array_are_answered():

@@ -5,7 +5,9 @@ What has no op of the same meaning raises a TypeError that names it: nothing lea
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -38,14 +40,14 @@ UFUNCS = {
 }
 UFUNCS |= numpy_ufuncs.UFUNCS
 REDUCTIONS = {
-    np.add: np.sum,
-    np.logical_and: np.all,
-    np.logical_or: np.any,
-    np.maximum: np.max,
-    np.minimum: np.min,
-    np.multiply: np.prod,
+    np.add: numpy_reductions.sum,
+    np.logical_and: numpy_reductions.FUNCTIONS[np.all],
+    np.logical_or: numpy_reductions.FUNCTIONS[np.any],
+    np.maximum: numpy_reductions.amax,
+    np.minimum: numpy_reductions.amin,
+    np.multiply: numpy_reductions.prod,
 }
-# What the standard has not, or with less in it.
+# What the standard has not, or with less in it.  The first two positions are those of NumPy.
 COUNTERPARTS = {
     function: ours
     for module in (
@@ -59,6 +61,7 @@ FUNCTIONS = {
     "concatenate": "concat",
     "cumprod": "cumulative_prod",
     "cumsum": "cumulative_sum",
+    "fix": "trunc",
 }
 PARAMETERS = {"a_max": "max", "a_min": "min"}
 # Parameters that say how to do it, or where in memory, and not what is to be found.
@@ -72,6 +75,9 @@ FACTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+signature = functools.lru_cache(1024)(inspect.signature)
+
+
 def unknown(
     name: str, why: str = "has no recorded counterpart in arraytape", home: str = "np."
 ) -> TypeError:
@@ -83,8 +89,12 @@ def unknown(
 
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``: the recorded op."""
-    if not all(known(type(value)) for value in inputs if hasattr(value, "__array_ufunc__")):
-        return NotImplemented
+    for value in inputs:
+        kind = type(value)
+        if kind is not Array and kind is not np.ndarray and not known(kind):
+            return NotImplemented
+    if not options and method == "__call__" and ufunc in UFUNCS:
+        return UFUNCS[ufunc](*inputs)  # type: ignore[misc]
     out = options.pop("out", None)
     if out is not None and not isinstance(out[0], Array):
         raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
@@ -103,7 +113,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         result = where(together(out[0], options["where"])[1], result, out[0])
     elif method == "reduce" and ufunc in REDUCTIONS:
         said = {name: value for name, value in options.items() if value is not np._NoValue}
-        result = call(REDUCTIONS[ufunc], *inputs, **{"axis": 0, **said})
+        result = REDUCTIONS[ufunc](*inputs, **{"axis": 0, **said})
     elif method == "outer" and ufunc in UFUNCS and not options:
         result = numpy_ufuncs.outer(ufunc, *inputs)
     elif method == "accumulate" and ufunc in numpy_ufuncs.ACCUMULATED:
@@ -137,6 +147,8 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
 
 def known(kind: type) -> bool:
     """Whether we compute with such values; what wraps arrays (units, labels) computes with ours."""
+    if not hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__array_function__"):
+        return True
     return issubclass(kind, Array | np.ndarray | np.generic) or kind in STORAGES
 
 
@@ -145,9 +157,13 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     name = function.__name__
     if name in FACTS:
         return FACTS[name](*args, **kwargs)
-    ours = COUNTERPARTS.get(function) or op_of(function)
+    ours = COUNTERPARTS.get(function)
+    if ours is None:
+        ours = op_of(function)
+    elif not kwargs and len(args) <= 2:  # the first two positions are NumPy's
+        return ours(*args)
     try:
-        given = inspect.signature(function).bind(*args, **kwargs)
+        given = signature(function).bind(*args, **kwargs)
     except ValueError:  # written in C, such as np.where: NumPy's positions are ours
         return ours(*args, **kwargs)
     out = given.arguments.pop("out", None)
@@ -162,11 +178,7 @@ def matched(
     name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of NumPy's function as those of ours; what says nothing may be missing there."""
-    expected = inspect.signature(ours).parameters.values()
-    first = [p.name for p in expected if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
-    named = {p.name for p in expected if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in expected)
-    takes_more = any(p.kind is p.VAR_POSITIONAL for p in expected)
+    places, named, takes_any = accepted(ours)
     positional: list[Any] = []
     options: dict[str, Any] = {}
     for i, (parameter, p) in enumerate(given.signature.parameters.items()):
@@ -181,7 +193,7 @@ def matched(
         elif parameter in named:
             if not silent:
                 options[parameter] = value
-        elif i == len(positional) and (takes_more or i < len(first)):
+        elif i == len(positional) and i < places:
             positional.append(value)
         elif silent or value is None or parameter in SILENT:
             continue
@@ -190,6 +202,17 @@ def matched(
         else:
             raise unknown(name, f"has a parameter {parameter!r} that arraytape's has not")
     return positional, options
+
+
+@functools.lru_cache(1024)
+def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
+    """How many positions a function has, the names that it takes, and whether it takes any name."""
+    parameters = signature(function).parameters.values()
+    places = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)
+    named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    kinds = {p.kind for p in parameters}
+    more = inspect.Parameter.VAR_POSITIONAL in kinds
+    return (math.inf if more else places), named, inspect.Parameter.VAR_KEYWORD in kinds
 
 
 def is_default(value: Any, default: Any) -> bool:

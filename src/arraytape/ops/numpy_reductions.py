@@ -319,7 +319,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.around: rounded,
     np.diff: diff,
     np.ediff1d: ediff1d,
-    np.fix: elementwise.trunc,
     np.max: amax,
     np.mean: mean,
     np.median: median,
