@@ -100,6 +100,13 @@ def test_values_are_numpys(name):
     np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-14)
 
 
+def test_a_quantile_moves_with_its_place(gradient, near):
+    x = xp.asarray([1.0, 2.0, 4.0, 8.0, 16.0])
+    for q, expected in ((0.25, 8.0), (0.3, 8.0), (0.99, 32.0)):
+        near(gradient(lambda q: np.quantile(x, q), q), expected)
+    near(np.nanquantile(xp.asarray([1.0, np.nan, 3.0]), [0.0, 0.5, 1.0]), [1.0, 2.0, 3.0])
+
+
 def test_of_nothing_but_nan_the_largest_is_nan():
     x = xp.asarray([[1.0, np.nan], [np.nan, np.nan]])
     np.testing.assert_array_equal(np.asarray(np.nanmax(x, axis=1)), [1.0, np.nan])

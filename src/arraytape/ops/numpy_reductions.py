@@ -146,7 +146,8 @@ def quantile_of(q: Any, a: Array, axis: Axis, keepdims: bool, skip: bool) -> Arr
         count - 1.0, 0.0 * count
     )
     below = astype(elementwise.floor(place), np.int64)
-    above = elementwise.clip(below + 1, 0, a.shape[-1] - 1)
+    highest = astype(elementwise.maximum(count - 1.0, 0.0 * count), np.int64)
+    above = elementwise.minimum(below + 1, highest)
     share = place - astype(below, a.dtype)
     width = math.prod(q.shape)
 
@@ -156,8 +157,7 @@ def quantile_of(q: Any, a: Array, axis: Axis, keepdims: bool, skip: bool) -> Arr
         return reshape(found, (*q.shape, *count.shape))
 
     low = at(below)
-    value = low + share * (at(above) - low) if a.shape[-1] > 1 else low
-    value = searching.where(share == 0.0, low, value)
+    value = low + share * (at(above) - low)
     if not skip:
         value = searching.where(missing[..., -1], np.nan, value)
     return reshape(value, (*q.shape, *kept)) if keepdims else value
