@@ -193,8 +193,8 @@ def in_order(x: Array, shape: Any, order: str) -> Array:
         turned = permute_dims(x, tuple(reversed(range(x.ndim))))
         found = reshape(turned, tuple(reversed(shape)))
         return permute_dims(found, tuple(reversed(range(found.ndim))))
-    flags = getattr(x._data, "flags", None)
-    if order == "C" or (order in ("A", "K") and flags is not None and flags.c_contiguous):
+    flags = getattr(x._data, "flags", None)  # other storages have no layout to follow
+    if order == "C" or (order in ("A", "K") and (flags is None or flags.c_contiguous)):
         return reshape(x, shape)
     raise ValueError(
         f"reshape: order={order!r} of this array has no counterpart [at {user_line()}]"

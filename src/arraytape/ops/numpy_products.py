@@ -17,7 +17,7 @@ from .elementwise_functions import sqrt
 from .linear_algebra_functions import matmul, tensordot, vecdot
 from .manipulation_functions import concat, moveaxis, normal_axis, reshape, stack
 from .numpy_functions import array_of, together
-from .searching_functions import where
+from .searching_functions import count_nonzero, where
 
 
 def einsum(*operands: Any, optimize: Any = False) -> Array:
@@ -117,7 +117,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     m, n = a.shape
     rcond = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
     values = linalg.svdvals(a)
-    rank = int(statistics.sum(values > rcond * values[0], dtype=np.int64))
+    rank = int(count_nonzero(values > rcond * values[0]))
     x = matmul(linalg.pinv(a, rtol=rcond), b)
     residual = matmul(a, x) - b
     squares = statistics.sum(elementwise.real(residual * elementwise.conj(residual))
@@ -129,8 +129,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """See ``numpy.vander``."""
     x = array_of(x)
-    powers = np.arange(x.shape[0] if N is None else N)
-    return x[:, None] ** (powers if increasing else powers[::-1])
+    dtype = np.finfo(x.dtype).dtype if x.dtype.kind in "fc" else x.dtype
+    powers = np.arange(x.shape[0] if N is None else N, dtype=dtype)
+    return x[:, None] ** beside(x, powers if increasing else powers[::-1])
 
 
 def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, *, w: Any = None) -> Array:

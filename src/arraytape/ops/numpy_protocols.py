@@ -64,6 +64,10 @@ FUNCTIONS = {
     "fix": "trunc",
 }
 PARAMETERS = {"a_max": "max", "a_min": "min"}
+# What NumPy makes like an Array (``np.zeros(3, like=x)``), and where that lies.
+LIKE = {
+    np.arange, np.array, np.asarray, np.empty, np.eye, np.full, np.identity, np.ones, np.zeros,
+}  # fmt: skip
 # Parameters that say how to do it, or where in memory, and not what is to be found.
 SILENT = frozenset(("casting", "kind", "order", "overwrite_input", "subok"))
 FACTS: dict[str, Callable[[Any], Any]] = {
@@ -142,7 +146,8 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     """``np.sum(x, axis=0)``, ``np.linalg.svd(x)``: the recorded op of the same meaning."""
     if not all(known(kind) for kind in types):
         return NotImplemented
-    return call(function, *args, **kwargs)
+    result = call(function, *args, **kwargs)
+    return result.to_device(x.device) if function in LIKE else result
 
 
 def known(kind: type) -> bool:

@@ -44,7 +44,7 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
         if where is not True:
             if initial is None and "left_out" not in identity:
                 raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
-            a = searching.where(where, a, identity.get("left_out", initial))
+            a = searching.where(together(a, where)[1], a, identity.get("left_out", initial))
         if initial is not None and not a.size:
             shape = np.sum(np.empty(a.shape), axis=axis, keepdims=keepdims).shape
             return broadcast_to(astype(together(a, initial)[1], a.dtype), shape)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import Array
 from .._errors import user_line
+from .data_type_functions import astype
 from .manipulation_functions import broadcast_arrays, broadcast_to, normal_axis, reshape
 from .numpy_functions import of_values, on_host, together
 from .searching_functions import where
@@ -44,7 +45,7 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
 def extract(condition: Any, arr: Any) -> Array:
     """See ``numpy.extract``."""
     condition, arr = together(condition, arr)
-    return reshape(arr, (-1,))[reshape(condition, (-1,)) != 0]
+    return reshape(arr, (-1,))[astype(reshape(condition, (-1,)), np.bool, copy=False)]
 
 
 # --- writing -----------------------------------------------------------------------------------
