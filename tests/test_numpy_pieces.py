@@ -113,6 +113,22 @@ def test_flat_can_be_written_to_or_says_no(runs_as_on_numpy):
         xp.asarray(X).T.flat[0] = 1.0
 
 
+def test_real_and_imaginary_parts_can_be_set(runs_as_on_numpy):
+    def program(np, x, y):
+        z = x + 1j * x**2
+        z.real = y
+        z.imag *= 2.0
+        z.imag += z.real
+        x = x * 1.0
+        x.real[0] = y  # of real numbers it is x itself
+        x.real *= 3.0
+        return z, x
+
+    runs_as_on_numpy(program, X, V)
+    with pytest.raises(TypeError, match="imag"):
+        xp.asarray(X).imag = 1.0
+
+
 MADE = {
     "array": lambda x: np.array([x[0], 2.0 * x[1]], ndmin=2, like=x),
     "asarray": lambda x: np.asarray([x[0], x[1]], like=x),

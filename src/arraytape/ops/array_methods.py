@@ -173,6 +173,25 @@ def method_partition(x: Array, kth: Any, axis: int = -1) -> None:
     method_sort(x, axis)
 
 
+def get_real(x: Array) -> Array:
+    """The real part: of real numbers a view, of complex ones a copy."""
+    return elementwise.real(x) if x.dtype.kind == "c" else x[...]
+
+
+def set_real(x: Array, value: Any) -> None:
+    """Write the real part."""
+    setitem(
+        x, ..., together(x, value)[1] + 1j * elementwise.imag(x) if x.dtype.kind == "c" else value
+    )
+
+
+def set_imag(x: Array, value: Any) -> None:
+    """Write the imaginary part."""
+    if x.dtype.kind != "c":
+        raise TypeError(f"imag: {describe(x)} has no imaginary part to set [at {user_line()}]")
+    setitem(x, ..., elementwise.real(x) + 1j * together(x, value)[1])
+
+
 def get_flat(x: Array) -> Array:
     """x in one dimension: a view, or where that is impossible a read-only copy."""
     found = reshape(x, (-1,))
@@ -240,14 +259,14 @@ METHODS: dict[str, Any] = {
     "fill": method_fill,
     "flat": property(get_flat, set_flat),
     "flatten": method_flatten,
-    "imag": property(elementwise.imag),
+    "imag": property(elementwise.imag, set_imag),
     "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.dtype.itemsize * x.size),
     "nonzero": searching.nonzero,
     "partition": method_partition,
     "put": put,
     "ravel": ravel,
-    "real": property(elementwise.real),
+    "real": property(get_real, set_real),
     "repeat": method_repeat,
     "reshape": method_reshape,
     "round": numpy_reductions.rounded,
