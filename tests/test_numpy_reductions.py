@@ -92,6 +92,7 @@ VALUES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")  # from NumPy 2.5 on
 @pytest.mark.parametrize("name", VALUES)
 def test_values_are_numpys(name):
     found, expected = VALUES[name](xp.asarray(X)), VALUES[name](X)
