@@ -37,6 +37,10 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     """
     data = fresh(x) if x._state & VIEW else current(x)[1]
     check_writeable(x, data)
+    if type(value) is Array and value._state & VIEW and value._view.root is x:
+        kind, place = value._view.path[0]
+        if place is key and kind is GETITEM and len(value._view.path) == 1:
+            return  # x[key] += y, as Python spells it out
     raw, basic = raw_key(key)
     if type(value) is Array:
         if value._state & VIEW and basic and is_same(value, x, raw):
