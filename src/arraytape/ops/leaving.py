@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, wrap
-from .._errors import explain
+from .._array import SCALAR, Array, wrap
+from .._errors import describe, explain
 from .._exits import leave
+from .._loans import copy_of
 from .._storage import storage_of
-from .._view import current, pin
+from .._view import current, lend, origin, pin
 from .creation_functions import copied
 
 
@@ -65,14 +66,25 @@ def to_index(x: Array) -> int:
 
 
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """``np.asarray(x)``: a copy, so that NumPy code cannot change a recorded value.
+    """``np.asarray(x)``: the memory of x, as for NumPy's arrays, or else a read-only copy.
 
-    copy=False shares memory, or raises ValueError where it cannot.
+    So what NumPy or C code writes there arrives in x, or raises: it is never lost.  A value that
+    has ever been followed is copied, and so is data that does not lie in NumPy's reach; a 0-d
+    result of an op, which NumPy holds immutable, and a cast give a copy to write to, as there.
+    copy=True copies; copy=False shares memory also with a followed value, or raises ValueError.
     """
-    if copy is False:
-        pin(x)
     leave(x, "np.asarray()")
-    return np.array(host(x), dtype=dtype, copy=copy is not False)
+    lies_here, tid = type(x._data) is np.ndarray, origin(x)
+    if copy is False:
+        if not lies_here:
+            raise ValueError(f"np.asarray: {describe(x)} needs a copy, but copy=False")
+        return np.array(lend(x, firm=True), dtype=dtype, copy=False)
+    cast = dtype is not None and np.dtype(dtype) != x.dtype
+    if copy or cast or x._state & SCALAR:
+        return np.array(host(x), dtype=dtype, copy=True)
+    if lies_here and not tid:
+        return lend(x, firm=False)
+    return copy_of(host(x), tid)
 
 
 def item(x: Array) -> Any:
@@ -96,9 +108,9 @@ def dlpack(
     copy: bool | None = None,
 ) -> Any:
     """A dlpack capsule of the data; it leaves the tape and, unless copied, shares its memory."""
-    if copy is not True:
-        pin(x)
     data = leave(x, "dlpack")
+    if copy is not True:
+        data = pin(x)
     return storage_of(data).to_dlpack(
         data, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
     )
