@@ -18,8 +18,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SUBPACKAGES = (
-    "cluster", "constants", "differentiate", "fft", "integrate", "interpolate", "linalg", "optimize",
-    "signal", "spatial", "special", "stats", "_lib", "array_api_extra",
+    "cluster", "constants", "differentiate", "fft", "integrate", "interpolate", "linalg", "ndimage",
+    "optimize", "signal", "spatial", "special", "stats", "_lib", "array_api_extra",
 )  # fmt: skip
 
 
