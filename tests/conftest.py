@@ -1,31 +1,38 @@
 """Helpers that tests share, and ``pytest --storage hostile``: what suits any storage, on its data."""
 
 import gc
-import importlib.util
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import arraytape as xp
+import random_programs
+from arraytape import _cupy
 from arraytape._op import REGISTRY
 from arraytape._record import recorders
+from arraytape._storage import STORAGES
 from arraytape.custom import REGISTERED
 from arraytape.testing import storages
 
+pytest.register_assert_rewrite("helpers")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
 
 # Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
 # or compare its bits.
 ANY_STORAGE = {
-    "test_cases", "test_custom_arguments", "test_custom_closures", "test_custom_errors",
-    "test_custom_gradient", "test_exits", "test_forward", "test_host_functions", "test_linalg",
-    "test_numerics", "test_pass_through", "test_recompute", "test_selection", "test_stop_recording",
-    "test_storages", "test_tape_arguments", "test_tape_failures", "test_tape_gradients",
-    "test_tape_life", "test_tape_memory", "test_tape_nesting", "test_tape_values",
-    "test_tape_watching", "test_variable", "test_variable_assignment", "test_worker_threads",
+    "test_cases_gradients", "test_cases_tapes", "test_custom_arguments", "test_custom_closures",
+    "test_custom_errors", "test_custom_gradient", "test_exits", "test_forward", "test_host_functions",
+    "test_intermediate_sources",
+    "test_linalg", "test_linalg_coinciding_values", "test_linalg_low_rank", "test_numerics_conventions",
+    "test_numerics_degenerate_matrices", "test_numerics_matrices", "test_numerics_programs",
+    "test_numerics_special_points", "test_pass_through", "test_recompute", "test_selection_and_zeros",
+    "test_selection_by_value", "test_selection_elements", "test_selection_rows", "test_stop_recording",
+    "test_storages", "test_storages_writing", "test_tape_arguments", "test_tape_failures",
+    "test_tape_gradients", "test_tape_life", "test_tape_memory", "test_tape_nesting",
+    "test_tape_unconnected", "test_tape_values", "test_tape_watching", "test_variable",
+    "test_variable_assignment", "test_worker_threads",
 }  # fmt: skip
 
 
@@ -165,13 +172,31 @@ def left_behind():
     return left_behind
 
 
+@pytest.fixture
+def fake_cupy(monkeypatch):
+    """Install a CuPy that needs no GPU: ``fake_cupy(devices=2)`` gives the module cupy."""
+    from helpers.fake_cupy import Device, FakeCuPy
+
+    before = dict(STORAGES)
+
+    def install(devices=2, version="14.0.0"):
+        made = FakeCuPy(devices, version)
+        for name, module in made.modules.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        common = sys.modules["array_api_compat"]
+        monkeypatch.setattr(common, "cupy", made.modules["array_api_compat.cupy"], raising=False)
+        _cupy.storage.cache_clear()
+        return made.modules["cupy"]
+
+    yield install
+    STORAGES.clear()
+    STORAGES.update(before)
+    _cupy.storage.cache_clear()
+    assert Device.current == 0
+    assert not Device.before
+
+
 @pytest.fixture(scope="session")
 def programs():
-    """The generator of random programs: the package ``random_programs`` beside this file."""
-    place = Path(__file__).parent / "random_programs"
-    spec = importlib.util.spec_from_file_location(
-        place.name, place / "__init__.py", submodule_search_locations=[str(place)]
-    )
-    package = sys.modules[place.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(package)
-    return package
+    """The generator of random programs."""
+    return random_programs

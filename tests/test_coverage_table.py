@@ -1,25 +1,18 @@
 """docs/coverage.md: every public name has a gradient status, and the table is as generated."""
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
 
 import arraytape as xp
+import coverage_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
 def tool():
-    path = ROOT / "tools" / "coverage_table.py"
-    spec = importlib.util.spec_from_file_location("coverage_table", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    return coverage_table
 
 
 @pytest.fixture(scope="module")

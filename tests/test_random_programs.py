@@ -2,8 +2,10 @@
 
 Each program (``random_programs``) is Python text, run with NumPy and with arraytape.  At the end all
 arrays must equal NumPy's bit for bit, and the slope of a weighted sum of all of them, along random
-directions of all inputs and of one, must be what the complex step gives; every other program is
-run in forward mode too, and every tenth is checked to second order.  The first tenth of them also
+directions of all inputs and of one, must be what the complex step gives, in every other program
+along that of an array written to halfway, too; every third takes a branch not taken along, which
+needs the guarded pass, every other is run in forward mode too, and every tenth is checked to second
+order.  Statements that raise are among them.  The first tenth of them also
 runs on storages with nothing but the standard's functions and with data that nobody can write to.
 A program that fails is printed as a script.  ARRAYTAPE_PROGRAMS=100000 runs more of them, and
 ``random_programs.replay(seed)`` runs one.
@@ -45,7 +47,8 @@ def test_the_programs_use_every_kind_of_statement(programs):
         "] = ", "] += ", " @= ", "/= ", "**= 2", "xp.where", "xp.reshape", ".T", "xp.flip", "None",
         "xp.squeeze", "xp.unstack", "xp.broadcast_to", "::-2", "xp.take", "for i", "xp.asarray([True",
         "xp.above", "copy=True", "del ", "xp.stack", "xp.max", "xp.cumulative_sum", "k[0] = 0",
-        "while i", "while xp.above", "[i - 1]", "..., i - 1]", "] -= ", "] *= ", "xp.sort", "zeros_like",
-        "float32", "xp.imag", "1j * ", "asarray([[", ".T[", "xp.moveaxis", "xp.clip", "xp.roll",
+        "while xp.above", "[i - 1]", "..., i - 1]", "] -= ", "] *= ", "xp.sort", "zeros_like",
+        "float32", "xp.imag", "1j * ", "except", "asarray([[", ".T[", "xp.moveaxis", "xp.clip",
+        "xp.roll", "while i",
     ):  # fmt: skip
         assert part in text, part

@@ -18,7 +18,7 @@ REAL_ONLY = {
     "maximum", "min", "minimum", "nextafter", "remainder",
 }  # fmt: skip
 # Results that depend on a free choice (the phase of singular vectors) have no complex derivative.
-GAUGE = {"linalg.eig", "linalg.eigh", "linalg.svd"}  # see test_linalg
+GAUGE = {"linalg.eig", "linalg.eigh", "linalg.svd"}  # see test_linalg_coinciding_values
 
 
 def prepared(op, sample):

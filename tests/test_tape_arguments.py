@@ -7,12 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape
-
-
-def square_slope(tape, x):
-    """x * x on the tape."""
-    tape.watch(x)
-    return x * x
+from helpers.tapes import square_slope
 
 
 @pytest.fixture

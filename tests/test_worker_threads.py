@@ -8,12 +8,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape
 from arraytape._record import recorders
-
-
-def square_slope(tape, x):
-    """x * x on the tape."""
-    tape.watch(x)
-    return x * x
+from helpers.tapes import square_slope
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+
 from peers.cases import Case
 from peers.known import KNOWN, Known, explanation
 from peers.libraries import PEERS, Data, Derivatives, Library, Ours

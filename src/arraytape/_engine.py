@@ -26,11 +26,6 @@ from ._view import location
 Record = tuple[Any, ...]
 
 
-def conjugate(x: Any, xp: Any) -> Any:
-    """The complex conjugate; a real array as it is."""
-    return xp.conj(x) if is_complex(x) else x
-
-
 class Raw(Levelled):
     """Cotangents by tid, on raw data; ``storage`` and ``xp`` follow the data of the record at hand.
 
@@ -38,9 +33,7 @@ class Raw(Levelled):
     cotangent on unchanged shares it.  Everything else that owns its memory is added to in place.
     """
 
-    picks = (
-        False  # whether the seeds pick elements of the targets: the guard takes the others for dead
-    )
+    picks = False  # whether the seeds pick elements of the targets: to the guard, others are dead
 
     def __init__(self, storage: Storage, followed: Collection[int]) -> None:
         self.storage, self.kind = storage, storage.kind
@@ -114,14 +107,26 @@ class Raw(Levelled):
             self.add(tid, contribution)
 
     def take_owned(self, tid: int) -> Any:
-        """Take a cotangent as a buffer to write into: itself if it is nobody else's, or a copy."""
-        borrowed = tid in self.borrowed or tid in self.wanted
-        held = self.take(tid) if borrowed else self.cotangents.pop(tid, None)
+        """``take`` as a buffer to write into: a copy if it was asked for or is somebody else's."""
+        if tid not in self.wanted:
+            return self.gathered(tid)
+        held = self.take(tid)
+        return None if held is None else self.copied(held)
+
+    def gathered(self, tid: int) -> Any:
+        """What has come together for a value that the loop has yet to reach, to write into."""
+        held = self.cotangents.pop(tid, None)
         if held is None:
             return None
         if type(held) is not self.kind:
             self.move_to(held)
-        return held if not borrowed and self.owns(held) else self.copied(held)
+        return held if tid not in self.borrowed and self.owns(held) else self.copied(held)
+
+    def in_hand(self, tid: int) -> Any:
+        """What ``gathered`` would take, in its place; None if it is not NumPy's and our own."""
+        held = self.cotangents.get(tid)
+        ours = type(held) is ndarray and held.base is None and tid not in self.borrowed
+        return held if ours else None
 
     def copied(self, data: Any) -> Any:
         """A copy in memory of its own."""

@@ -25,7 +25,7 @@ from ._array import Array
 from ._engine import Raw, Record, Recorded
 from ._op import LAYOUT, PLANS, Plan
 from ._paths import inputs_of, results_of
-from ._storage import HERE, inexact, storage_of
+from ._storage import COMPLEX, HERE, inexact, is_complex, storage_of
 
 ALL: Any = "all"  # in place of a mask of ones
 
@@ -47,6 +47,11 @@ class Alive(Raw):
             super().move_to(data)
 
     negated = staticmethod(lambda g: g)  # counts do not cancel
+
+    def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
+        """Counts keep their dtype, but for an imaginary part that a real input has no use for."""
+        cut = is_complex(contribution) and not self.xp.isdtype(dtype, COMPLEX)
+        return super().fit(contribution, shape, dtype if cut else contribution.dtype, op)
 
     def ones(self, data: Any) -> Any:
         data = data._data if type(data) is Array else data

@@ -38,6 +38,8 @@ class Cotangents(Place, Protocol):
 
     def take(self, tid: int) -> Any: ...
     def take_owned(self, tid: int) -> Any: ...
+    def gathered(self, tid: int) -> Any: ...
+    def in_hand(self, tid: int) -> Any: ...
     def add(self, tid: int, contribution: Any) -> None: ...
     def lend(self, tid: int, contribution: Any) -> None: ...
     def give(self, tid: int, buffer: Any) -> None: ...
@@ -170,7 +172,13 @@ def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
     if path and path[0][0] is not GETITEM and GETITEM not in [kind for kind, _ in path]:
         at.lend(root, unwalked(g, path, shape, at))
         return
-    buffer = at.take_owned(root)
+    if type(g) is ndarray and len(path) == 1:  # of a single index: no buffer to take and to give
+        buffer = at.in_hand(root)
+        if buffer is not None:
+            part = buffer[path[0][1]]
+            part += g
+            return
+    buffer = at.gathered(root)
     if buffer is None:
         buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
     if type(g) is not ndarray:
@@ -178,12 +186,7 @@ def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
         if not at.in_place(buffer):
             at.give(root, add_through(buffer, path, g, at))
             return
-    if len(path) == 1:  # of a single index: add_through without a call
-        part = buffer[path[0][1]]
-        part += g
-    else:
-        buffer = add_through(buffer, path, g, at)
-    at.give(root, buffer)
+    at.give(root, add_through(buffer, path, g, at))
 
 
 def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
@@ -200,7 +203,9 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
         part = buffer[key]
         if type(part) is ndarray and part.base is buffer:  # the region itself: no index by arrays
             if vtid in at.followed:
-                at.add(vtid, at.fit(part.copy(), shape, dtype))
+                region = part.copy()
+                fits = region.shape == shape and region.dtype is dtype
+                at.add(vtid, region if fits else at.fit(region, shape, dtype))
             if old in at.followed:
                 part[...] = 0.0
                 at.give(old, buffer)
@@ -220,11 +225,23 @@ def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
 def pull_add(at: Cotangents, record: tuple[Any, ...]) -> None:
     """ADD: the cotangent passes on to the old root as it is, its region to what was added there."""
     _, new, old, vtid, path, sign, shape, dtype, _, _ = record
+    if not path:  # a sum as any other
+        g = at.take(new)
+        if g is None:
+            return
+        if vtid in at.followed:
+            part = at.negated(g) if sign < 0 else g
+            if part.shape != shape or part.dtype is not dtype:
+                part = at.fit(part, shape, dtype)
+            (at.lend if part is g else at.add)(vtid, part)
+        if old in at.followed:
+            at.lend(old, g)
+        return
     buffer = at.take_owned(new)
     if buffer is None:
         return
     if vtid in at.followed:
-        part = walk(buffer, path, at.xp) if path else buffer
+        part = walk(buffer, path, at.xp)
         part = part.copy() if type(part) is ndarray else at.xp.asarray(part, copy=True)
         if sign < 0:
             part = at.negated(part)

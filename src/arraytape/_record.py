@@ -23,7 +23,6 @@ STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
 # Who records in some thread or task, to be told what threads in which nobody records do: by id.
 OPEN: dict[int, ref[Any]] = {}
-ALONE = [getrefcount(one) for one in (object(),)][0]  # noqa: RUF015  (references of a tuple's item)
 new_tid = itertools.count(1).__next__  # a fresh name for a value; 0 is nobody's
 
 
@@ -65,12 +64,20 @@ def push(recorder: Recorder) -> None:
     STACK.set((get_ident(), (*stack, recorder)))
 
 
+def references(items: tuple[Any, ...]) -> list[int]:
+    """How often each item is referred to, with what Python's version adds while it looks."""
+    return [getrefcount(one) for one in items]
+
+
+(ALONE,) = references((object(),))  # of what a tuple alone refers to
+
+
 def known(stack: tuple[Recorder, ...]) -> list[Recorder]:
     """The recorders that somebody else knows, too, and so can still leave.
 
     A KeyboardInterrupt that arrives on entry to ``__exit__`` ends a block without leaving it.
     """
-    lost = [getrefcount(other) <= ALONE for other in stack]
+    lost = [count <= ALONE for count in references(stack)]
     if not any(lost):
         return [*stack]
     found = [

@@ -320,6 +320,11 @@ def is_complex(x: Any) -> bool:
     return isinstance(x, complex) if dtype is None else dtype.kind == "c"
 
 
+def conjugate(x: Any, xp: Any) -> Any:
+    """The complex conjugate; a real array as it is."""
+    return xp.conj(x) if is_complex(x) else x
+
+
 def inexact(x: Any) -> bool:
     """Whether values of x's dtype have gradients: real and complex floating point."""
     return x.dtype.kind in "fc"

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from . import statements
+from .odds import ODDS
 from .spaces import NUMPY
 
 STATEMENTS = 40
@@ -48,8 +48,11 @@ class Program:
             self.data["s0"] = base = self.array(ndim=2)
             self.cuts["s0"] = f"s0[{self.basic_key(base.shape, whole=True)}]"
             self.inputs.append("s0")
+        self.middle = (-1, "")  # of a statement that makes a value to ask for, and the array's name
         with np.errstate(all="raise"):
             self.grow()
+            self.middle = self.add_middle()
+        self.env = self.run(NUMPY, self.given(NUMPY))
         self.names = [
             x for x, a in self.env.items() if getattr(a, "dtype", np.dtype("?")).kind in "fc"
         ]
@@ -98,11 +101,49 @@ class Program:
         env = self.given(space)
         return env, {name: env[name] for name in self.inputs}
 
-    def run(self, space, env):
+    def run(self, space, env, halfway=None):
+        """Run it on these variables; ``halfway(array)`` is called with the middle, when it is there."""
         scope = {"xp": space}
-        for code in self.codes:
+        place, name = self.middle
+        for at, code in enumerate(self.codes):
             exec(code, scope, env)
+            if halfway and at == place:
+                halfway(env[name])
         return env
+
+    def add_middle(self):
+        """Write to an array halfway, no input's own handle: a value that nobody has read yet.
+
+        What is written is uneven, so that moving that value alone breaks no ties.
+        """
+        env, scope = self.given(NUMPY), {"xp": NUMPY}
+        inputs = [env[name] for name in self.inputs]
+        place = self.rng.integers(len(self.codes))
+        for code in self.codes[:place]:
+            exec(code, scope, env)
+        fit = [
+            name
+            for name, x in env.items()
+            if type(x) is np.ndarray
+            and x.dtype.kind in "fc"
+            and x.flags.writeable
+            and not any(x is given for given in inputs)
+        ]
+        if not fit:
+            return -1, ""
+        name = self.one(*fit)
+        self.data["m0"] = self.uniform(-0.01, 0.01, env[name].shape, env[name].dtype)
+        self.insert(place, self.one("{a} += m0", "{a} -= m0", "{a}[...] = {a} + m0").format(a=name))
+        try:
+            self.run(NUMPY, self.given(NUMPY))
+        except REFUSED:
+            del self.data["m0"], self.lines[place], self.codes[place]
+            return -1, ""
+        return place, name
+
+    def insert(self, place, line):
+        self.lines.insert(place, line)
+        self.codes.insert(place, compile(line, f"<program {self.seed}>", "exec"))
 
     # --- making -------------------------------------------------------------------------------------
     def grow(self):
@@ -292,7 +333,4 @@ def spreads(shape, wanted):
 
 
 FLOATS = {np.dtype("f4"), np.dtype("f8"), np.dtype("c16")}
-KINDS = {
-    flavour: (list(odds), list(accumulate(odds.values())))
-    for flavour, odds in statements.ODDS.items()
-}
+KINDS = {flavour: (list(odds), list(accumulate(odds.values()))) for flavour, odds in ODDS.items()}

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import conjugate
 from .._paths import sum_to
-from .._storage import is_complex
+from .._storage import conjugate, is_complex
 
 NAN = float("nan")
 # What a target reads of an op's results, for rules that want to know: filled in by the guarded pass,

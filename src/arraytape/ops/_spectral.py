@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._engine import conjugate
-from .._storage import is_complex
+from .._storage import conjugate, is_complex
 from ._factorisations import (
     NAN,
     adjoint,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._array import Array
-from .._engine import conjugate
 from .._errors import describe, explain, user_line
 from .._paths import PERMUTE, sum_to
+from .._storage import conjugate
 from .._view import alias
 from .._words import composite, primitive, sample
 from . import _factorisations as rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._array import Array
-from .._engine import conjugate
+from .._storage import conjugate
 from .._words import linear, primitive, sample
 
 Axis = int | tuple[int, ...] | None

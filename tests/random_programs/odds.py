@@ -1,0 +1,61 @@
+"""How often each kind of statement comes."""
+
+from .statements import (
+    along_axis,
+    basic_view,
+    binary,
+    broadcast,
+    cast,
+    clipped,
+    complexes,
+    extremes,
+    index_reused,
+    joined,
+    lengths,
+    parts,
+    picked,
+    power,
+    product,
+    quotient,
+    real_unary,
+    rearrangement,
+    reduction,
+    reshape,
+    rolled,
+    safe,
+    selection,
+    taken,
+    unary,
+)
+from .writes import (
+    alias,
+    copy,
+    forget,
+    in_place,
+    in_place_product,
+    refused,
+    rows,
+    scan,
+    scan_of_zeros,
+    until,
+    update_part,
+    write,
+    write_number,
+    write_own_part,
+    write_through_a_nameless_view,
+    zeros,
+)
+
+REAL = {
+    unary: 2.5, real_unary: 1, safe: 1, power: 1, binary: 5, quotient: 2, extremes: 1, clipped: 0.5,
+    lengths: 0.5, selection: 1, reduction: 2, along_axis: 1, product: 1, basic_view: 5, reshape: 2,
+    rearrangement: 4, broadcast: 0.7, joined: 0.7, rolled: 0.4, taken: 0.5, picked: 2,
+    index_reused: 0.5, write: 7, write_own_part: 2, update_part: 3, write_through_a_nameless_view: 2,
+    in_place: 6, in_place_product: 1, alias: 0.7, copy: 0.7, zeros: 0.5, forget: 1, scan: 1,
+    scan_of_zeros: 1, until: 1, rows: 1, refused: 1,
+}  # fmt: skip
+ODDS = {
+    "real": REAL,
+    "single": REAL | {cast: 2},
+    "complex": REAL | {parts: 3, complexes: 2, write_number: 1},
+}

@@ -1,0 +1,149 @@
+"""Arrays as Python objects: their text, length, iteration, conversions and attributes."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from helpers.standard import DTYPES, is_followed
+
+
+def test_repr_names_values_dtype_device_and_whether_the_value_is_followed():
+    x = xp.asarray([1.5, 2.0], dtype=xp.float32)
+    for part in ("1.5", "2.", "float32", "cpu"):
+        assert part in repr(x)
+    assert not is_followed(x)
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        assert is_followed(x)
+        assert is_followed(x * 2.0)
+        assert not is_followed(xp.ones(2))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (2, 2), (2000,)])
+def test_every_array_has_repr_and_str(name, shape):
+    x = xp.ones(shape, dtype=getattr(xp, name))
+    assert name in repr(x)
+    assert str(x) == str(np.ones(shape, dtype=name))
+
+
+def test_format_of_a_0d_array_formats_its_value():
+    assert f"{xp.asarray(1.25):.1f}" == f"{1.25:.1f}"
+    assert f"{xp.asarray(7):03d}" == "007"
+    assert f"{xp.asarray(1 + 2j):.1f}" == "1.0+2.0j"
+    assert f"{xp.asarray([1.0, 2.0])}" == "[1. 2.]"
+
+
+def test_len_is_the_length_of_the_first_axis():
+    assert len(xp.ones((3, 2))) == 3
+    assert len(xp.ones((0, 2))) == 0
+    with pytest.raises(TypeError, match="0-d"):
+        len(xp.asarray(1.0))
+
+
+def test_iteration_gives_the_rows():
+    rows = list(xp.asarray([[1.0, 2.0], [3.0, 4.0]]))
+    assert [type(row) for row in rows] == [xp.Array, xp.Array]
+    assert [row.tolist() for row in rows] == [[1.0, 2.0], [3.0, 4.0]]
+    assert [float(x) for x in xp.asarray([1.0, 2.0])] == [1.0, 2.0]
+    assert all(isinstance(x, xp.Array) and x.shape == () for x in xp.asarray([1.0, 2.0]))
+
+
+def test_a_0d_array_cannot_be_iterated():
+    with pytest.raises(TypeError, match="0-d"):
+        iter(xp.asarray(1.0))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_0d_array_converts_to_python_scalars(name, value):
+    x = xp.asarray(value, dtype=getattr(xp, name))
+    assert bool(x) is bool(value)
+    assert type(complex(x)) is complex
+    assert complex(x) == value
+    if "complex" in name:
+        with pytest.raises(TypeError):
+            float(x)
+        with pytest.raises(TypeError):
+            int(x)
+    else:
+        assert type(float(x)) is float
+        assert float(x) == value
+        assert type(int(x)) is int
+        assert int(x) == value
+
+
+def test_conversions_of_what_has_no_python_value_raise():
+    with pytest.raises((ValueError, OverflowError)):
+        int(xp.asarray(xp.nan))
+    with pytest.raises(OverflowError):
+        int(xp.asarray(xp.inf))
+    for convert in (float, int, complex, operator.index):
+        with pytest.raises(TypeError):
+            convert(xp.ones(2))
+    with pytest.raises(ValueError, match=r"bool|truth|ambiguous"):
+        bool(xp.ones(2))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_only_integer_arrays_are_an_index(name):
+    x = xp.asarray(1, dtype=getattr(xp, name))
+    if "int" in name:
+        assert operator.index(x) == 1
+        assert ["a", "b"][x] == "b"
+        assert list(range(x)) == [0]
+    else:
+        with pytest.raises(TypeError):
+            operator.index(x)
+
+
+def test_an_array_has_no_hash():
+    with pytest.raises(TypeError, match="hash"):
+        hash(xp.ones(2))
+    with pytest.raises(TypeError, match="hash"):
+        {xp.asarray(1): 2}
+
+
+@pytest.mark.parametrize("stranger", [None, "a", object(), [], {}, (1.0,), [1.0]])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_comparison_with_a_stranger_is_pythons_own(stranger, shape):
+    x = xp.ones(shape)
+    assert (x == stranger) is False
+    assert (x != stranger) is True
+    assert (stranger == x) is False
+    with pytest.raises(TypeError):
+        x < stranger  # noqa: B015
+    with pytest.raises(TypeError):
+        x + stranger
+
+
+def test_an_array_can_be_looked_for_in_a_list_of_strangers():
+    assert xp.ones(2) not in [None, "a"]
+    assert xp.asarray(1.0) not in ["a", None]
+
+
+def test_transposes_have_transposed_shapes():
+    x = xp.reshape(xp.arange(6), (2, 3))
+    assert x.T.shape == x.mT.shape == (3, 2)
+    assert xp.ones((4, 2, 3)).mT.shape == (4, 3, 2)
+    with pytest.raises(ValueError, match="T"):
+        xp.ones((4, 2, 3)).T  # noqa: B018
+    with pytest.raises(ValueError, match="mat"):
+        xp.ones(3).mT  # noqa: B018
+
+
+def test_shape_is_a_tuple_of_python_integers():
+    x = xp.ones((2, 0, 3))
+    assert type(x.shape) is tuple
+    assert {type(n) for n in x.shape} == {int}
+    assert (x.ndim, x.size) == (3, 0)
+    assert type(x.size) is type(x.ndim) is int
+    assert xp.asarray(1.0).size == 1
+
+
+@pytest.mark.parametrize("attribute", ["dtype", "shape", "ndim", "size", "device", "T", "mT"])
+def test_attributes_cannot_be_set(attribute):
+    with pytest.raises(AttributeError):
+        setattr(xp.ones((2, 2)), attribute, None)
