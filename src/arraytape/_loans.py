@@ -22,15 +22,12 @@ from ._storage import NUMPY
 
 
 class Loan:
-    """The base of one ndarray that was handed out.
+    """The base of one ndarray that was handed out; data: the Array's own."""
 
-    data : the Array's own, or a copy from when its root held the value ``tid``.
-    """
+    __slots__ = ("__weakref__", "data", "firm", "handed")
 
-    __slots__ = ("__weakref__", "data", "firm", "handed", "tid")
-
-    def __init__(self, data: np.ndarray[Any, Any], firm: bool, tid: int = 0) -> None:
-        self.data, self.firm, self.tid = data, firm, tid
+    def __init__(self, data: np.ndarray[Any, Any], firm: bool) -> None:
+        self.data, self.firm = data, firm
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -47,29 +44,6 @@ class Loan:
         array = self.handed()
         if array is not None:
             array.flags.writeable = False
-
-
-ELSEWHERE = -1
-
-
-def copy_of(data: np.ndarray[Any, Any], tid: int) -> np.ndarray[Any, Any]:
-    """A read-only copy of a value to hand out.
-
-    It has a base, too: libraries write to what has none, for that is a copy of their own.
-    """
-    data = np.array(data, copy=True)
-    data.flags.writeable = False
-    return Loan(data, False, tid or ELSEWHERE).out()
-
-
-def copied(array: Any) -> int:
-    """The root's tid of which this, or a part of it, was handed out as a copy; 0 for none.
-
-    ELSEWHERE for a copy of data that is not NumPy's and that nobody follows.
-    """
-    while type(array) is np.ndarray:
-        array = array.base
-    return array.tid if type(array) is Loan else 0
 
 
 class Loans:
@@ -142,11 +116,8 @@ def recall(root: Array) -> None:
 
 
 __all__ = [
-    "ELSEWHERE",
     "Loan",
     "Loans",
-    "copied",
-    "copy_of",
     "recall",
     "returned",
     "shared",

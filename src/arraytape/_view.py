@@ -71,11 +71,6 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
     return view
 
 
-def origin(x: Array) -> int:
-    """The name of the value of the root of ``x``; 0 when nobody has followed it."""
-    return x._view.root._tid if x._state & VIEW else current(x)[0]
-
-
 def location(x: Array) -> tuple[Array, Path]:
     """The root that x aliases and the path from it to x."""
     return (x._view.root, x._view.path) if x._state & VIEW else (x, ())
@@ -230,7 +225,6 @@ __all__ = [
     "lend",
     "location",
     "make_view",
-    "origin",
     "own",
     "pin",
     "steady",

@@ -7,7 +7,6 @@ in the place of the namespaces that their set-up knows, in memory.  What fails i
 
 import collections
 import functools
-import re
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,10 +24,6 @@ MAKERS = (
     "arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
     "ones_like", "zeros", "zeros_like",
 )  # fmt: skip
-REFUSALS = tuple(
-    f"{what} is read-only"
-    for what in ("output array", "buffer source array", "assignment destination")
-)
 OUTCOMES = ("passed", "failed", "xfailed", "skipped")
 COUNTS = collections.defaultdict(collections.Counter)  # subpackage -> outcome -> how many
 
@@ -51,20 +46,10 @@ def devices(xp):
     return [*xp.__array_namespace_info__().devices(), None]
 
 
-def failures(path, taped):
+def failures(path):
     """The tests that are known to fail, each with its reason."""
     listed = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    return {
-        entry["test"]: entry["reason"]
-        for entry in listed["failure"]
-        if taped or not entry.get("taped")
-    }
-
-
-def refused(path):
-    """Patterns of tests on tapes in which a write to a followed value is refused, with a reason."""
-    listed = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    return {entry["tests"]: entry["reason"] for entry in listed.get("refused", ())}
+    return {entry["test"]: entry["reason"] for entry in listed["failure"]}
 
 
 def place(nodeid):
@@ -84,7 +69,7 @@ def pytest_collection_modifyitems(config, items):
         (ours if "xp" in getattr(item, "fixturenames", ()) else others).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = ours
-    known = failures(config.getoption("known"), config.getoption("taped"))
+    known = failures(config.getoption("known"))
     for item in ours:
         # By array-api-extra's own settings, which are not installed with it, warnings are errors.
         if place(item.nodeid).startswith("array_api_extra"):
@@ -102,13 +87,7 @@ def pytest_runtest_call(item):
     with arraytape.GradientTape(persistent=True) as tape, pytest.MonkeyPatch.context() as patch:
         for name in MAKERS:
             patch.setattr(arraytape, name, watched(getattr(arraytape, name), tape))
-        try:
-            return (yield)
-        except ValueError as error:
-            for tests, reason in refused(item.config.getoption("known")).items():
-                if str(error).rstrip(".") in REFUSALS and re.match(tests, place(item.nodeid)):
-                    pytest.xfail(reason)
-            raise
+        return (yield)
 
 
 def watched(make, tape):

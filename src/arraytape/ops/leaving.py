@@ -17,9 +17,8 @@ import numpy as np
 from .._array import SCALAR, Array, wrap
 from .._errors import describe, explain
 from .._exits import leave
-from .._loans import copy_of
 from .._storage import storage_of
-from .._view import current, lend, origin, pin
+from .._view import current, lend, pin
 from .creation_functions import copied
 
 
@@ -66,25 +65,24 @@ def to_index(x: Array) -> int:
 
 
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """``np.asarray(x)``: the memory of x, as for NumPy's arrays, or else a read-only copy.
+    """``np.asarray(x)``: the memory of x, as for NumPy's arrays, where nobody has followed it.
 
-    So what NumPy or C code writes there arrives in x, or raises: it is never lost.  A value that
-    has ever been followed is copied, and so is data that does not lie in NumPy's reach; a 0-d
-    result of an op, which NumPy holds immutable, and a cast give a copy to write to, as there.
-    copy=True copies; copy=False shares memory also with a followed value, or raises ValueError.
+    What NumPy or C code writes there arrives in x.  A recorded value must not change under its
+    name, so of what has been followed this is a copy: a write to that does not reach x, and the
+    gradient warns with the line of this exit.  Other copies are those of data that is not NumPy's,
+    of a 0-d result of an op, which NumPy holds immutable, and for a cast or copy=True.
+    copy=False shares memory also with a followed value, or raises ValueError.
     """
-    leave(x, "np.asarray()")
-    lies_here, tid = type(x._data) is np.ndarray, origin(x)
+    data = leave(x, "np.asarray()")
+    here = type(data) is np.ndarray
     if copy is False:
-        if not lies_here:
+        if not here:
             raise ValueError(f"np.asarray: {describe(x)} needs a copy, but copy=False")
         return np.array(lend(x, firm=True), dtype=dtype, copy=False)
     cast = dtype is not None and np.dtype(dtype) != x.dtype
-    if copy or cast or x._state & SCALAR:
+    if copy or cast or not here or x._state & SCALAR or current(x)[0]:
         return np.array(host(x), dtype=dtype, copy=True)
-    if lies_here and not tid:
-        return lend(x, firm=False)
-    return copy_of(host(x), tid)
+    return lend(x, firm=False)
 
 
 def item(x: Array) -> Any:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, beside
-from .._loans import ELSEWHERE, copied
 from .._storage import storage_of
-from .._view import current, origin
+from .._view import current
 from .data_type_functions import astype, result_type
 from .elementwise_functions import divide, equal, multiply
 from .indexing_functions import take
@@ -94,23 +93,9 @@ def dot(a: Any, b: Any) -> Array:
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether a write to one may be seen through the other.
-
-    Also of an Array and a read-only copy of its value, which ``np.asarray`` gave in its memory's
-    place: who asks because he wants to write has to copy it.
-    """
-    (tid, first), (other, second) = memory(a), memory(b)
-    if tid and tid == other:
-        return True
+    """Whether a write to one may be seen through the other."""
+    first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
     return type(first) is type(second) and storage_of(first).shares(first, second)
-
-
-def memory(x: Any) -> tuple[int, Any]:
-    """The name of a root's value, as copies of it bear it, and data."""
-    if not isinstance(x, Array):
-        return copied(x), x
-    data = current(x)[1]
-    return origin(x) or (0 if type(data) is np.ndarray else ELSEWHERE), data
 
 
 def unique(
