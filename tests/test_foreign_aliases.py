@@ -6,6 +6,9 @@ A write by NumPy or C code arrives in x, and changes no recorded value.
 import copy
 import gc
 import pickle
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -277,6 +280,26 @@ def test_views_follow_their_root_back():
     assert x[1, 0] == 50.0
     x[1, 1] = 60.0
     assert part[0, 1] == 60.0
+
+
+def read(x, together):
+    together.wait()
+    return np.asarray(x)
+
+
+def test_threads_that_read_one_array_share_its_memory():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            x, together = matrix(), threading.Barrier(4)
+            first = hold(x)
+            with ThreadPoolExecutor(4) as pool:
+                found = [*pool.map(read, [x] * 4, [together] * 4)]
+            assert all(np.may_share_memory(a, x) for a in found)
+            assert not any(np.may_share_memory(a, first) for a in found)
+    finally:
+        sys.setswitchinterval(before)
 
 
 # --- together --------------------------------------------------------------------------------------

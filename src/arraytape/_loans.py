@@ -3,7 +3,8 @@
 What ``np.asarray(x)`` hands out lies on a ``Loan``.  NumPy never looks through a base that is no
 ndarray, so whatever is made of it (views, memoryviews, buffers of C code) keeps that loan alive, and
 the end of the loan is the end of them all.  Meanwhile the Array's memory does not move, and records
-keep copies of it.
+keep a copy of it, the same one until its value changes: a constant that a library holds too (the
+points of a KDTree) would else be kept anew by each record.
 
 A value that is followed must not change under its name: when one comes to be followed, what was
 handed out of it before is recalled.  A firm loan, which somebody asked for by name (``copy=False``,
@@ -12,6 +13,7 @@ dlpack), is not: there the user answers for what is written.
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import Any
 from weakref import WeakSet, ref
 
@@ -19,6 +21,8 @@ import numpy as np
 
 from ._array import KEPT, LENT, PINNED, Array
 from ._storage import NUMPY
+
+LENDING = RLock()  # several threads may read one Array, and it moves when it is lent and returned
 
 
 class Loan:
@@ -47,7 +51,10 @@ class Loan:
 
 
 class Loans:
-    """The loans of a root.  last: a copy that records have of its data, if it is still the same."""
+    """The loans of a root.
+
+    last : a copy that records have of its data; while the values are the same, they need no other.
+    """
 
     __slots__ = ("last", "out")
 
@@ -56,12 +63,15 @@ class Loans:
         self.last: Any = lambda: None
 
     def remember(self, data: Any) -> Any:
-        """What a record keeps of the root; a value that does not change is then kept once."""
+        """What a record keeps of the root."""
         self.last = ref(data)
         return data
 
     def kept(self, data: Any) -> Any:
-        """The copy that records have of ``data``, or None: foreign writes leave no other trace."""
+        """The copy that records have of ``data``; None when there is none, or somebody has written.
+
+        Foreign writes leave no trace but the values.
+        """
         last = self.last()
         return last if last is not None and identical(last, data) else None
 
@@ -116,6 +126,7 @@ def recall(root: Array) -> None:
 
 
 __all__ = [
+    "LENDING",
     "Loan",
     "Loans",
     "recall",

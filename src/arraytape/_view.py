@@ -14,7 +14,7 @@ import numpy as np
 
 from ._array import FOREIGN, HOT, KEPT, LENT, PINNED, SCALAR, VIEW, Array, View, wrap
 from ._batched.data import Batched
-from ._loans import Loan, Loans, returned
+from ._loans import LENDING, Loan, Loans, returned
 from ._op import REGISTRY
 from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
@@ -145,16 +145,17 @@ def apart(x: Array, root: Array) -> Any:
     storage = storage_of(data)
     if root._state & PINNED:
         return storage.copy(data)
-    loans = root._loans
-    if loans.out:
+    with LENDING:
+        loans = root._loans
+        if loans.out:
+            if x is not root:
+                return storage.copy(data)
+            kept = loans.kept(data)
+            return loans.remember(storage.copy(data)) if kept is None else kept
+        returned(root)
         if x is not root:
-            return storage.copy(data)
-        kept = loans.kept(data)
-        return loans.remember(storage.copy(data)) if kept is None else kept
-    returned(root)
-    if x is not root:
-        fresh(x)
-    return hold(x)
+            fresh(x)
+        return hold(x)
 
 
 def steady(x: Array) -> Array:
@@ -191,17 +192,18 @@ def lend(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     its owner stays so, and then nobody need be careful.
     """
     root = x._view.root if x._state & VIEW else x
-    before = root._data
-    if not before.flags.writeable:
+    if not root._data.flags.writeable:
         return Loan(x._data, firm).out()
-    own(x)
-    if not root._state & LENT:
-        root._state |= LENT
-        root._loans = Loans()
-    if root._data is not before:
-        root._loans.remember(before)
-    loan = Loan(x._data, firm)
-    root._loans.out.add(loan)
+    with LENDING:
+        before = root._data
+        own(x)
+        if not root._state & LENT:
+            root._loans = Loans()
+            root._state |= LENT
+        if root._data is not before:
+            root._loans.remember(before)
+        loan = Loan(x._data, firm)
+        root._loans.out.add(loan)
     return loan.out()
 
 

@@ -212,7 +212,7 @@ def test_an_output_that_is_followed_keeps_its_value_and_the_gradient_warns(name)
         INTO[name](x, output)
         y = xp.sum(output * output)
     assert np.all(np.asarray(output) == 1.0)
-    with pytest.warns(xp.TapeWarning, match=r"may be missing: .*scipy/ndimage/_\w+\.py:\d+ \(np.asarray"):
+    with pytest.warns(xp.TapeWarning, match=r"may be missing: .*scipy/ndimage/_\w+\.py:\d+ \(np"):
         gradient = tape.gradient(y, output)
     assert np.all(np.asarray(gradient) == 2.0)
 

@@ -68,9 +68,9 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     """``np.asarray(x)``: the memory of x, as for NumPy's arrays, where nobody has followed it.
 
     What NumPy or C code writes there arrives in x.  A recorded value must not change under its
-    name, so of what has been followed this is a copy: a write to that does not reach x, and the
-    gradient warns with the line of this exit.  Other copies are those of data that is not NumPy's,
-    of a 0-d result of an op, which NumPy holds immutable, and for a cast or copy=True.
+    name, so of what has been followed this is a copy: what is written there does not reach x, and
+    gradients that are cut by it warn with the line of this exit.  Also copied are data that is not
+    NumPy's, a 0-d result of an op, which NumPy holds immutable, and what is cast.
     copy=False shares memory also with a followed value, or raises ValueError.
     """
     data = leave(x, "np.asarray()")
