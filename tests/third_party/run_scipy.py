@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("subpackages", nargs="*", help=f"default: {', '.join(SUBPACKAGES)}")
     parser.add_argument("--taped", action="store_true", help="watch every array, one tape per test")
     given = parser.parse_args(sys.argv[1:at])
-    # On tapes an ``output=`` is a followed value, which C code writes a copy of: see README.md.
+    # On tapes each ``output=`` is followed, and C code writes into a copy of it: see README.md.
     default = [name for name in SUBPACKAGES if not (given.taped and name == "ndimage")]
     # Before SciPy is imported.
     os.environ |= {"SCIPY_ARRAY_API": "1", "OPENBLAS_NUM_THREADS": "1"}
