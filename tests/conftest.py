@@ -9,7 +9,7 @@ import pytest
 
 import arraytape as xp
 import random_programs
-from arraytape import _cupy
+from arraytape import _cupy, testing
 from arraytape._op import REGISTRY
 from arraytape._record import recorders
 from arraytape._storage import STORAGES
@@ -106,6 +106,35 @@ def gradient():
         return found[0] if len(values) == 1 else found
 
     return gradient
+
+
+@pytest.fixture
+def runs_as_on_numpy():
+    """``runs_as_on_numpy(program, *inputs)``: NumPy's values, and right derivatives of both orders.
+
+    ``program(xp, *inputs)`` is run on Arrays with the namespace that it is to use: ours, or NumPy.
+    """
+
+    def check(program, *inputs, namespace=np, rtol=1e-11, **options):
+        expected = several(program(np, *map(np.array, inputs)))
+        arrays = [xp.asarray(x) for x in inputs]
+        found = several(program(namespace, *arrays))
+        assert len(found) == len(expected)
+        for y, reference in zip(found, expected, strict=True):
+            assert type(y) is xp.Array
+            assert (y.shape, y.dtype) == (np.shape(reference), np.asarray(reference).dtype)
+            np.testing.assert_allclose(np.asarray(y), reference, rtol=rtol, atol=rtol)
+        for x, before in zip(arrays, inputs, strict=True):
+            np.testing.assert_array_equal(np.asarray(x), before)
+        options = {"seeds": 1, **options}
+        testing.check_gradients(
+            lambda *xs: testing.total(several(program(namespace, *xs))), inputs, **options
+        )
+
+    def several(results):
+        return results if isinstance(results, tuple) else (results,)
+
+    return check
 
 
 @pytest.fixture

@@ -61,6 +61,7 @@ TAKES = sorted(
 MATRIX = [[4.0, 1.0], [2.0, 3.0]]
 REST = {
     "astype": (xp.float32,), "broadcast_to": ((3, 2, 2),), "full_like": (7.0,), "moveaxis": (0, 1),
+    "pad": (1,),
     "linalg.matrix_power": (2,), "permute_dims": ((1, 0),), "repeat": (2,), "reshape": ((4,),),
     "roll": (1,), "scatter_add": ((2, 2), ...), "tile": ((2, 1),), "tensordot": (np.asarray(MATRIX),),
     "linalg.cross": (np.ones(3),), "linalg.outer": (np.ones(3),), "expand_dims": (0,),

@@ -131,3 +131,15 @@ def test_a_guarded_pass_goes_through_sums_and_writes_of_complex_values():
     np.testing.assert_allclose(to_h, [2 * h0.real, 2 * h1.real])
     to_h0 = 2 * h0.real + 2 * h1.real * 2.0
     np.testing.assert_allclose(to_z, [3 * to_h0, 2 * h1.real * np.conj(h0)])
+
+
+def test_a_guarded_pass_knows_the_parts_of_a_difference_apart():
+    x = xp.asarray([1.0, 2.0])
+    with xp.GradientTape() as tape, np.errstate(invalid="ignore"):
+        tape.watch(x)
+        a, b = xp.zeros((2, 2)), xp.zeros((2, 2))
+        a[0] = 3.0 * x
+        b[0] = x
+        a -= b
+        y = xp.sum(a[0] * a[0]) + xp.sum(xp.where(x > 9.0, xp.sqrt(x - 9.0), 0.0))
+    np.testing.assert_array_equal(tape.gradient(y, x), [8.0, 16.0])

@@ -1,9 +1,12 @@
 """NumPy's own functions on Arrays are the recorded ops, or raise: they never leave in silence."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape.ops.numpy_protocols import COUNTERPARTS
 
 VALUES = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.6]])
 CALLS = {
@@ -62,6 +65,16 @@ def test_a_numpy_function_on_an_array_is_the_recorded_op(name):
     np.testing.assert_allclose(np.sum(g * v), slope, rtol=1e-7)
 
 
+@pytest.mark.parametrize("function", COUNTERPARTS, ids=lambda function: function.__name__)
+def test_a_counterpart_has_numpys_first_two_positions(function):
+    def positions(f):
+        kinds = [p.kind for p in inspect.signature(f).parameters.values()]
+        named = [kind for kind in kinds if kind not in (kind.KEYWORD_ONLY, kind.VAR_KEYWORD)]
+        return 2 if inspect.Parameter.VAR_POSITIONAL in named else min(len(named), 2)
+
+    assert positions(COUNTERPARTS[function]) >= positions(function)
+
+
 def test_facts_about_an_array_are_answered():
     x = xp.asarray(VALUES)
     assert (np.shape(x), np.ndim(x), np.size(x)) == ((2, 3), 2, 6)
@@ -116,10 +129,15 @@ def test_averages_that_numpy_refuses_are_refused(options, error):
     ("call", "name"),
     [
         (np.spacing, "np.spacing"),
-        (lambda x: np.add.outer(x, x), "add.outer"),
-        (np.gradient, "np.gradient"),
-        (lambda x: np.mean(x, where=VALUES > 1), "'where'"),
+        (lambda x: np.add.reduceat(x, [0, 1]), "add.reduceat"),
+        (lambda x: np.divide.accumulate(x), "divide.accumulate"),
+        (lambda x: np.multiply.at(x, 0, 2.0), "multiply.at"),
+        (np.histogram, "np.histogram"),
+        (np.frompyfunc(abs, 1, 1), "the ufunc abs"),
+        (lambda x: np.std(x, where=VALUES > 1), "'where'"),
         (lambda x: np.sin(x, where=VALUES > 1), "where"),
+        (lambda x: np.equal(x, 1, dtype=bool), "dtype=bool"),
+        (lambda x: np.sum(x, axis=0, out=np.zeros(3)), "np.sum"),
     ],
 )
 def test_what_has_no_recorded_counterpart_raises_and_names_it(call, name):
@@ -141,3 +159,61 @@ def test_out_may_be_an_array():
         assert np.exp(x, out=out) is out
         y = xp.sum(out)
     np.testing.assert_allclose(np.asarray(tape.gradient(y, x)), np.exp(VALUES))
+
+
+class Labelled(np.lib.mixins.NDArrayOperatorsMixin):
+    """A wrapper of arrays, as those with units or labels: it knows what to do with ours."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return Labelled(getattr(ufunc, method)(*map(bare, inputs), **options))
+
+    def __array_function__(self, function, types, args, kwargs):
+        return Labelled(function(*map(bare, args), **kwargs))
+
+
+def bare(value):
+    return value.data if isinstance(value, Labelled) else value
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.multiply(x, Labelled(x)),
+        lambda x: x * Labelled(x),
+        lambda x: np.where(x > 0.5, Labelled(x), x),
+        lambda x: np.add.reduce(Labelled(x), axis=1),
+        lambda x: np.concatenate([x, x], axis=0) + Labelled(x[0]),
+    ],
+)
+def test_what_wraps_arrays_is_asked_what_to_do(call):
+    x = xp.asarray(VALUES)
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = call(x)
+    assert type(y) is Labelled
+    np.testing.assert_array_equal(np.asarray(y.data), call(VALUES).data)
+    assert tape.gradient(y.data, x) is not None
+
+
+def test_a_ufunc_computes_in_the_dtype_asked_for():
+    x = xp.asarray(VALUES)
+    for call in (
+        lambda x: np.add(x, 1e-9, dtype=np.float32),
+        lambda x: np.sqrt(x, dtype=np.complex128, casting="unsafe"),
+        lambda x: np.multiply(x, 2, order="K", subok=True),
+    ):
+        assert call(x).dtype == call(VALUES).dtype
+        np.testing.assert_array_equal(np.asarray(call(x)), call(VALUES))
+
+
+def test_out_holds_what_casting_allows():
+    x, whole = xp.asarray(VALUES), xp.zeros((2, 3), dtype=xp.int64)
+    with pytest.raises(TypeError, match="same_kind"):
+        np.multiply(x, 3.0, out=whole)
+    with pytest.raises(TypeError, match="same_kind"):
+        np.sum(x, axis=0, out=whole[0])
+    np.multiply(x, 3.0, out=whole, casting="unsafe")
+    np.testing.assert_array_equal(np.asarray(whole), (3.0 * VALUES).astype(int))

@@ -45,6 +45,7 @@ CALLS = {
     "host_function": call(lambda x: xp.host_function(np.exp, lambda g, y, x: g * y)(x)),
     "recompute_grad": call(lambda x: xp.recompute_grad(xp.exp)(x)),
     "broadcast_to": call(lambda x: xp.broadcast_to(x, (2, 3, 3))),
+    "einsum": call(lambda x1, x2: xp.einsum("ij,jk", x1, x2), (3, 3), (3, 3)),
     "expand_dims": call(lambda x: xp.expand_dims(x, 0)),
     "full": call(lambda value: xp.full((2, 2), value), ()),
     "full_like": call(xp.full_like, (2, 2), ()),
@@ -54,6 +55,7 @@ CALLS = {
     "logspace": call(lambda start, stop: xp.logspace(start, stop, 5), (), ()),
     "meshgrid": call(xp.meshgrid, (3,), (2,)),
     "moveaxis": call(lambda x: xp.moveaxis(x, 0, 1)),
+    "pad": call(lambda x: xp.pad(x, 1)),
     "permute_dims": call(lambda x: xp.permute_dims(x, (1, 0))),
     "repeat": call(lambda x: xp.repeat(x, 2)),
     "reshape": call(lambda x: xp.reshape(x, (9,))),
@@ -69,10 +71,19 @@ MEMBER_CALLS = {
     "__getitem__": call(lambda x: x[[0, 2], 1:]),
     "__setitem__": call(lambda x, value: written(x, value), (3, 3), (3,)),
     "astype": call(lambda x: x.astype(xp.float32)),
+    "__divmod__": call(lambda x1, x2: divmod(x1, x2), (3, 3), (3, 3)),
+    "__rdivmod__": call(lambda x2: divmod(2.0, x2)),
+    "argpartition": call(lambda x: x.argpartition(1)),
+    "choose": call(lambda x: xp.asarray([0, 1, 0]).choose([x, 2.0 * x])),
+    "compress": call(lambda x: x.compress([True, False, True])),
     "dot": call(lambda x1, x2: x1.dot(x2), (3, 3), (3, 3)),
-    "fill": call(lambda x, value: filled(x, value), (3, 3), ()),
+    "fill": call(lambda x, value: changed("fill", x, value), (3, 3), ()),
+    "partition": call(lambda x: changed("partition", x, 1)),
+    "put": call(lambda x, v: changed("put", x, [0, 2], v), (3, 3), (2,)),
     "repeat": call(lambda x: x.repeat(2)),
     "reshape": call(lambda x: x.reshape((9,))),
+    "searchsorted": call(lambda x1, x2: x1.searchsorted(x2), (3,), (2,)),
+    "sort": call(lambda x: changed("sort", x)),
     "squeeze": call(lambda x: x.squeeze(axis=0), (1, 3)),
     "swapaxes": call(lambda x: x.swapaxes(0, 1)),
     "take": call(lambda x: x.take([0, 2])),
@@ -107,7 +118,8 @@ BY_DESIGN = {
 MEMBERS_BY_DESIGN = {
     "__array__", "__array_namespace__", "__bool__", "__complex__", "__copy__", "__deepcopy__",
     "__dlpack__", "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__len__",
-    "__repr__", "__str__", "device", "dtype", "item", "ndim", "shape", "size", "tolist",
+    "__repr__", "__str__", "device", "dtype", "item", "itemsize", "nbytes", "ndim", "shape",
+    "size", "tolist",
 }  # fmt: skip
 
 
@@ -125,10 +137,10 @@ def written(x: Any, value: Any) -> Any:
     return x
 
 
-def filled(x: Any, value: Any) -> Any:
-    """x with one value written everywhere, for the gradient of the method ``fill``."""
+def changed(method: str, x: Any, *args: Any) -> Any:
+    """A copy of x after a method that writes to it, for the gradient of that method."""
     x = x * 1.0
-    x.fill(value)
+    getattr(x, method)(*args)
     return x
 
 

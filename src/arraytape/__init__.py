@@ -24,7 +24,7 @@ from .custom import define_op, no_gradient, register_gradient, stop_gradient
 from .functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .ops import fft, linalg
 from .ops.array_methods import reinterpreted
-from .ops.beyond_the_standard import bincount, diag, logspace, median
+from .ops.beyond_the_standard import bincount, diag, einsum, logspace, median, pad
 from .ops.creation_functions import (
     arange,
     asarray,

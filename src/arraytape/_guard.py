@@ -39,8 +39,13 @@ class Alive(Raw):
             self.cotangents[tid] = contribution
         elif held is not ALL:
             self.cotangents[tid] = held + contribution
+        self.borrowed.discard(tid)
 
-    lend = add
+    def lend(self, tid: int, contribution: Any) -> None:
+        first = self.cotangents.get(tid) is None
+        self.add(tid, contribution)
+        if first and contribution is not ALL:
+            self.borrowed.add(tid)
 
     def move_to(self, data: Any) -> None:
         if data is not ALL:

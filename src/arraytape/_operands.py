@@ -9,6 +9,7 @@ import numpy as np
 
 from ._array import KEPT, PINNED, SCALAR, Array, namespace, wrap
 from ._errors import describe, user_line
+from ._raw import NUMBERS, number
 from ._record import new_tid
 from ._storage import STORAGES, storage_for
 from ._view import sync
@@ -101,6 +102,8 @@ def common(
     TypeError naming each argument's device when two storages meet.
     """
     raw = [i for i, d in enumerate(data) if type(d) in STORAGES]
+    if not raw and all(type(d) in NUMBERS for d in data):
+        data, raw = [number(data[0]), *data[1:]], [0]
     if not raw:
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
     at = [i for i in raw if handles[i] is not GENERIC] or raw

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array
+from .._array import VIEW, Array
 from .._errors import describe, user_line
 from .._words import linear, sample
 from . import data_type_functions as dtypes
 from . import elementwise_functions as elementwise
+from . import numpy_reductions
 from . import searching_functions as searching
 from . import statistical_functions as statistics
 from . import utility_functions as utilities
@@ -26,19 +27,25 @@ from .manipulation_functions import (
     reshape,
     squeeze,
 )
-from .numpy_functions import dot
-from .sorting_functions import argsort
+from .numpy_functions import dot, of_values, together
+from .numpy_pieces import compress, ravel, reshaped
+from .numpy_selection import choose, put
+from .numpy_ufuncs import divmod
+from .sorting_functions import argsort, sort
 from .writing import setitem
 
 Axis = int | tuple[int, ...] | None
 
 
 def reduction(name: str) -> Callable[..., Array]:
-    """A reduction as a method, with the axis in NumPy's place."""
+    """A reduction as a method, with the axis in NumPy's place and what else NumPy's takes."""
     homes = (statistics, searching, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
+    numpys = numpy_reductions.FUNCTIONS.get(getattr(np, name), function)
 
-    def method(x: Array, axis: Axis = None, **options: Any) -> Array:
+    def method(x: Array, axis: Axis = None, *dtype: Any, **options: Any) -> Array:
+        if dtype or not options.keys() <= {"keepdims"}:
+            return numpys(x, axis, *dtype, **options)
         return function(x, axis=axis, **options)
 
     method.__name__ = method.__qualname__ = name
@@ -60,9 +67,10 @@ def running(name: str) -> Callable[..., Array]:
     return method
 
 
-def method_reshape(x: Array, *shape: Any, copy: bool | None = None) -> Array:
+def method_reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
     """See ``reshape``; the lengths may come one by one."""
-    return reshape(x, shape[0] if len(shape) == 1 else shape, copy=copy)
+    shape = shape[0] if len(shape) == 1 else shape
+    return reshape(x, shape, copy=copy) if order == "C" else reshaped(x, shape, order, copy=copy)
 
 
 def method_transpose(x: Array, *axes: Any) -> Array:
@@ -84,14 +92,26 @@ def method_squeeze(x: Array, axis: Axis = None) -> Array:
     return squeeze(x, tuple(i for i, n in enumerate(x.shape) if n == 1) if axis is None else axis)
 
 
-def method_astype(x: Array, dtype: Any, *, copy: bool = True) -> Array:
-    """See ``astype``."""
+def method_astype(
+    x: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+    copy: bool = True,
+) -> Array:  # fmt: skip
+    """See ``astype``; the layout in memory is not for the caller to choose."""
+    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"astype: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
+        )
     return dtypes.astype(x, dtype, copy=copy)
 
 
-def method_flatten(x: Array) -> Array:
+def method_copy(x: Array, order: str = "C") -> Array:
+    """A recorded copy."""
+    return copied(x)
+
+
+def method_flatten(x: Array, order: str = "C") -> Array:
     """A copy in one dimension."""
-    return copied(reshape(x, (-1,)))
+    return copied(ravel(x, order))
 
 
 def method_clip(x: Array, min: Any = None, max: Any = None) -> Array:
@@ -113,7 +133,9 @@ def method_take(x: Array, indices: Any, axis: int | None = None) -> Array:
     return flat[(*(slice(None),) * at, indices)]
 
 
-def method_argsort(x: Array, axis: int | None = -1, *, stable: bool = True) -> Array:
+def method_argsort(
+    x: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool = True
+) -> Array:
     """See ``argsort``; of all elements in one dimension for axis=None."""
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
@@ -139,6 +161,47 @@ def last_two(x: Array, axis1: int, axis2: int) -> Array:
 def method_fill(x: Array, value: Any) -> None:
     """Write one value everywhere."""
     setitem(x, ..., value)
+
+
+def method_sort(x: Array, axis: int = -1, kind: str | None = None) -> None:
+    """Put x itself in order."""
+    setitem(x, ..., sort(x, axis=axis))
+
+
+def method_partition(x: Array, kth: Any, axis: int = -1) -> None:
+    """See ``numpy.partition``: what is in order is partitioned anywhere."""
+    method_sort(x, axis)
+
+
+def get_real(x: Array) -> Array:
+    """The real part: of real numbers a view, of complex ones a copy."""
+    return elementwise.real(x) if x.dtype.kind == "c" else x[...]
+
+
+def set_real(x: Array, value: Any) -> None:
+    """Write the real part."""
+    setitem(
+        x, ..., together(x, value)[1] + 1j * elementwise.imag(x) if x.dtype.kind == "c" else value
+    )
+
+
+def set_imag(x: Array, value: Any) -> None:
+    """Write the imaginary part."""
+    if x.dtype.kind != "c":
+        raise TypeError(f"imag: {describe(x)} has no imaginary part to set [at {user_line()}]")
+    setitem(x, ..., elementwise.real(x) + 1j * together(x, value)[1])
+
+
+def get_flat(x: Array) -> Array:
+    """x in one dimension: a view, or where that is impossible a read-only copy."""
+    found = reshape(x, (-1,))
+    return found if found._state & VIEW else broadcast_to(found, found.shape)
+
+
+def set_flat(x: Array, value: Any) -> None:
+    """One value everywhere, or one for each element."""
+    (value,) = together(x, value)[1:]
+    setitem(x, ..., reshape(value, x.shape if value.size == x.size else ()))
 
 
 @linear(
@@ -172,31 +235,43 @@ def method_view(x: Array, dtype: Any = None) -> Array:
 
 
 METHODS: dict[str, Any] = {
+    "__divmod__": lambda x, other: divmod(x, other),
+    "__rdivmod__": lambda x, other: divmod(other, x),
     **{
         name: reduction(name)
         for name in (
             "all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var",
         )
     },
+    "argpartition": of_values(np.argpartition),
     "argsort": method_argsort,
     "astype": method_astype,
+    "choose": choose,
     "clip": method_clip,
+    "compress": lambda x, condition, axis=None: compress(condition, x, axis),
     "conj": elementwise.conj,
     "conjugate": elementwise.conj,
-    "copy": copied,
+    "copy": method_copy,
     "cumprod": running("cumulative_prod"),
     "cumsum": running("cumulative_sum"),
     "diagonal": method_diagonal,
     "dot": dot,
     "fill": method_fill,
+    "flat": property(get_flat, set_flat),
     "flatten": method_flatten,
-    "imag": property(elementwise.imag),
+    "imag": property(elementwise.imag, set_imag),
+    "itemsize": property(lambda x: x.dtype.itemsize),
+    "nbytes": property(lambda x: x.dtype.itemsize * x.size),
     "nonzero": searching.nonzero,
-    "ravel": lambda x: reshape(x, (-1,)),
-    "real": property(elementwise.real),
+    "partition": method_partition,
+    "put": put,
+    "ravel": ravel,
+    "real": property(get_real, set_real),
     "repeat": method_repeat,
     "reshape": method_reshape,
-    "round": elementwise.round,
+    "round": numpy_reductions.rounded,
+    "searchsorted": searching.searchsorted,
+    "sort": method_sort,
     "squeeze": method_squeeze,
     "swapaxes": method_swapaxes,
     "take": method_take,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from .._view import current
 from .._words import composite
 from . import data_type_functions, elementwise_functions, searching_functions
 from . import statistical_functions as statistics
-from .creation_functions import linspace, zeros
-from .indexing_functions import scatter_add
+from ._einsum import contracted
+from .creation_functions import full, linspace, zeros
+from .indexing_functions import scatter_add, take
 from .linalg import diagonal
-from .manipulation_functions import normal_axis, reshape, squeeze
+from .manipulation_functions import concat, normal_axis, reshape, squeeze
 from .sorting_functions import sort
 
 
@@ -83,3 +84,56 @@ def logspace(
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
     powers = elementwise_functions.pow(base, exponents)
     return powers if dtype is None else data_type_functions.astype(powers, dtype, copy=False)
+
+
+@composite
+def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array:
+    """Einstein's summation, as ``numpy.einsum`` has it: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
+
+    optimize : True or what ``numpy.einsum_path`` knows; else the operands are multiplied from the left.
+    """
+    return contracted(subscripts, operands, optimize)
+
+
+@composite
+def pad(
+    x: Array,
+    pad_width: Any,
+    /,
+    mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
+    *,
+    constant_values: Any = 0,
+    reflect_type: Literal["even"] = "even",
+) -> Array:
+    """x with more elements around it, as ``numpy.pad`` makes them: constants, or x's own.
+
+    pad_width, constant_values : one for all, (before, after), or that for each axis.
+    """
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
+        raise ValueError(
+            f"pad: no mode {mode!r} with reflect_type={reflect_type!r} [at {user_line()}]"
+        )
+    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    if mode == "constant":
+        values = pairs(constant_values, x.ndim)
+        for at, (width, ends) in enumerate(zip(widths, values, strict=True)):
+            parts = []
+            for n, value in zip(width, ends, strict=True):
+                shape = (*x.shape[:at], n, *x.shape[at + 1 :])
+                parts.append(full(shape, value, dtype=x.dtype, device=x.device))
+            x = concat([parts[0], x, parts[1]], axis=at)
+        return x
+    for at, width in enumerate(widths):
+        if any(width):
+            x = take(x, beside(x, np.pad(np.arange(x.shape[at]), width, mode)), axis=at)
+    return x
+
+
+def pairs(values: Any, count: int) -> list[Any]:
+    """A value before and one after, for each axis."""
+    if isinstance(values, Array) or not np.ndim(values):
+        return [(values, values)] * count
+    if isinstance(values[0], Array) or not np.ndim(values[0]):
+        ends = (values[0], values[-1])
+        return [ends] * count
+    return [(each[0], each[-1]) for each in (values if len(values) > 1 else [values[0]] * count)]

@@ -14,6 +14,7 @@ import numpy as np
 from .._array import Array, beside
 from .._storage import storage_of
 from .._view import current
+from .creation_functions import asarray
 from .data_type_functions import astype, result_type
 from .elementwise_functions import divide, equal, multiply
 from .indexing_functions import take
@@ -27,11 +28,21 @@ Axis = int | tuple[int, ...] | None
 
 def together(*values: Any) -> list[Any]:
     """Arrays as they are, plain arrays and scalars as Arrays where the first Array lies."""
-    home = next(value for value in values if isinstance(value, Array))
+    home = next((value for value in values if isinstance(value, Array)), None)
     return [
-        value if isinstance(value, Array) or value is None else beside(home, np.asarray(value))
+        value
+        if isinstance(value, Array) or value is None
+        else asarray(np.asarray(value))
+        if home is None
+        else beside(home, np.asarray(value))
         for value in values
     ]
+
+
+def array_of(value: Any) -> Array:
+    """One value as an Array."""
+    found: Array = value if isinstance(value, Array) else asarray(np.asarray(value))
+    return found
 
 
 def average(
@@ -118,14 +129,21 @@ def unique(
 
 
 def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A NumPy function whose answers are true or false: it has no gradient to lose."""
+    """A NumPy function whose answers are integers or truths: it has no gradient to lose."""
+
+    def plain(x: Any) -> Any:
+        if isinstance(x, tuple | list):  # such as the keys of np.lexsort
+            return type(x)([plain(part) for part in x])
+        return on_host(x) if isinstance(x, Array) else x
 
     def ask(*args: Any, **options: Any) -> Any:
-        home = next(x for x in (*args, *options.values()) if isinstance(x, Array))
-        plain = [on_host(x) if isinstance(x, Array) else x for x in args]
-        named = {n: on_host(x) if isinstance(x, Array) else x for n, x in options.items()}
-        answer = function(*plain, **named)
-        return answer if isinstance(answer, bool | np.bool) else beside(home, answer)
+        values = [*args, *options.values()]
+        values += [part for x in values if isinstance(x, tuple | list) for part in x]
+        home = next(x for x in values if isinstance(x, Array))
+        answer = function(*plain(args), **{n: plain(x) for n, x in options.items()})
+        if isinstance(answer, tuple):
+            return tuple([beside(home, np.asarray(part)) for part in answer])
+        return answer if isinstance(answer, bool | np.bool) else beside(home, np.asarray(answer))
 
     return ask
 

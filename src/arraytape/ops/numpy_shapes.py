@@ -40,12 +40,6 @@ def deep(x: Array) -> Array:
     return reshape(x, (*x.shape, 1) if x.ndim == 2 else (1, x.size, 1))
 
 
-def ravel(a: Array, order: str = "C") -> Array:
-    """See ``numpy.ravel``."""
-    only("ravel", "order", order, "C")
-    return reshape(a, (-1,))
-
-
 def transpose(a: Array, axes: Any = None) -> Array:
     """See ``numpy.transpose``."""
     return method_transpose(a, *(() if axes is None else (axes,)))
@@ -96,7 +90,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.copy: copy,
     np.dstack: dstack,
     np.hstack: hstack,
-    np.ravel: ravel,
     np.transpose: transpose,
     np.vstack: vstack,
 }  # fmt: skip

@@ -17,7 +17,7 @@ from . import utility_functions as utilities
 from .creation_functions import asarray, copied, zeros_like
 from .linear_algebra_functions import matmul
 from .manipulation_functions import concat, flip, normal_axis, reshape, stack
-from .numpy_functions import at_least, together
+from .numpy_functions import array_of, at_least, together
 from .numpy_shapes import joined, only, transpose
 
 
@@ -77,7 +77,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Arr
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
     """See ``numpy.piecewise``."""
-    (x,) = together(x)
+    x = array_of(x)
     single = isinstance(condlist, bool) or getattr(condlist, "ndim", -1) == x.ndim
     conditions = [asarray(c) for c in ([condlist] if single else condlist)]
     if len(funclist) == len(conditions) + 1:
@@ -155,7 +155,7 @@ def nan_to_num(
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2.0 * np.pi) -> Array:
     """See ``numpy.unwrap``; steps of whole periods have no slope."""
-    (p,) = together(p)
+    p = array_of(p)
     at = normal_axis("unwrap", p, axis)
     step = utilities.diff(p, axis=at)
     least = elementwise.remainder(step + period / 2.0, period) - period / 2.0

@@ -8,9 +8,9 @@ from typing import Any
 
 from .._array import Array
 from .._compile import compile_function
-from .._errors import describe, user_line
 from .._op import REGISTRY
 from .linear_algebra_functions import matrix_transpose
+from .manipulation_functions import permute_dims
 from .writing import in_place
 
 BINARY = {
@@ -57,12 +57,8 @@ def method(op: str, name: str, *parameters: str) -> Callable[..., Any]:
 
 
 def transpose(x: Array) -> Array:
-    """Transpose of a matrix."""
-    if x.ndim != 2:
-        raise ValueError(
-            f"T needs 2 dimensions, got {describe(x)} [at {user_line()}]; use mT or permute_dims"
-        )
-    return matrix_transpose(x)
+    """The axes in reverse order, as a view: the transpose of a matrix."""
+    return matrix_transpose(x) if x.ndim == 2 else permute_dims(x, tuple(range(x.ndim)[::-1]))
 
 
 for short, op in BINARY.items():

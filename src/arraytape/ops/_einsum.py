@@ -1,0 +1,153 @@
+"""Einstein's summation as products of two operands at a time: its derivatives are those of its parts."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array import Array
+from .._errors import describe, user_line
+from .linear_algebra_functions import matmul
+from .manipulation_functions import broadcast_to, permute_dims, reshape
+from .statistical_functions import sum
+
+LETTERS = string.ascii_uppercase + string.ascii_lowercase
+Term = tuple[Array, str]  # an operand, and a letter for each of its axes
+
+
+def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) -> Array:
+    """The sum of products that the subscripts say, in the order that ``optimize`` says."""
+    inputs, output = spelled_out(subscripts, arrays)
+    terms = [diagonals(x, letters) for x, letters in zip(arrays, inputs, strict=True)]
+    lengths = {
+        c: n for x, letters in terms for c, n in zip(letters, x.shape, strict=True) if n != 1
+    }
+    for x, letters in terms:
+        if any(n not in (1, lengths.get(c, 1)) for c, n in zip(letters, x.shape, strict=True)):
+            raise ValueError(
+                f"einsum: the lengths in {subscripts!r} do not agree: {describe([*arrays])} "
+                f"[at {user_line()}]"
+            )
+    unknown = [c for c in output if not any(c in letters for letters in inputs)]
+    if unknown or len({*output}) < len(output):
+        raise ValueError(f"einsum: {output!r} is no output of {subscripts!r} [at {user_line()}]")
+    full = {c: lengths.get(c, 1) for c in output}
+    terms = [dropped(term, lengths) for term in terms]
+    for places in order_of(subscripts, arrays, optimize):
+        taken = [terms[i] for i in places]
+        terms = [term for i, term in enumerate(terms) if i not in places]
+        while len(taken) > 1:
+            others = {*output}.union(*(letters for _, letters in (*terms, *taken[2:])))
+            taken = [product(taken[0], taken[1], others), *taken[2:]]
+        terms.append(taken[0])
+    x, letters = summed(terms[0], {*output})
+    left = [c for c in output if c in letters]
+    x = permute_dims(x, tuple([letters.index(c) for c in left])) if left else x
+    if len(left) < len(output):
+        x = reshape(x, tuple([full[c] if c in left else 1 for c in output]))
+    return x
+
+
+def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
+    """The letters of each operand's axes and of the result's, without an ellipsis."""
+    if not isinstance(subscripts, str) or not arrays:
+        raise TypeError(
+            f"einsum: needs subscripts such as 'ij,jk->ik' and operands, got {describe(subscripts)} "
+            f"and {len(arrays)} operands [at {user_line()}]"
+        )
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    inputs = left.split(",")
+    if len(inputs) != len(arrays):
+        raise ValueError(
+            f"einsum: {subscripts!r} is about {len(inputs)} operands, there are {len(arrays)} "
+            f"[at {user_line()}]"
+        )
+    free = [c for c in LETTERS if c not in subscripts]
+    extra = [
+        x.ndim - len(letters.replace("...", "")) if "..." in letters else 0
+        for x, letters in zip(arrays, inputs, strict=True)
+    ]
+    most = "".join(free[: max(extra)])
+    inputs = [
+        letters.replace("...", most[len(most) - n :])
+        for letters, n in zip(inputs, extra, strict=True)
+    ]
+    for x, letters in zip(arrays, inputs, strict=True):
+        if len(letters) != x.ndim or not {*letters} <= {*LETTERS}:
+            raise ValueError(
+                f"einsum: {letters!r} of {subscripts!r} does not fit {describe(x)} [at {user_line()}]"
+            )
+    if arrow:
+        return inputs, right.replace("...", most)
+    once = [c for c in sorted({*left} & {*LETTERS}) if left.count(c) == 1]
+    return inputs, most + "".join(once)
+
+
+def diagonals(x: Array, letters: str) -> Term:
+    """An operand in which each letter comes once."""
+    names = "".join(dict.fromkeys(letters))
+    if len(names) == len(letters):
+        return x, letters
+    key = []
+    for place, c in enumerate(letters):
+        n = x.shape[place]
+        if n != x.shape[letters.index(c)]:
+            raise ValueError(f"einsum: the axes {c!r} of {describe(x)} differ [at {user_line()}]")
+        along = [1] * len(names)
+        along[names.index(c)] = n
+        key.append(np.arange(n).reshape(along))
+    copy = x[tuple(key)]
+    return broadcast_to(copy, copy.shape), names  # read-only: nobody writes to it for x
+
+
+def dropped(term: Term, lengths: dict[str, int]) -> Term:
+    """A term without axes of length 1 that meet longer ones, or that are alone."""
+    x, letters = term
+    kept = [c for c, n in zip(letters, x.shape, strict=True) if n != 1 or c not in lengths]
+    kept = [c for c in kept if c in lengths]
+    if len(kept) == len(letters):
+        return term
+    return reshape(x, tuple([lengths[c] for c in kept])), "".join(kept)
+
+
+def order_of(subscripts: str, arrays: Sequence[Array], optimize: Any) -> list[tuple[int, ...]]:
+    """Which terms are multiplied with each other, step by step."""
+    if not optimize or len(arrays) < 3:
+        return [tuple(range(len(arrays)))]
+    shapes = [np.broadcast_to(0.0, x.shape) for x in arrays]
+    path = optimize if isinstance(optimize, list) else None
+    found = path or np.einsum_path(subscripts, *shapes, optimize=optimize)[0]
+    return [tuple(step) for step in found if not isinstance(step, str)]
+
+
+def summed(term: Term, kept: set[str]) -> Term:
+    """A term without the axes that nobody else has."""
+    x, letters = term
+    alone = tuple([i for i, c in enumerate(letters) if c not in kept])
+    if not alone:
+        return term
+    return sum(x, axis=alone), "".join(c for c in letters if c in kept)
+
+
+def product(first: Term, second: Term, others: set[str]) -> Term:
+    """The product of two terms, summed over the letters that are in no other and not in the result."""
+    a, in_a = summed(first, others | {*second[1]})
+    b, in_b = summed(second, others | {*in_a})
+    both = [c for c in in_a if c in in_b and c in others]
+    over = [c for c in in_a if c in in_b and c not in others]
+    rows = [c for c in in_a if c not in in_b]
+    columns = [c for c in in_b if c not in in_a]
+    length = dict(zip(in_a + in_b, a.shape + b.shape, strict=True))
+
+    def laid_out(x: Array, letters: str, *groups: list[str]) -> Array:
+        x = permute_dims(x, tuple([letters.index(c) for group in groups for c in group]))
+        counts = [int(np.prod([length[c] for c in group], dtype=np.int64)) for group in groups[1:]]
+        return reshape(x, (*[length[c] for c in groups[0]], *counts))
+
+    found = laid_out(a, in_a, both, rows, over), laid_out(b, in_b, both, over, columns)
+    z = matmul(*found) if over else found[0] * found[1]
+    letters = [*both, *rows, *columns]
+    return reshape(z, tuple([length[c] for c in letters])), "".join(letters)
