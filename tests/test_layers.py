@@ -16,7 +16,7 @@ LAYERS = [
     ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_raw", "_cupy", "_info",
      "_batched"],
     ["_array"],
-    ["_record", "_op", "_paths", "_view", "_operands", "_compile", "_words"],
+    ["_record", "_op", "_paths", "_loans", "_view", "_operands", "_compile", "_words"],
     [
         "_levels", "_engine", "_guard", "_exits", "_lacking", "_arguments", "_recording",
         "_jacobian", "_tape",

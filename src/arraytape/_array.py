@@ -15,8 +15,10 @@ from ._storage import storage_of
 KEPT = 1  # a record shares this data: copy before the next write
 SCALAR = 2  # a 0-d result of an op, immutable in NumPy: x += 1 makes a new Array
 HOT = 4  # written in part since its data was made: small views of it are kept by copy
-PINNED = 8  # foreign code may share this data: kept by copy at once
+PINNED = 8  # foreign code shares this data for good: kept by copy at once
 VIEW = 16  # an alias of part of another Array; see _view
+LENT = 32  # the same as PINNED for as long as a loan lives; see _loans
+FOREIGN = PINNED | LENT
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 namespace: list[ModuleType] = []  # the package itself, entered by arraytape/__init__
@@ -30,11 +32,12 @@ class Array:
 
     # _tid: the name of the value held now; 0: nobody follows it; -1: a view, whose name and
     # data follow from its root.  Read _tid before _data: a view's data may be stale.
-    __slots__ = ("_data", "_state", "_tid", "_view")
+    __slots__ = ("_data", "_loans", "_state", "_tid", "_view")
     _data: Any
     _state: int
     _tid: int
     _view: View  # set for views only
+    _loans: Any  # set for roots that are LENT
     __hash__ = None  # type: ignore[assignment]  # == compares elements
 
     @property

@@ -16,6 +16,7 @@ from ._errors import describe, user_line
 from ._exits import LEFT
 from ._guard import has_cusp
 from ._lacking import lacking
+from ._loans import unwritten
 from ._op import PLANS, Plan, Structural
 from ._paths import inputs_of
 from ._record import STACK, Bystander, Recorder
@@ -74,7 +75,7 @@ class Arguments:
         return [
             owner
             for x, data, tid, owner in self.given
-            if x._data is not data or (tid and x._tid != tid)  # an inner tape may name it
+            if not unwritten(x, data) or (tid and x._tid != tid)  # an inner tape may name it
         ]
 
     def parts(self) -> Any:

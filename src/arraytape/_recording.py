@@ -15,11 +15,12 @@ import numpy as np
 
 from . import _nest
 from ._arguments import differentiable
-from ._array import VIEW, Array
+from ._array import LENT, VIEW, Array
 from ._engine import Record
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT
 from ._lacking import lacking
+from ._loans import recall
 from ._op import Plan, Structural
 from ._paths import Path
 from ._record import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
@@ -35,6 +36,8 @@ def name_of(x: Any) -> int:
         found: int = x._identity
         return found
     if not x._tid:
+        if x._state & LENT:
+            recall(x)
         with NAMING:
             x._tid = x._tid or new_tid()
     tid: int = x._tid

@@ -10,8 +10,11 @@ from __future__ import annotations
 from threading import get_ident
 from typing import Any
 
-from ._array import HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
+import numpy as np
+
+from ._array import FOREIGN, HOT, KEPT, LENT, PINNED, SCALAR, VIEW, Array, View, wrap
 from ._batched.data import Batched
+from ._loans import LENDING, Loan, Loans, returned
 from ._op import REGISTRY
 from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 from ._paths import VIEW as VIEW_RECORD
@@ -124,14 +127,42 @@ def hold(x: Array) -> Any:
     if x._state & VIEW:
         root = x._view.root
         part = data.size < root._data.size
-        if root._state & PINNED or (part and (root._state & HOT or data.size <= SMALL)):
+        if part and (root._state & HOT or data.size <= SMALL):
             return storage_of(data).copy(data)
+        if root._state & FOREIGN:
+            return apart(x, root)
         root._state |= KEPT
         return data
-    if x._state & PINNED:
-        return storage_of(data).copy(data)
+    if x._state & FOREIGN:
+        return apart(x, x)
     x._state |= KEPT
     return data
+
+
+def apart(x: Array, root: Array) -> Any:
+    """Data of ``x`` that a record may keep, where foreign code shares the memory of its root."""
+    data = x._data
+    storage = storage_of(data)
+    if root._state & PINNED:
+        return storage.copy(data)
+    with LENDING:
+        loans = root._loans
+        if loans.out:
+            if x is not root:
+                return storage.copy(data)
+            kept = loans.kept(data)
+            return loans.remember(storage.copy(data)) if kept is None else kept
+        returned(root)
+        if x is not root:
+            fresh(x)
+        return hold(x)
+
+
+def steady(x: Array) -> Array:
+    """``x``, or a handle on a copy of it where its memory may yet change: to share data with."""
+    tid, data = current(x)
+    kept = hold(x)
+    return x if kept is data else wrap(kept, tid, KEPT | x._state & SCALAR)
 
 
 def laid_out(y: Array, x: Array) -> Array:
@@ -154,10 +185,35 @@ def own(x: Array) -> None:
         fresh(x)
 
 
-def pin(x: Array) -> None:
-    """Before memory is shared with foreign code: memory that no record shares, nor ever will."""
+def lend(x: Array, firm: bool) -> np.ndarray[Any, Any]:
+    """NumPy's memory of ``x`` for foreign code; see _loans, also for what ``firm`` means.
+
+    No record shares that memory, nor will as long as foreign code has it.  What is read-only for
+    its owner stays so, and then nobody need be careful.
+    """
+    root = x._view.root if x._state & VIEW else x
+    if not root._data.flags.writeable:
+        return Loan(x._data, firm).out()
+    with LENDING:
+        before = root._data
+        own(x)
+        if not root._state & LENT:
+            root._loans = Loans()
+            root._state |= LENT
+        if root._data is not before:
+            root._loans.remember(before)
+        loan = Loan(x._data, firm)
+        root._loans.out.add(loan)
+    return loan.out()
+
+
+def pin(x: Array) -> Any:
+    """Raw data of ``x`` to share with any foreign code: NumPy's is lent, other data pinned for good."""
+    if type(x._data) is np.ndarray:
+        return lend(x, firm=True)
     own(x)
     (x._view.root if x._state & VIEW else x)._state |= PINNED
+    return x._data
 
 
 __all__ = [
@@ -168,9 +224,11 @@ __all__ = [
     "fresh",
     "hold",
     "laid_out",
+    "lend",
     "location",
     "make_view",
     "own",
     "pin",
+    "steady",
     "sync",
 ]

@@ -11,7 +11,7 @@ from ._array import KEPT, SCALAR, Array, wrap
 from ._batched.data import active, new_level
 from ._errors import describe, user_line
 from ._levels import batched, unbatched
-from ._view import current, hold
+from ._view import current, hold, steady
 from .ops.manipulation_functions import moveaxis
 
 Axes = Any  # int, None, or a nesting of these
@@ -128,8 +128,7 @@ def enter(x: Any, axis: int | None, level: int) -> Any:
         tid, _ = current(x)
         return wrap(hold(x), tid, KEPT | x._state & SCALAR)
     first = moveaxis(x, axis, 0) if axis % x.ndim else x
-    hold(first)
-    entered = batched(first, level)
+    entered = batched(steady(first), level)
     entered._state |= KEPT
     return entered
 
@@ -142,8 +141,7 @@ def leave(y: Any, axis: Any, level: int, size: int) -> Array:
         )
     if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
         raise ValueError(f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions")
-    hold(y)
-    left: Array = unbatched(y, level, size)
+    left: Array = unbatched(steady(y), level, size)
     left._state |= KEPT
     return moveaxis(left, 0, axis) if axis % left.ndim else left
 

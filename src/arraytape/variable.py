@@ -13,6 +13,7 @@ from ._errors import describe, user_line
 from ._paths import VIEW as VIEW_RECORD
 from ._record import new_tid, recorders, tell
 from ._storage import storage_of
+from ._view import hold
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 
@@ -69,7 +70,7 @@ class Variable(Array):
         """The value that it holds now, as an Array that later assignments do not change."""
         identity = self.read()
         followers = [r for r in recorders() if identity in r.followed]
-        snapshot = wrap(self._data, new_tid() if followers else 0, KEPT)
+        snapshot = wrap(hold(self), new_tid() if followers else 0, KEPT)
         for recorder in followers:
             tell(recorder, (VIEW_RECORD.number, snapshot._tid, identity, self._data.shape, ()))
         return snapshot

@@ -5,6 +5,8 @@ import pytest
 from array_api_compat import array_namespace
 from scipy import ndimage
 
+import arraytape as xp
+
 RNG = np.random.default_rng(0)
 IMAGE, KERNEL = RNG.normal(size=(6, 7)), RNG.normal(size=(3, 3))
 LABELS = np.asarray([[1, 1, 2, 2, 3, 3, 0]] * 6)
@@ -128,3 +130,102 @@ def test_a_function_of_a_mask_is_numpys(has_values, name):
 
 def listed(found):
     return list(found) if isinstance(found, tuple | list) else [found]
+
+
+# --- output= ----------------------------------------------------------------------------------------
+def into(name, *arrays, **options):
+    """A function of an image and of the output that it is written into."""
+
+    def call(x, output):
+        here = array_namespace(x)
+        return getattr(ndimage, name)(
+            x, *[here.asarray(a) for a in arrays], **options, output=output
+        )
+
+    return call
+
+
+INTO = {
+    "affine_transform": into("affine_transform", np.eye(2) + 0.1),
+    "black_tophat": into("black_tophat", size=3),
+    "convolve": into("convolve", KERNEL),
+    "correlate1d": into("correlate1d", KERNEL[0]),
+    "gaussian_filter": into("gaussian_filter", sigma=1.0),
+    "gaussian_gradient_magnitude": into("gaussian_gradient_magnitude", sigma=1.0),
+    "generic_filter": into("generic_filter", function=np.mean, size=3),
+    "grey_dilation": into("grey_dilation", size=3),
+    "laplace": into("laplace"),
+    "median_filter": into("median_filter", size=3),
+    "rotate": into("rotate", angle=30.0, reshape=False),
+    "shift": into("shift", shift=0.5),
+    "sobel": into("sobel"),
+    "spline_filter": into("spline_filter"),
+    "uniform_filter": into("uniform_filter", size=3),
+    "zoom": into("zoom", zoom=1.0, prefilter=False),
+}
+PLACES = {
+    "whole": lambda here: (out := here.zeros((6, 7)), out),
+    "part": lambda here: (out := here.zeros((9, 9)), out[1:7, 2:]),
+    "transposed": lambda here: (out := here.zeros((7, 6)), out.T),
+    "single": lambda here: (out := here.zeros((6, 7), dtype=here.float32), out),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", INTO)
+def test_an_output_is_written_as_numpys(has_values, name, place):
+    def f(x):
+        whole, part = PLACES[place](array_namespace(x))
+        INTO[name](x, part)
+        return whole, part
+
+    has_values(f, IMAGE)
+
+
+def test_an_image_is_its_own_output(has_values):
+    def f(x):
+        y = array_namespace(x).asarray(x, copy=True)
+        ndimage.gaussian_filter(y[1:, :], 1.0, output=y[1:, :])
+        ndimage.minimum_filter(y, 3, output=y)
+        return y
+
+    has_values(f, IMAGE)
+
+
+@pytest.mark.parametrize("name", INTO)
+def test_what_is_written_into_an_output_says_where_it_left(leaves, name):
+    def f(x):
+        output = array_namespace(x).zeros((6, 7))
+        INTO[name](x, output)
+        return output
+
+    found = leaves(f, IMAGE, at=r"scipy/ndimage/_\w+.py", how="np.asarray")
+    assert found == [None]
+
+
+@pytest.mark.parametrize("name", INTO)
+def test_an_output_that_is_followed_keeps_its_value_and_the_gradient_warns(name):
+    """What is written goes to the copy that ``np.asarray`` gives of a recorded value."""
+    x, output = xp.asarray(IMAGE), xp.ones((6, 7))
+    with xp.GradientTape() as tape:
+        tape.watch(output)
+        INTO[name](x, output)
+        y = xp.sum(output * output)
+    assert np.all(np.asarray(output) == 1.0)
+    with pytest.warns(xp.TapeWarning, match=r"may be missing: .*scipy/ndimage/_\w+\.py:\d+ \(np"):
+        gradient = tape.gradient(y, output)
+    assert np.all(np.asarray(gradient) == 2.0)
+
+
+def test_a_buffer_that_is_written_again_and_again(differentiates):
+    """The tape keeps what it held each time."""
+
+    def f(x):
+        here = array_namespace(x)
+        image, buffer, total = here.asarray(IMAGE), here.zeros((6, 7)), 0.0
+        for sigma in (0.5, 1.0, 2.0):
+            ndimage.gaussian_filter(image, sigma, output=buffer)
+            total = total + here.sum(x * x * buffer)
+        return total
+
+    differentiates(f, RNG.normal(size=(6, 7)))

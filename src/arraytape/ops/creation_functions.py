@@ -227,9 +227,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """An Array around another library's data, shared unless copy=True; then put on ``device``."""
     try:
         if isinstance(x, Array):
-            if copy is not True:
-                pin(x)
-            x = leave(x, "from_dlpack()")
+            data = leave(x, "from_dlpack()")
+            x = data if copy is True else pin(x)
         data = dlpack_storage(x).from_dlpack(x, copy)
     except (TypeError, BufferError, ValueError, AttributeError) as error:
         raise explain("from_dlpack", error, x=x) from error

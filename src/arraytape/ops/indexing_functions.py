@@ -13,7 +13,7 @@ from .._errors import explain
 from .._levels import spread
 from .._paths import GETITEM
 from .._storage import STORAGES, storage_of
-from .._view import BASIC, current, fresh, hold, make_view, thawed
+from .._view import BASIC, current, fresh, make_view, steady, thawed
 from .._words import composite, linear, primitive, sample
 
 
@@ -50,8 +50,7 @@ def levelled(x: Array, *values: Any, copy: bool = False) -> Array:
     hidden = {n: size for n, size in lengths_of(values).items() if n not in here}
     if not hidden:
         return x
-    hold(x)
-    spread_out: Array = spread(x, tuple(hidden), tuple(hidden.values()), copy)
+    spread_out: Array = spread(steady(x), tuple(hidden), tuple(hidden.values()), copy)
     if not copy:
         spread_out._state |= KEPT
     return spread_out

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, wrap
-from .._errors import explain
+from .._array import SCALAR, Array, wrap
+from .._errors import describe, explain
 from .._exits import leave
 from .._storage import storage_of
-from .._view import current, pin
+from .._view import current, lend, pin
 from .creation_functions import copied
 
 
@@ -65,14 +65,24 @@ def to_index(x: Array) -> int:
 
 
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """``np.asarray(x)``: a copy, so that NumPy code cannot change a recorded value.
+    """``np.asarray(x)``: the memory of x, as for NumPy's arrays, where nobody has followed it.
 
-    copy=False shares memory, or raises ValueError where it cannot.
+    What NumPy or C code writes there arrives in x.  A recorded value must not change under its
+    name, so of what has been followed this is a copy: what is written there does not reach x, and
+    gradients that are cut by it warn with the line of this exit.  Also copied are data that is not
+    NumPy's, a 0-d result of an op, which NumPy holds immutable, and what is cast.
+    copy=False shares memory also with a followed value, or raises ValueError.
     """
+    data = leave(x, "np.asarray()")
+    here = type(data) is np.ndarray
     if copy is False:
-        pin(x)
-    leave(x, "np.asarray()")
-    return np.array(host(x), dtype=dtype, copy=copy is not False)
+        if not here:
+            raise ValueError(f"np.asarray: {describe(x)} needs a copy, but copy=False")
+        return np.array(lend(x, firm=True), dtype=dtype, copy=False)
+    cast = dtype is not None and np.dtype(dtype) != x.dtype
+    if copy or cast or not here or x._state & SCALAR or current(x)[0]:
+        return np.array(host(x), dtype=dtype, copy=True)
+    return lend(x, firm=False)
 
 
 def item(x: Array) -> Any:
@@ -96,9 +106,9 @@ def dlpack(
     copy: bool | None = None,
 ) -> Any:
     """A dlpack capsule of the data; it leaves the tape and, unless copied, shares its memory."""
-    if copy is not True:
-        pin(x)
     data = leave(x, "dlpack")
+    if copy is not True:
+        data = pin(x)
     return storage_of(data).to_dlpack(
         data, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
     )

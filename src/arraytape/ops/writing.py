@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array import HOT, KEPT, SCALAR, VIEW, Array
+from .._array import HOT, KEPT, LENT, SCALAR, VIEW, Array
 from .._batched.data import Batched, check, levels_of
 from .._errors import describe, explain, user_line
+from .._loans import recall, shared
 from .._op import Op, Structural
 from .._operands import accepted, common, foreign
 from .._paths import ADD, BROADCAST, GETITEM, PUT, write_through
@@ -103,6 +104,11 @@ def widen(x: Array, *values: Any) -> None:
     root, _ = location(x)
     wide = levelled(root, *values, copy=True)
     if wide is not root:
+        if shared(root):
+            raise ValueError(
+                f"vmap: {describe(root)} shares its memory with foreign code, which cannot hold a value "
+                f"for each example [at {user_line()}]; write to a copy instead"
+            )
         root._tid, root._data = current(wide)
         root._state &= ~KEPT
         current(x)
@@ -174,6 +180,8 @@ def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> N
     elif OPEN:
         elsewhere((old, vtid))
     root._tid = new
+    if new and root._state & LENT:
+        recall(root)
 
 
 def overwritten(x: Array, key: Any, value: Any) -> Any:
