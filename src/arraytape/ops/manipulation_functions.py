@@ -80,7 +80,13 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
         raise ValueError(
             f"expand_dims: repeated axis in {axes} for {describe(x)} [at {user_line()}]"
         )
-    key = tuple(None if i in at else slice(None) for i in range(x.ndim + len(axes)))
+    places = range(x.ndim + len(axes))
+    # A reshape where that is a view: NumPy's function is one, and on its strides depend last bits.
+    lengths = iter(x.shape)
+    seen = alias(x, RESHAPE, tuple([1 if i in at else next(lengths) for i in places]))
+    if seen is not None:
+        return seen
+    key = tuple(None if i in at else slice(None) for i in places)
     return view("expand_dims", x, GETITEM, key if key else ...)
 
 
