@@ -132,18 +132,35 @@ class Program:
         if not fit:
             return -1, ""
         name = self.one(*fit)
+        before = [*self.lines], [*self.codes]
         self.data["m0"] = self.uniform(-0.01, 0.01, env[name].shape, env[name].dtype)
         self.insert(place, self.one("{a} += m0", "{a} -= m0", "{a}[...] = {a} + m0").format(a=name))
-        try:
-            self.run(NUMPY, self.given(NUMPY))
-        except REFUSED:
-            del self.data["m0"], self.lines[place], self.codes[place]
-            return -1, ""
-        return place, name
+        if self.runs():
+            return place, name
+        del self.data["m0"]
+        self.lines, self.codes = before
+        return -1, ""
 
     def insert(self, place, line):
         self.lines.insert(place, line)
         self.codes.insert(place, compile(line, f"<program {self.seed}>", "exec"))
+
+    def runs(self):
+        """Whether all statements still run, and are sane, on what they are now given."""
+        lines, codes = self.lines, self.codes
+        self.lines, self.codes = [], []
+        self.start()
+        for line, code in zip(lines, codes, strict=True):
+            if not self.sane(line):
+                return False
+            try:
+                exec(code, self.scope, self.env)
+            except REFUSED:
+                return False
+            self.look()
+            self.lines.append(line)
+            self.codes.append(code)
+        return True
 
     # --- making -------------------------------------------------------------------------------------
     def grow(self):
