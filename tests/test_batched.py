@@ -8,18 +8,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, _guard, _jacobian, _tape, testing
 from arraytape._batched import data, namespace
-
-CASES = [
-    pytest.param(op, sample, id=f"{op.name}-{i}")
-    for op in testing.recorded_ops()
-    for i, sample in enumerate(op.samples)
-    if (op.rules or op.joint) and not op.moves
-]
-# What is not holomorphic or has no complex form is sampled with real numbers only: see test_rules.
-REAL_ONLY = {
-    "atan2", "cast", "clip", "copysign", "fft.rfft", "floor_divide", "hypot", "logaddexp", "max",
-    "maximum", "min", "minimum", "nextafter", "remainder",
-}  # fmt: skip
+from helpers.samples import CASES, REAL_ONLY
 
 
 def recorded(op, sample, dtype):

@@ -4,17 +4,11 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from helpers.collected import Collected
 
 rng = np.random.default_rng(1)
-PROGRAMS = {}
-
-
-def program(*inputs):
-    def enter(function):
-        PROGRAMS[function.__name__] = (function, *inputs)
-        return function
-
-    return enter
+PROGRAMS = Collected()
+program = PROGRAMS.on
 
 
 def definite(n):

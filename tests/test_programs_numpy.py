@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 
+from helpers.collected import Collected
+
 rng = np.random.default_rng(8)
-PROGRAMS = {}
-
-
-def program(*inputs):
-    def enter(function):
-        PROGRAMS[function.__name__] = (function, *inputs)
-        return function
-
-    return enter
+PROGRAMS = Collected()
+program = PROGRAMS.on
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from helpers.collected import Collected
 
 rng = np.random.default_rng(3)
-PROGRAMS = {}
-
-
-def program(*inputs):
-    def enter(function):
-        PROGRAMS[function.__name__] = (function, *inputs)
-        return function
-
-    return enter
+PROGRAMS = Collected()
+program = PROGRAMS.on
 
 
 @pytest.mark.parametrize("namespace", [xp, np], ids=["standard", "numpy"])

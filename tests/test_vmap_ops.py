@@ -6,18 +6,8 @@ import pytest
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, testing, vmap
 from helpers.batches import close, loop
+from helpers.samples import CASES, REAL_ONLY
 
-CASES = [
-    pytest.param(op, sample, id=f"{op.name}-{i}")
-    for op in testing.recorded_ops()
-    for i, sample in enumerate(op.samples)
-    if (op.rules or op.joint) and not op.moves
-]
-# What is not holomorphic or has no complex form is sampled with real numbers only: see test_rules.
-REAL_ONLY = {
-    "atan2", "cast", "clip", "copysign", "fft.rfft", "floor_divide", "hypot", "logaddexp", "max",
-    "maximum", "min", "minimum", "nextafter", "remainder",
-}  # fmt: skip
 SIZE = 3
 
 

@@ -1,0 +1,17 @@
+"""Programs that a module of tests declares, by name."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Collected(dict[str, tuple[Any, ...]]):
+    """By a function's name, the function and the inputs that it is run on."""
+
+    def on(self, *inputs: Any) -> Callable[[Any], Any]:
+        """Decorate a program of these inputs: ``program(xp, *inputs)``."""
+
+        def enter(function: Any) -> Any:
+            self[function.__name__] = (function, *inputs)
+            return function
+
+        return enter

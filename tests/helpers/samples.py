@@ -1,0 +1,17 @@
+"""The samples of all ops that have a derivative, to run them on."""
+
+import pytest
+
+from arraytape import testing
+
+CASES = [
+    pytest.param(op, sample, id=f"{op.name}-{i}")
+    for op in testing.recorded_ops()
+    for i, sample in enumerate(op.samples)
+    if (op.rules or op.joint) and not op.moves
+]
+# What is not holomorphic or has no complex form is sampled with real numbers only: see test_rules.
+REAL_ONLY = {
+    "atan2", "cast", "clip", "copysign", "fft.rfft", "floor_divide", "hypot", "logaddexp", "max",
+    "maximum", "min", "minimum", "nextafter", "remainder",
+}  # fmt: skip
