@@ -140,3 +140,30 @@ def test_what_a_condition_leaves_out_is_not_computed_in_the_gradient_either():
 def test_what_cannot_be_recorded_raises(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call(xp.asarray(X))
+
+
+def test_python_floats_take_on_the_precision_of_the_array():
+    x = np.asarray([-0.5, 0.2, 1.5], np.float32)
+    for f in (
+        lambda x: np.fmod(x, 0.7),
+        lambda x: np.fmax(x, 0.1),
+        lambda x: np.heaviside(x, 0.5),
+        lambda x: np.select([x > 0.5, x > 0.0], [x**2, 3 * x], 0.1),
+        lambda x: np.gradient(x, 0.5),
+        lambda x: np.trapezoid(x, dx=0.5),
+    ):
+        found, expected = f(xp.asarray(x)), f(x)
+        assert found.dtype == expected.dtype == np.float32
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
+
+
+def test_integers_are_clipped_between_floats():
+    x = np.arange(4)
+    for f in (
+        lambda x: np.clip(x, 0.5, 2.5),
+        lambda x: x.clip(0.5, 2.5),
+        lambda x: np.clip(x, 1, 2),
+    ):
+        found, expected = f(xp.asarray(x)), f(x)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(found), expected)

@@ -29,7 +29,7 @@ from .manipulation_functions import (
 )
 from .numpy_functions import dot, of_values, together
 from .numpy_pieces import compress, ravel, reshaped
-from .numpy_selection import choose, put
+from .numpy_selection import choose, clip, put
 from .numpy_ufuncs import divmod
 from .sorting_functions import argsort, sort
 from .writing import setitem
@@ -115,8 +115,8 @@ def method_flatten(x: Array, order: str = "C") -> Array:
 
 
 def method_clip(x: Array, min: Any = None, max: Any = None) -> Array:
-    """See ``clip``."""
-    return elementwise.clip(x, min, max)
+    """See ``numpy.clip``."""
+    return clip(x, min, max)
 
 
 def method_repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:

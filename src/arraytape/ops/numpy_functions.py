@@ -27,16 +27,19 @@ Axis = int | tuple[int, ...] | None
 
 
 def together(*values: Any) -> list[Any]:
-    """Arrays as they are, plain arrays and scalars as Arrays where the first Array lies."""
+    """Arrays as they are, plain arrays and scalars as Arrays where the first Array lies.
+
+    A Python float takes on the precision of that Array, as it does with NumPy's arrays.
+    """
     home = next((value for value in values if isinstance(value, Array)), None)
-    return [
-        value
-        if isinstance(value, Array) or value is None
-        else asarray(np.asarray(value))
-        if home is None
-        else beside(home, np.asarray(value))
-        for value in values
-    ]
+
+    def made(value: Any) -> Array:
+        if home is None:
+            return asarray(np.asarray(value))
+        weak = type(value) in (float, complex)
+        return beside(home, np.asarray(value, np.result_type(home.dtype, value) if weak else None))
+
+    return [value if isinstance(value, Array) or value is None else made(value) for value in values]
 
 
 def array_of(value: Any) -> Array:

@@ -13,6 +13,7 @@ from . import elementwise_functions as elementwise
 from . import fft, linalg
 from . import statistical_functions as statistics
 from .beyond_the_standard import einsum as einstein
+from .data_type_functions import astype
 from .elementwise_functions import sqrt
 from .linear_algebra_functions import matmul, tensordot, vecdot
 from .manipulation_functions import concat, moveaxis, normal_axis, reshape, stack
@@ -165,8 +166,9 @@ def gradient(f: Any, /, *varargs: Any, axis: Any = None, edge_order: int = 1) ->
     spacing = spacing * len(places) if len(spacing) == 1 else spacing
     if len(spacing) != len(places) or edge_order not in (1, 2):
         raise TypeError(f"np.gradient: a spacing per axis, edge_order 1 or 2 [at {user_line()}]")
+    dtype = f.dtype if f.dtype.kind in "fc" else np.dtype(np.float64)
     found = tuple([
-        moveaxis(slopes(moveaxis(f, at, -1), h, edge_order), -1, at)
+        astype(moveaxis(slopes(moveaxis(f, at, -1), h, edge_order), -1, at), dtype, copy=False)
         for at, h in zip(places, spacing, strict=True)
     ])  # fmt: skip
     return found[0] if len(found) == 1 else found

@@ -9,9 +9,10 @@ import numpy as np
 
 from .._array import Array
 from .._errors import user_line
+from . import elementwise_functions as elementwise
 from .data_type_functions import astype
 from .manipulation_functions import broadcast_arrays, broadcast_to, normal_axis, reshape
-from .numpy_functions import of_values, on_host, together
+from .numpy_functions import array_of, of_values, on_host, together
 from .searching_functions import where
 from .utility_functions import any
 from .writing import setitem
@@ -23,12 +24,20 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError(
             f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
         )
-    parts = together(*condlist, *choicelist, default)
-    conditions, choices = parts[: len(condlist)], parts[len(condlist) : -1]
-    y = parts[-1]
+    *parts, y = together(*choicelist, *condlist, default)
+    choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         y = where(condition, choice, y)
     return y
+
+
+def clip(a: Any, min: Any = None, max: Any = None) -> Array:
+    """See ``numpy.clip``: integers between floats become floats."""
+    a = array_of(a)
+    bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
+    dtype = np.result_type(a.dtype, *bounds)
+    between = a.dtype.kind in "biu" and dtype.kind == "f"
+    return elementwise.clip(astype(a, dtype) if between else a, min, max)
 
 
 def choose(a: Any, choices: Sequence[Any]) -> Array:
@@ -110,6 +119,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.clip: clip,
     **{
         function: of_values(function)
         for function in (
