@@ -135,7 +135,7 @@ def test_no_result_shares_memory_with_an_input(op, sample):
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
 def test_values_are_numpys_bit_for_bit(op, sample):
-    from arraytape._storage import NUMPY
+    from arraytape._numpy_storage import NUMPY
 
     arguments = prepared(op, sample)
     arrays = [xp.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]

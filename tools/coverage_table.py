@@ -23,8 +23,8 @@ import numpy as np
 import arraytape as xp
 from arraytape import _cupy
 from arraytape._info import Info
+from arraytape._numpy_storage import NUMPY
 from arraytape._op import REGISTRY, Op
-from arraytape._storage import NUMPY
 from arraytape.ops._factorisations import NONE_DEAD
 from gradient_status import (
     BEHIND,

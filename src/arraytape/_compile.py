@@ -18,6 +18,7 @@ import numpy as np
 
 from ._array import SCALAR, Array
 from ._errors import explain
+from ._numpy_storage import NUMPY
 from ._op import LAYOUT, Op
 from ._operands import (
     CACHED,
@@ -35,7 +36,7 @@ from ._operands import (
 )
 from ._raw import RawFunctions, as_data
 from ._record import OPEN, active, elsewhere, new_tid
-from ._storage import NUMPY, STORAGES, is_complex
+from ._storage import STORAGES, is_complex
 from ._view import hold, sync
 
 READ = """

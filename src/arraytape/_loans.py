@@ -20,7 +20,7 @@ from weakref import WeakSet, ref
 import numpy as np
 
 from ._array import KEPT, LENT, PINNED, Array
-from ._storage import NUMPY
+from ._numpy_storage import NUMPY
 
 LENDING = RLock()  # several threads may read one Array, and it moves when it is lent and returned
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._storage import DEFAULT, EVERYWHERE, NUMPY, STORAGES, storage_at, storage_for
+from ._numpy_storage import NUMPY
+from ._storage import DEFAULT, EVERYWHERE, STORAGES, storage_at, storage_for
 
 # Functions whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
 ARRAYS = {"cast", "imag", "real", "reshaped", "scattered", "stop_gradient", "where"}

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
-
-from . import _numpy
 
 COMPLEX = "complex floating"
 HOST = "cpu"
@@ -162,80 +159,7 @@ class Storage:
         return bool(self.host(self.xp.any(self.xp.isnan(data))))
 
 
-class NumPyStorage(Storage):
-    """NumPy's arrays, in NumPy's cheapest spelling."""
-
-    name = "numpy"
-    kind = np.ndarray
-    xp = _numpy
-    dlpack_types = (1, 3, 11)  # the CPU's, and pinned memory of CUDA's and ROCm's
-
-    def ufunc(self, name: str) -> tuple[Any, str]:
-        """NumPy's own function for an op, and for which data it will do: "" for none."""
-        if name in _numpy.FLOAT64:
-            return _numpy.FLOAT64[name], "float64"
-        found = vars(_numpy).get(name) or getattr(np, name, None)
-        return (found, "ufunc") if isinstance(found, np.ufunc) else (None, "")
-
-    def devices(self) -> tuple[Any, ...]:
-        return (HOST,)
-
-    def device(self, data: Any) -> Any:
-        return HOST
-
-    def moved(self, data: Any, device: Any) -> Any:
-        return data.copy()
-
-    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
-        return attrgetter(name)(np)(*arguments, **keywords)
-
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
-        return np.array(value, dtype=dtype, copy=copy)
-
-    def from_dlpack(self, x: Any, copy: bool | None) -> Any:
-        return np.from_dlpack(x, copy=copy)
-
-    def copy(self, data: Any) -> Any:
-        return data.copy(order="K")
-
-    def laid_out(self, data: Any, like: Any) -> Any:
-        if data.strides == like.strides:
-            return data
-        copy = np.empty_like(like, dtype=data.dtype)
-        if data.strides == copy.strides:  # ``like`` has gaps, data has none
-            return data
-        copy[...] = data
-        return copy
-
-    def host(self, data: Any) -> np.ndarray[Any, Any]:
-        return data  # type: ignore[no-any-return]
-
-    def shares(self, part: Any, whole: Any) -> bool:
-        return np.may_share_memory(part, whole)
-
-    def owns(self, data: Any) -> bool:
-        return type(data) is np.ndarray and data.base is None
-
-    def writeable(self, data: Any) -> bool:
-        return data.flags.writeable  # type: ignore[no-any-return]
-
-    def key(self, key: Any, data: Any) -> Any:
-        return key
-
-    def unless_none(self, mask: Any) -> Any:
-        return mask if np.count_nonzero(mask) else None  # half of what any() takes
-
-    def counted(self, mask: Any) -> int | None:
-        return int(np.count_nonzero(mask))
-
-    def has_nan(self, data: Any) -> bool:
-        flat = data.ravel()
-        square = flat.dot(flat)  # of real data not negative, so only a NaN makes one
-        return bool(square != square)
-
-
-NUMPY = NumPyStorage()
-STORAGES: dict[type, Storage] = {np.ndarray: NUMPY}
+STORAGES: dict[type, Storage] = {}  # by type of data
 # Package or kind of device -> what makes its storage, importing the library it needs.
 ON_DEMAND: dict[str, Callable[[], Storage]] = {}
 DEFAULT: list[Any] = [HOST]  # the device of creation functions that are given none
@@ -264,7 +188,7 @@ def discover(kind: type | None = None, device: Any = None) -> None:
 def storage_for(kind: type) -> Storage | None:
     """The storage of a type of data, if there is one."""
     if issubclass(kind, np.generic):  # an element of NumPy's
-        return NUMPY
+        return STORAGES[np.ndarray]
     if kind not in STORAGES:
         discover(kind)
     return STORAGES.get(kind)

@@ -9,7 +9,8 @@ import numpy as np
 from .._array import PINNED, SCALAR, Array, beside, wrap
 from .._errors import explain, user_line
 from .._exits import leave
-from .._storage import DEFAULT, NUMPY, STORAGES, Storage, storage_at, storage_for, storage_of
+from .._numpy_storage import NUMPY
+from .._storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
 from .._view import current, laid_out, pin
 from .._words import composite
 from .data_type_functions import astype, placed

@@ -9,7 +9,8 @@ import numpy as np
 from .. import _storage as storages
 from .._array import SCALAR, Array
 from .._errors import explain, user_line
-from .._storage import NUMPY, storage_at, storage_of
+from .._numpy_storage import NUMPY
+from .._storage import storage_at, storage_of
 from .._view import current
 from .._words import composite, linear, sample, without_derivative
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from .. import _numpy
-from .._storage import DEFAULT, NUMPY, Storage, enter
+from .._numpy_storage import NUMPY
+from .._storage import DEFAULT, Storage, enter
 from ._boxed import Boxed, BoxedNamespace, Boxes, Frozen, FrozenNamespace, StrictBoxes
 
 
