@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ._array import KEPT, SCALAR, VIEW, Array, wrap
-from ._engine import Record, Recorded, backward
+from ._engine import Recorded, backward
 from ._guard import ALL, Alive
 from ._inside import Inside, handle
 from ._lacking import no_rule
-from ._op import Plan, Structural
-from ._paths import inputs_of, results_of
+from ._op import Plan, Record, Structural, inputs_of, results_of
 from ._record import OPEN, Recorder, elsewhere, new_tid, recorders
 from ._recording import name_of
 from ._storage import STORAGES, is_complex, storage_of
@@ -165,13 +164,15 @@ def as_array(g: Any) -> Array:
 def pull_unfolding(at: Any, record: Record) -> None:
     """UNFOLDING: the function runs again, and its records take the place of this one."""
     _, outs, _, call = record
-    inside, names = call.unfold(record)
     passes = [at, at.alive] if hasattr(at, "alive") else [at]
+    held = [[one.take(out) for out in outs] for one in passes]
+    if all(g is None for g in held[0]):
+        return
+    inside, names = call.unfold(record)
     followed = at.followed
-    for one in passes:
+    for one, cotangents in zip(passes, held, strict=True):
         one.followed = Either(followed, inside.reads)
-        for out, name in zip(outs, names, strict=True):
-            g = one.take(out)
+        for g, name in zip(cotangents, names, strict=True):
             if g is not None and name:
                 one.lend(name, g)
     try:
@@ -204,13 +205,31 @@ class Either:
         return sum(len(part) for part in self.parts)
 
 
-class Unfolding(Structural):
-    """A structural plan whose records unfold into others in the backward pass."""
+def push_custom(at: Any, record: Record) -> list[Array | None]:
+    """CUSTOM: the transpose of the user's rule."""
+    _, outs, tids, call = record
+    g = [y.zeros() for y in call.results]
+    found: list[Array | None] = at.by_rule(
+        outs, g, lambda: zip(tids, call.gradients(g), strict=True)
+    )
+    return found
 
-    __slots__ = ()
-    unfolds = True
+
+def push_unfolding(at: Any, record: Record) -> list[Array | None]:
+    """UNFOLDING: the function runs again, and its records take the place of this one."""
+    _, outs, _, call = record
+    inside, names = call.unfold(record, check=False)
+    found: list[Array | None] = at.rerun(outs, inside.records, names)
+    return found
 
 
-CUSTOM = Structural("custom_gradient", pull_custom, cusped=True)
-UNFOLDING = Unfolding("recompute_grad", pull_unfolding, cusped=True)
-SAME = Structural("same value", pull_same)
+def push_same(at: Any, record: Record) -> list[Array | None]:
+    """SAME: another name for a value."""
+    return [at.tangent(record[2])]
+
+
+CUSTOM = Structural("custom_gradient", pull_custom, push_custom, inputs=2, cusped=True)
+UNFOLDING = Structural(
+    "recompute_grad", pull_unfolding, push_unfolding, inputs=2, cusped=True, unfolds=True
+)
+SAME = Structural("same value", pull_same, push_same)

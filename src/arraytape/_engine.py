@@ -18,8 +18,8 @@ from numpy import ndarray
 
 from ._array import KEPT, Array, namespace, wrap
 from ._levels import Levelled, RecordedLevels
-from ._op import PLANS, STEPS, Plan, Structural
-from ._paths import Path, results_of, sum_to, walk
+from ._op import PLANS, STEPS, Plan, Structural, results_of
+from ._paths import Path, sum_to, walk
 from ._storage import COMPLEX, HERE, Storage, is_complex, storage_of
 from ._view import location
 
@@ -61,7 +61,7 @@ class Raw(Levelled):
 
     def structural(self, plan: Structural, record: Record) -> None:
         """A record of aliasing or of an exit."""
-        plan.special(self, record)
+        plan.pull(self, record)
 
     def take(self, tid: int) -> Any:
         """The cotangent of a value whose record the loop has reached; kept if it was asked for."""
@@ -299,7 +299,7 @@ def backward(pass_: Raw, records: list[Record], careful: bool) -> None:
         if steps is None:
             plan = PLANS[record[0]]
             if type(plan) is Structural:
-                plan.special(pass_, record)
+                plan.pull(pass_, record)
             else:
                 pass_.go_back(plan, record)
             continue

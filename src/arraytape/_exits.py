@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 from ._array import Array
 from ._errors import user_line
-from ._op import Structural
-from ._paths import inputs_of, results_of
+from ._op import Structural, inputs_of, results_of
 from ._record import OPEN, elsewhere, new_tid, recorders, tell
 from ._view import current
 
-LEFT = Structural("left", lambda at, record: None)
+LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
 
 
 def leave(x: Array, how: str) -> Any:

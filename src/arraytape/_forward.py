@@ -7,7 +7,7 @@ derivative of any other is the transpose of its VJP, which a tape takes of the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from types import TracebackType
@@ -18,20 +18,20 @@ import numpy as np
 from . import _nest
 from ._arguments import UnconnectedGradients, differentiable, filled, unconnected
 from ._array import VIEW, Array, namespace
-from ._calls import CUSTOM, SAME, UNFOLDING
 from ._engine import Recorded
 from ._errors import describe
 from ._guard import replaced
 from ._lacking import NoRule, lacking, no_rule
-from ._op import LAYOUT, PLANS, Plan, Structural
-from ._paths import VIEW as VIEW_RECORD
-from ._paths import WRITES, Path, add_through, inputs_of, results_of, walk
+from ._op import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
+from ._paths import Path, add_through, walk
 from ._record import STACK, push, recorders, remove
 from ._recording import NOBODY, name_of
 from ._storage import storage_of
 from ._tangents import Tangents
 from ._tape import GradientTape
 from ._view import current
+
+PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
 class ForwardAccumulator:
@@ -107,10 +107,7 @@ class ForwardAccumulator:
             self._lacking |= dict.fromkeys(results_of(record), names[0])
             return
         with self._outside():
-            if isinstance(plan, Plan):
-                found = self._through(plan, record)
-            else:
-                found = self._structural(plan, record)
+            found = plan.push(self, record)
         for tid, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
                 self._tangents[tid] = tangent
@@ -132,7 +129,8 @@ class ForwardAccumulator:
             STACK.reset(token)
 
     # --- tangents ---------------------------------------------------------------------------------
-    def _through(self, plan: Plan, record: tuple[Any, ...]) -> list[Array | None]:
+    def through(self, plan: Plan, record: Record) -> list[Array | None]:
+        """Tangents of the results of an op."""
         op = plan.op
         pass_ = Recorded(storage_of(self._some(record)._data), self._known)
         if op.kind == "linear":
@@ -234,9 +232,7 @@ class ForwardAccumulator:
 
         return self._transpose(g, pull_back)
 
-    def _transpose(
-        self, g: list[Array], pull_back: Callable[[], Iterable[tuple[int, Any]]]
-    ) -> list[Array | None]:
+    def _transpose(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
         """Tangents of results from a map of their cotangents ``g`` to those of the inputs."""
         with GradientTape() as tape:
             tape.watch([part for part in g if differentiable(part)])
@@ -252,39 +248,40 @@ class ForwardAccumulator:
         )  # fmt: skip
         return [t if differentiable(part) else None for part, t in zip(g, found, strict=True)]
 
-    def _structural(self, plan: Structural, record: tuple[Any, ...]) -> list[Array | None]:
-        if plan is CUSTOM:
-            _, _, tids, call = record
-            g = [y.zeros() for y in call.results]
-            try:
-                return self._transpose(g, lambda: zip(tids, call.gradients(g), strict=True))
-            except NoRule as error:  # a rule without a transpose: said when it matters
-                self._lacking |= dict.fromkeys(results_of(record), error.name)
-                return [None] * len(g)
-        if plan is SAME:
-            return [self._tangents.get(record[2])]
-        if plan is UNFOLDING:
-            return self._unfolded(record)
-        if plan is VIEW_RECORD:
-            _, _, root, _, path = record
-            return [self._part(self._tangents[root], path)] if root in self._tangents else [None]
-        if plan in WRITES:
-            self._tangents.write(record)
-        return [None]
+    # --- what records that are not an op's ask for -------------------------------------------------
+    def tangent(self, tid: int) -> Array | None:
+        """The tangent of a value; None where the primals do not reach it."""
+        return self._tangents.get(tid)
 
-    def _unfolded(self, record: tuple[Any, ...]) -> list[Array | None]:
-        """Through the records of the function's second run."""
-        inside, names = record[3].unfold(record, check=False)
-        for inner in inside.records:
-            self.record(inner)
-        for out, name in zip(record[1], names, strict=True):
+    def part(self, tangent: Array, path: Path) -> Array:
+        """The part of a root's tangent that belongs to a view."""
+        found: Array = namespace[0].asarray(walk(tangent, path, namespace[0]), copy=True)
+        return found
+
+    def write(self, record: Record) -> None:
+        """Through a record of a write."""
+        self._tangents.write(record)
+
+    def by_rule(
+        self, outs: Sequence[int], cotangents: list[Array], pull_back: PullBack
+    ) -> list[Array | None]:
+        """Tangents of results from a rule of the user's own; none where it has no transpose."""
+        try:
+            return self._transpose(cotangents, pull_back)
+        except NoRule as error:  # said when it matters
+            self._lacking |= dict.fromkeys(outs, error.name)
+            return [None] * len(cotangents)
+
+    def rerun(
+        self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
+    ) -> list[Array | None]:
+        """Tangents of results through the records of a second run, which calls them ``names``."""
+        for record in records:
+            self.record(record)
+        for out, name in zip(outs, names, strict=True):
             if name in self._lacking:
                 self._lacking[out] = self._lacking[name]
         return [self._tangents.get(name) for name in names]
-
-    def _part(self, tangent: Array, path: Path) -> Array:
-        found: Array = namespace[0].asarray(walk(tangent, path, namespace[0]), copy=True)
-        return found
 
     # --- results ----------------------------------------------------------------------------------
     def jvp(
@@ -315,7 +312,7 @@ class ForwardAccumulator:
             raise no_rule(self._lacking[tid])
         tangent = self._tangents.get(tid)
         if tangent is None and y._state & VIEW and y._view.root._tid in self._tangents:
-            return self._part(self._tangents[y._view.root._tid], y._view.path)
+            return self.part(self._tangents[y._view.root._tid], y._view.path)
         if tangent is None:
             return filled("zeros", y) if zero else None
         found: Array | None = namespace[0].asarray(tangent, copy=True)

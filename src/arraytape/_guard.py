@@ -22,9 +22,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ._array import Array
-from ._engine import Raw, Record, Recorded
-from ._op import LAYOUT, PLANS, Plan
-from ._paths import inputs_of, results_of
+from ._engine import Raw, Recorded
+from ._op import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
 from ._storage import COMPLEX, HERE, inexact, is_complex, storage_of
 
 ALL: Any = "all"  # in place of a mask of ones
@@ -184,7 +183,7 @@ def guarded(base: type[Raw]) -> type[Raw]:
             for tid in record[1:3]:
                 if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
                     held[tid] = self.alive.ones(self.cotangents[tid])
-            plan.special(self.alive, record)
+            plan.pull(self.alive, record)
             super().structural(plan, record)
 
         def pull(self, plan: Plan, record: Record) -> None:

@@ -11,14 +11,12 @@ import numpy as np
 
 from . import _nest
 from ._array import KEPT, SCALAR, Array, wrap
-from ._engine import Record
 from ._errors import describe, user_line
 from ._exits import LEFT
 from ._guard import has_cusp
 from ._lacking import lacking
 from ._loans import unwritten
-from ._op import PLANS, Plan, Structural
-from ._paths import inputs_of
+from ._op import PLANS, Plan, Record, Structural, inputs_of
 from ._record import STACK, Bystander, Recorder
 from ._storage import STORAGES, storage_for, storage_of
 from ._view import current, hold

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ._errors import user_line
-from ._op import PLANS, REGISTRY, Plan, Structural
-from ._paths import inputs_of, made_of, results_of
+from ._op import PLANS, REGISTRY, Plan, Structural, inputs_of, made_of, results_of
 
 
 def lacking(plan: Plan | Structural, record: Sequence[Any]) -> str | None:

@@ -21,7 +21,7 @@ import inspect
 import operator
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -29,6 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Rule = Callable[..., Any]
 Function = Callable[..., Any]
+Record = tuple[Any, ...]  # plan number, tid(s) of the result(s), tids of the inputs, what is kept
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
@@ -176,8 +177,8 @@ class Plan:
     """
 
     __slots__ = (
-        "cusped", "diagonal", "fits", "hold", "lifts", "missing", "name", "notable", "number", "op",
-        "pick", "positions", "pulls", "wide",
+        "cusped", "diagonal", "fits", "hold", "inputs", "lifts", "missing", "name", "notable", "number",
+        "op", "pick", "positions", "pulls", "wide",
     )  # fmt: skip
 
     def __init__(self, op: Op, subset: int, *, wide: bool) -> None:
@@ -187,6 +188,7 @@ class Plan:
         followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
         self.op, self.name, self.wide = op, op.name, wide
         self.number = enter(self)
+        self.inputs: slice | int = 2 if op.variadic else slice(2, 2 + len(op.inputs))
         self.diagonal, self.cusped = op.diagonal, op.cusped
         # A None among the rules is a declaration: no gradient, as for the condition of where.
         self.missing = op.rules is None and op.joint is None
@@ -240,6 +242,11 @@ class Plan:
             for x in data if x in kept
         )  # fmt: skip
 
+    def push(self, tangents: Any, record: Record) -> list[Any]:
+        """In forward mode: a tangent, or None, for each result of a record."""
+        found: list[Any] = tangents.through(self, record)
+        return found
+
 
 def register(op: Op) -> Op:
     """Enter an op in the registry; KeyError when its name is taken, with the place of the first."""
@@ -272,16 +279,29 @@ def step(
 
 
 class Structural:
-    """A plan that is not an op's: its records go back by ``special(pass, record)``."""
+    """A plan that is not an op's: how cotangents pass back and tangents forward through its records.
 
-    __slots__ = ("cusped", "name", "number", "special")
-    missing = wide = unfolds = False
+    pull : ``pull(pass, record)`` in the backward pass.  push : ``push(tangents, record)`` in forward
+    mode gives a tangent, or None, for each result.  inputs : where a record has the tids of its inputs.
+    cusped : whether what its records hold may have a cusp; then they say so themselves.
+    unfolds : whether its records unfold into others, which carry what a guarded pass knows themselves.
+    """
 
-    def __init__(self, name: str, special: Function, cusped: bool = False) -> None:
-        self.name, self.special = name, special
-        self.cusped = (
-            cusped  # whether what its records hold may have a cusp: they say so themselves
-        )
+    __slots__ = ("cusped", "inputs", "name", "number", "pull", "push", "unfolds")
+    missing = wide = False
+
+    def __init__(
+        self,
+        name: str,
+        pull: Function,
+        push: Function,
+        *,
+        inputs: slice | int = slice(2, 3),
+        cusped: bool = False,
+        unfolds: bool = False,
+    ) -> None:
+        self.name, self.pull, self.push, self.inputs = name, pull, push, inputs
+        self.cusped, self.unfolds = cusped, unfolds
         self.number = enter(self)
 
 
@@ -294,3 +314,24 @@ def enter(plan: Plan | Structural) -> int:
     PLANS.append(plan)
     STEPS.append(None)
     return len(PLANS) - 1
+
+
+# --- records: what any reader of a tape may ask of one ------------------------------------------------
+def results_of(record: Record) -> tuple[int, ...]:
+    """The tids of the values that a record made."""
+    return record[1] if type(record[1]) is tuple else record[1:2]
+
+
+def inputs_of(record: Record) -> tuple[int, ...]:
+    """The tids of the values that went into a record; 0 for what nobody follows."""
+    tids: tuple[int, ...] = record[PLANS[record[0]].inputs]
+    return tids
+
+
+def made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
+    """These tids and those of all that records make of them."""
+    found = set(tids)
+    for record in records:
+        if not found.isdisjoint(inputs_of(record)):
+            found.update(results_of(record))
+    return found

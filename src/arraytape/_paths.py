@@ -7,14 +7,10 @@ when an outer recorder is active, on Arrays alike; ``xp`` is the namespace of ei
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any, Protocol
 
 from numpy import ndarray
-
-from ._batched.data import Batched
-from ._batched.indexing import is_mask
-from ._op import PLANS, Plan, Structural
 
 Path = tuple[tuple[str, Any], ...]
 
@@ -161,122 +157,3 @@ def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
         else:
             g = sum_to(g, before, at.xp)
     return g
-
-
-def pull_view(at: Cotangents, record: tuple[Any, ...]) -> None:
-    """VIEW: the cotangent of a view adds to its region of the root's."""
-    _, vtid, root, shape, path = record
-    g = at.take(vtid)
-    if g is None or root not in at.followed:
-        return
-    if path and path[0][0] is not GETITEM and GETITEM not in [kind for kind, _ in path]:
-        at.lend(root, unwalked(g, path, shape, at))
-        return
-    if type(g) is ndarray and len(path) == 1:  # of a single index: no buffer to take and to give
-        buffer = at.in_hand(root)
-        if buffer is not None:
-            part = buffer[path[0][1]]
-            part += g
-            return
-    buffer = at.gathered(root)
-    if buffer is None:
-        buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
-    if type(g) is not ndarray:
-        buffer = at.widened(buffer, g)
-        if not at.in_place(buffer):
-            at.give(root, add_through(buffer, path, g, at))
-            return
-    at.give(root, add_through(buffer, path, g, at))
-
-
-def pull_put(at: Cotangents, record: tuple[Any, ...]) -> None:
-    """PUT: the written region's cotangent goes to the value, what is left to the old root.
-
-    ``lost`` is None or, for a key that names elements twice, the mask of the writes that were
-    overwritten at once.
-    """
-    _, new, old, vtid, path, key, shape, dtype, lost, _, _ = record
-    buffer = at.take_owned(new)
-    if buffer is None:
-        return
-    if type(buffer) is ndarray and not path:
-        part = buffer[key]
-        if type(part) is ndarray and part.base is buffer:  # the region itself: no index by arrays
-            if vtid in at.followed:
-                region = part.copy()
-                fits = region.shape == shape and region.dtype is dtype
-                at.add(vtid, region if fits else at.fit(region, shape, dtype))
-            if old in at.followed:
-                part[...] = 0.0
-                at.give(old, buffer)
-            return
-    if vtid in at.followed:
-        part = walk(buffer, path, at.xp)
-        # One value for all that a batched mask names: the sum over them follows from its shape.
-        part = at.xp.where(key, part, 0.0) if type(key) is Batched and is_mask(key) else part[key]
-        region = at.xp.asarray(part, copy=True)
-        if lost is not None:
-            region = at.xp.where(lost, 0.0, region)
-        at.add(vtid, at.fit(region, shape, dtype))
-    if old in at.followed:
-        at.give(old, write_through(buffer, path, key, 0, at))
-
-
-def pull_add(at: Cotangents, record: tuple[Any, ...]) -> None:
-    """ADD: the cotangent passes on to the old root as it is, its region to what was added there."""
-    _, new, old, vtid, path, sign, shape, dtype, _, _ = record
-    if not path:  # a sum as any other
-        g = at.take(new)
-        if g is None:
-            return
-        if vtid in at.followed:
-            part = at.negated(g) if sign < 0 else g
-            if part.shape != shape or part.dtype is not dtype:
-                part = at.fit(part, shape, dtype)
-            (at.lend if part is g else at.add)(vtid, part)
-        if old in at.followed:
-            at.lend(old, g)
-        return
-    buffer = at.take_owned(new)
-    if buffer is None:
-        return
-    if vtid in at.followed:
-        part = walk(buffer, path, at.xp)
-        part = part.copy() if type(part) is ndarray else at.xp.asarray(part, copy=True)
-        if sign < 0:
-            part = at.negated(part)
-        if part.shape != shape or part.dtype is not dtype:
-            part = at.fit(part, shape, dtype)
-        at.add(vtid, part)
-    if old in at.followed:
-        at.give(old, buffer)
-
-
-VIEW = Structural("view", pull_view)
-PUT = Structural("setitem", pull_put)
-ADD = Structural("in-place add", pull_add)
-WRITES = (PUT, ADD)
-
-
-def results_of(record: tuple[Any, ...]) -> tuple[int, ...]:
-    """The tids of the values that a record made."""
-    return record[1] if type(record[1]) is tuple else record[1:2]
-
-
-def made_of(records: Iterable[tuple[Any, ...]], tids: Iterable[int]) -> set[int]:
-    """These tids and those of all that records make of them."""
-    found = set(tids)
-    for record in records:
-        if not found.isdisjoint(inputs_of(record)):
-            found.update(results_of(record))
-    return found
-
-
-def inputs_of(record: tuple[Any, ...]) -> tuple[int, ...]:
-    """The tids of the values that went into a record; 0 for what nobody follows."""
-    plan = PLANS[record[0]]
-    if isinstance(plan, Plan):
-        return record[2] if plan.op.variadic else record[2 : 2 + len(plan.op.inputs)]
-    if type(record[2]) is tuple:
-        return record[2]
-    return record[2:4] if plan in WRITES else record[2:3]

@@ -10,11 +10,10 @@ from . import _nest
 from ._array import Array
 from ._calls import UNFOLDING, Call, enter, followers_of, given, needs_care
 from ._custom_gradient import name_of
-from ._engine import Record
 from ._exits import LEFT
 from ._inside import COLLECT, Arguments, Inside, check_results, only
 from ._lacking import check_rules
-from ._paths import made_of
+from ._op import Record, made_of
 from ._record import new_tid, recorders, tell
 from ._view import current
 

@@ -16,12 +16,11 @@ import numpy as np
 from . import _nest
 from ._arguments import differentiable
 from ._array import LENT, VIEW, Array
-from ._engine import Record
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT
 from ._lacking import lacking
 from ._loans import recall
-from ._op import Plan, Structural
+from ._op import Plan, Record, Structural
 from ._paths import Path
 from ._record import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._aliasing import ADD
 from ._array import Array
 from ._batched.data import levels_of
 from ._engine import Recorded
 from ._op import PLANS
-from ._paths import ADD, Path, add_through, walk, write_through
+from ._paths import Path, add_through, walk, write_through
 from ._storage import is_complex, storage_of
 
 

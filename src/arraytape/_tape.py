@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _nest
+from ._aliasing import VIEW as VIEW_RECORD
 from ._arguments import (
     UnconnectedGradients,
     arrays_of,
@@ -26,7 +27,6 @@ from ._exits import Exit, blame, last_exit
 from ._guard import GuardedRaw, GuardedRecorded, hides_a_cusp
 from ._jacobian import Jacobians
 from ._lacking import check_rules
-from ._paths import VIEW as VIEW_RECORD
 from ._paths import Path
 from ._record import new_tid, recorders, watched
 from ._recording import Recording

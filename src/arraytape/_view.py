@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ._aliasing import VIEW as VIEW_RECORD
 from ._array import FOREIGN, HOT, KEPT, LENT, PINNED, SCALAR, VIEW, Array, View, wrap
 from ._batched.data import Batched
 from ._loans import LENDING, Loan, Loans, returned
 from ._op import REGISTRY
 from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
-from ._paths import VIEW as VIEW_RECORD
 from ._record import OPEN, active, elsewhere, new_tid
 from ._storage import storage_of
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ._aliasing import VIEW as VIEW_RECORD
 from ._array import KEPT, Array, wrap
 from ._errors import describe, user_line
-from ._paths import VIEW as VIEW_RECORD
 from ._record import new_tid, recorders, tell
 from ._storage import storage_of
 from ._view import hold

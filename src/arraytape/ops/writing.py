@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from .._aliasing import ADD, PUT
 from .._array import HOT, KEPT, LENT, SCALAR, VIEW, Array
 from .._batched.data import Batched, check, levels_of
 from .._errors import describe, explain, user_line
 from .._loans import recall, shared
 from .._op import Op, Structural
 from .._operands import accepted, common, foreign
-from .._paths import ADD, BROADCAST, GETITEM, PUT, write_through
+from .._paths import BROADCAST, GETITEM, write_through
 from .._raw import Element, RawFunctions
 from .._record import OPEN, active, elsewhere, new_tid, recorders
 from .._storage import is_complex, storage_of
