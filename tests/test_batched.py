@@ -261,7 +261,7 @@ def test_a_rule_of_the_users_own_goes_row_by_row(monkeypatch):
     from arraytape._op import REGISTRY, Op
     from arraytape._words import UNARY, publish
 
-    monkeypatch.setattr("arraytape._storage.NumPyStorage.function", function_with_doubled())
+    monkeypatch.setattr("arraytape._numpy_storage.NumPyStorage.function", function_with_doubled())
     op = Op("doubled", "primitive", ("x",))
     public = publish(op, UNARY, "Twice x.")
     try:

@@ -209,4 +209,4 @@ float64 = _np.float64
 complex64 = _np.complex64
 complex128 = _np.complex128
 
-_array.namespace.append(_sys.modules[__name__])
+_array.PUBLIC.append(_sys.modules[__name__])

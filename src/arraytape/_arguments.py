@@ -118,6 +118,6 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
         hidden = dict(sorted(lacking))
         seed = spread(seed, tuple(hidden), tuple(hidden.values()))
     if seed.dtype != y.dtype:
-        xp: Any = namespace[0]
+        xp: Any = namespace()
         seed = xp.astype(seed, y.dtype)  # recorded: it may be an outer tape's
     return seed

@@ -21,7 +21,16 @@ LENT = 32  # the same as PINNED for as long as a loan lives; see _loans
 FOREIGN = PINNED | LENT
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-namespace: list[ModuleType] = []  # the package itself, entered by arraytape/__init__
+PUBLIC: list[ModuleType] = []
+
+
+def namespace() -> Any:
+    """The public namespace, in which rules on Arrays compute.
+
+    It lies above all that computes in it, so it enters itself when it is complete: the one name
+    that is bound late.
+    """
+    return PUBLIC[0]
 
 
 class Array:
@@ -30,8 +39,9 @@ class Array:
     Made by creation functions such as ``asarray`` and by ops, never by calling the class.
     """
 
-    # _tid: the name of the value held now; 0: nobody follows it; -1: a view, whose name and
-    # data follow from its root.  Read _tid before _data: a view's data may be stale.
+    # _tid: the name of the value held now; 0: nobody follows it; negative: ask ``_sync``, since the
+    # name and data follow from a view's root, or reading counts.  Read _tid before _data: a view's
+    # data may be stale.
     __slots__ = ("_data", "_loans", "_state", "_tid", "_view")
     _data: Any
     _state: int
@@ -39,6 +49,7 @@ class Array:
     _view: View  # set for views only
     _loans: Any  # set for roots that are LENT
     __hash__ = None  # type: ignore[assignment]  # == compares elements
+    _has_state = False  # whether its value may be replaced under it: a Variable's
 
     @property
     def dtype(self) -> Any:
@@ -66,15 +77,21 @@ class Array:
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         if api_version is not None and api_version not in VERSIONS:
             raise ValueError(f"unknown array API version {api_version!r}; known: {VERSIONS}")
-        return namespace[0]
+        return PUBLIC[0]
 
     def __len__(self) -> int:
         if not self._data.shape:
             raise TypeError("len() of a 0-d Array")
         return self._data.shape[0]  # type: ignore[no-any-return]
 
-    if TYPE_CHECKING:  # attached by ops.operators, indexing_functions, writing and leaving
+    if TYPE_CHECKING:
+        # Attached by views, overridden by what has state:
+        def _sync(self) -> int: ...
+        def _snapshot(self) -> Array: ...
+        def _name_value(self) -> int: ...
+        def _peek(self) -> int: ...
 
+        # Attached by ops.operators, indexing_functions, writing and leaving:
         def __add__(self, other: Any, /) -> Array: ...
         def __radd__(self, other: Any, /) -> Array: ...
         def __iadd__(self, other: Any, /) -> Array: ...
@@ -135,12 +152,6 @@ class Array:
         def item(self) -> Any: ...
         def to_device(self, device: Any, /, *, stream: Any = None) -> Array: ...
         def tolist(self) -> Any: ...
-
-        # Of a Variable:
-        _identity: int
-
-        def read(self) -> int: ...
-        def value(self) -> Array: ...
         @property
         def T(self) -> Array: ...
         @property

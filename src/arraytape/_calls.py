@@ -20,7 +20,6 @@ from ._inside import Inside, handle
 from ._lacking import no_rule
 from ._op import Plan, Record, Structural, inputs_of, results_of
 from ._record import OPEN, Recorder, elsewhere, new_tid, recorders
-from ._recording import name_of
 from ._storage import STORAGES, is_complex, storage_of
 from ._view import current, hold
 
@@ -134,7 +133,7 @@ def given(y: Array, out: int) -> Array:
 
 def named(leaf: Array) -> int:
     """The name of a result's value, given one if it has none."""
-    name_of(leaf._view.root if leaf._state & VIEW else leaf)
+    (leaf._view.root if leaf._state & VIEW else leaf)._name_value()
     return current(leaf)[0]
 
 

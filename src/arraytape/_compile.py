@@ -37,13 +37,13 @@ from ._operands import (
 from ._raw import RawFunctions, as_data
 from ._record import OPEN, active, elsewhere, new_tid
 from ._storage import STORAGES, is_complex
-from ._view import hold, sync
+from ._view import hold
 
 READ = """
     if type({x}) is Array:
         t_{x} = {x}._tid
         if t_{x} < 0:
-            t_{x} = sync({x})
+            t_{x} = {x}._sync()
         d_{x} = {x}._data
 """
 READ_SCALAR = """
@@ -120,7 +120,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "common": common, "dtype_of": dtype_of, "each": each, "explain": explain, "OPEN": OPEN,
         "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
         "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
-        "STORAGES": STORAGES, "saving": saving, "sync": sync, "wrap_all": wrap_all,
+        "STORAGES": STORAGES, "saving": saving, "wrap_all": wrap_all,
     }  # fmt: skip
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}

@@ -244,7 +244,7 @@ class Recorded(RecordedLevels, Raw):
 
     def __init__(self, storage: Storage, followed: Collection[int]) -> None:
         super().__init__(storage, followed)
-        self.xp = namespace[0]
+        self.xp = namespace()
 
     def move_to(self, data: Any) -> None:
         pass  # Arrays dispatch by themselves

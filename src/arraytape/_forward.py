@@ -25,7 +25,7 @@ from ._lacking import NoRule, lacking, no_rule
 from ._op import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from ._paths import Path, add_through, walk
 from ._record import STACK, push, recorders, remove
-from ._recording import NOBODY, name_of
+from ._recording import NOBODY
 from ._storage import storage_of
 from ._tangents import Tangents
 from ._tape import GradientTape
@@ -87,9 +87,9 @@ class ForwardAccumulator:
         remove(self)
 
     def _watch(self, x: Array, t: Array) -> None:
-        xp: Any = namespace[0]
+        xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-        tid = name_of(root)
+        tid = root._name_value()
         held = self._tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
         whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
@@ -171,7 +171,7 @@ class ForwardAccumulator:
 
     def _laid_out(self, plan: Plan, record: tuple[Any, ...], tangent: Any) -> Array:
         """The tangent in its result's shape and dtype, and no other handle on an input's."""
-        xp: Any = namespace[0]
+        xp: Any = namespace()
         places = plan.positions
         y = record[places["y"]] if "y" in places else None
         shape = (
@@ -188,7 +188,7 @@ class ForwardAccumulator:
         return found
 
     def _linear(self, plan: Plan, record: tuple[Any, ...]) -> Array:
-        op, xp = plan.op, namespace[0]
+        op, xp = plan.op, namespace()
         assert op.public is not None
         parameters = {name: record[plan.positions[name]] for name in op.parameters}
         given: Any
@@ -255,7 +255,7 @@ class ForwardAccumulator:
 
     def part(self, tangent: Array, path: Path) -> Array:
         """The part of a root's tangent that belongs to a view."""
-        found: Array = namespace[0].asarray(walk(tangent, path, namespace[0]), copy=True)
+        found: Array = namespace().asarray(walk(tangent, path, namespace()), copy=True)
         return found
 
     def write(self, record: Record) -> None:
@@ -315,7 +315,7 @@ class ForwardAccumulator:
             return self.part(self._tangents[y._view.root._tid], y._view.path)
         if tangent is None:
             return filled("zeros", y) if zero else None
-        found: Array | None = namespace[0].asarray(tangent, copy=True)
+        found: Array | None = namespace().asarray(tangent, copy=True)
         return found
 
 

@@ -111,5 +111,5 @@ def returned(name: str, answer: Any, arrays: Sequence[Array]) -> Any:
             home = storage_of(arrays[0]._data)
             leaves.append(wrap(home.asarray(data, None, arrays[0].device, True)))
         else:
-            leaves.append(namespace[0].asarray(data, copy=True))
+            leaves.append(namespace().asarray(data, copy=True))
     return _nest.pack(answer, leaves)

@@ -90,7 +90,7 @@ class Jacobians:
             (found,) = rows_of(self, y, starts, places, y.shape[0])
             shape = y.shape + x.shape[1:]
             if found is not None:
-                found = shaped(namespace[0].moveaxis(found, 0, 1), shape)
+                found = shaped(namespace().moveaxis(found, 0, 1), shape)
             answer = self._finish(x, found, zero, exits.get(places[0][0]), shape)
             self._use_up()
         return answer
@@ -120,7 +120,7 @@ def shaped(g: Any, shape: tuple[int, ...]) -> Any:
     """A Jacobian in its final shape; None stays None."""
     if g is None or g.shape == shape:
         return g
-    return namespace[0].reshape(g, shape, copy=True)
+    return namespace().reshape(g, shape, copy=True)
 
 
 def rows_of(tape: Any, y: Array, starts: list[int], places: Places, batch: int = 1) -> list[Any]:
@@ -142,7 +142,7 @@ def rows_of(tape: Any, y: Array, starts: list[int], places: Places, batch: int =
 
 def by_rows(run: Any, starts: list[int], places: Places, rows: int, seed: Seed) -> list[Any]:
     """One backward pass for each row: for each source its rows along a new first axis."""
-    xp: Any = namespace[0]
+    xp: Any = namespace()
     found = [run(starts, [seed(i)], places, picks=True) for i in range(max(rows, 1))]
     return [
         None if column[0] is None
@@ -190,7 +190,7 @@ def at_once(
     if len(chunks) == 1:
         return chunks[0]
     return [
-        None if parts[0] is None else namespace[0].concat(parts)
+        None if parts[0] is None else namespace().concat(parts)
         for parts in zip(*chunks, strict=True)
     ]
 

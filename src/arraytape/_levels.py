@@ -36,9 +36,12 @@ def of_levels(transpose: Rule, **saves: Any) -> Callable[[Callable[..., Any]], C
     return declare
 
 
+ON_ARRAYS: dict[str, Callable[..., Any]] = {}
+
+
 def either(name: str, g: Any, *arguments: Any) -> Any:
     """The op of this name on an Array, its raw function on data."""
-    return (globals() if isinstance(g, Array) else vars(raw))[name](g, *arguments)
+    return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
 
 batched = of_levels(
@@ -59,6 +62,9 @@ def unbatched(x: Any, level: int, size: int) -> Any:
     if level not in raw.levels_of((x._data,)):
         x = spread(x, (level,), (size,))  # first, so that its gradient is summed
     return shown(x, level, size)
+
+
+ON_ARRAYS |= {"batched": batched, "unbatched": unbatched, "summed": summed, "spread": spread}
 
 
 class Levelled:

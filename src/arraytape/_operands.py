@@ -12,7 +12,6 @@ from ._errors import describe, user_line
 from ._raw import NUMBERS, number
 from ._record import new_tid
 from ._storage import STORAGES, storage_for
-from ._view import sync
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
 GENERIC = wrap(None, 0, KEPT)  # the handle of a NumPy scalar: 0-d host data that joins any storage
@@ -43,7 +42,7 @@ def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     if isinstance(value, bool | int | float | complex):
         return CONSTANT, 0, value
     if isinstance(value, Array):
-        return value, sync(value) if value._tid < 0 else value._tid, value._data
+        return value, value._sync() if value._tid < 0 else value._tid, value._data
     if storage_for(type(value)) is not None:
         return wrap(value, 0, PINNED), 0, value
     raise TypeError(
@@ -61,7 +60,7 @@ def an_array(name: str, argument: str, value: Any) -> Array:
             f"{name}: {argument} must be an Array, got {describe(value)} [at {user_line()}]; convert "
             "it with asarray"
         )
-    made: Array = namespace[0].asarray(value)
+    made: Array = namespace().asarray(value)
     return made
 
 
@@ -86,7 +85,7 @@ def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int,
             f"{name}: {argument} is empty: needs at least one array [at {user_line()}]"
         )
     parts = [
-        (value, sync(value) if value._tid < 0 else value._tid, value._data)
+        (value, value._sync() if value._tid < 0 else value._tid, value._data)
         if type(value) is Array else foreign(name, f"{argument}[{i}]", value)
         for i, value in enumerate(values)
     ]  # fmt: skip

@@ -14,33 +14,17 @@ from weakref import ref
 import numpy as np
 
 from . import _nest
-from ._arguments import differentiable
-from ._array import LENT, VIEW, Array
+from ._array import VIEW, Array
 from ._errors import TapeWarning, describe, stacklevel, user_line
 from ._exits import LEFT
 from ._lacking import lacking
-from ._loans import recall
 from ._op import Plan, Record, Structural
 from ._paths import Path
 from ._record import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
+from ._storage import inexact
 
 NOBODY: Any = frozenset()
-NAMING = threading.Lock()  # two threads must not both name a value; not on the op path
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
-
-
-def name_of(x: Any) -> int:
-    """The name of the value that an Array which is no view holds; it gets one if it has none."""
-    if type(x) is not Array:
-        found: int = x._identity
-        return found
-    if not x._tid:
-        if x._state & LENT:
-            recall(x)
-        with NAMING:
-            x._tid = x._tid or new_tid()
-    tid: int = x._tid
-    return tid
 
 
 class Recording:
@@ -224,7 +208,7 @@ class Recording:
             raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
         found = [leaf for leaf in _nest.leaves(x) if leaf is not None]
         for leaf in found:
-            if type(leaf) is not Array and not isinstance(leaf, Array):
+            if not isinstance(leaf, Array):
                 raise TypeError(
                     f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
                 )
@@ -233,8 +217,8 @@ class Recording:
 
     def accessed(self, x: Any) -> None:
         """A Variable was read; the trainable ones are watched."""
-        new = self._watch_variables and x._trainable and x._identity not in self._known
-        if new and self.followed is not NOBODY and differentiable(x):
+        new = self._watch_variables and x._trainable and x._peek() not in self._known
+        if new and self.followed is not NOBODY and inexact(x._data):
             self._watch(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
@@ -242,7 +226,7 @@ class Recording:
 
         A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
         """
-        return tuple(sorted(self._variables, key=lambda variable: variable._identity))
+        return tuple(sorted(self._variables, key=lambda variable: variable._peek()))
 
     def _watch(self, x: Array) -> None:
         kind = x._data.dtype.kind
@@ -256,7 +240,7 @@ class Recording:
             return
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
-        tid = name_of(root)
+        tid = root._name_value()
         entry = self._watched.get(id(x))
         if entry is not None and entry[1] == tid:
             return
@@ -268,7 +252,7 @@ class Recording:
         elif not path:
             self._implied.discard(tid)
         self._watched[id(x)] = (x, tid, path)
-        if type(x) is not Array:
+        if x._has_state:
             self._variables.append(x)
         if kind == "c":
             self._careful = True

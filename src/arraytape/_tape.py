@@ -219,7 +219,7 @@ class GradientTape(Recording, Jacobians):
     def _tid_of(self, x: Array, current_value: bool = False) -> int:
         if not current_value and id(x) in self._watched:
             return self._watched[id(x)][1]
-        tid = current(x)[0] if type(x) is Array else x._identity
+        tid = x._peek()
         if tid in self._implied and not current_value:
             return 0
         if x._state & VIEW and tid and tid not in self._known and x._view.seen in self._known:

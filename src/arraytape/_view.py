@@ -1,36 +1,35 @@
 """Views alias as in NumPy: a view's value is always ``path(current value of its root)``.
 
-A view has no name of its own until somebody reads it: ``sync`` cuts its data again when the root
+A view has no name of its own until somebody reads it: ``_sync`` cuts its data again when the root
 has moved to other memory, and names its value when the root's value is followed.  Every write
 renames the root, so ``seen == root._tid`` proves that the name still holds.
 """
 
 from __future__ import annotations
 
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import Any
 
 import numpy as np
 
 from ._aliasing import VIEW as VIEW_RECORD
 from ._array import FOREIGN, HOT, KEPT, LENT, PINNED, SCALAR, VIEW, Array, View, wrap
+from ._attach import method
 from ._batched.data import Batched
-from ._loans import LENDING, Loan, Loans, returned
-from ._op import REGISTRY
+from ._loans import LENDING, Loan, Loans, recall, returned
 from ._paths import GETITEM, PERMUTE, RESHAPE, Path, walk
-from ._record import OPEN, active, elsewhere, new_tid
+from ._record import OPEN, active, elsewhere, new_tid, recorders, tell
 from ._storage import storage_of
 
 SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
+NAMING = Lock()  # two threads must not both name a value; not on the op path
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # what makes a view as a key
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
     """The view of ``x`` one step along, or None when that step has to copy the data."""
-    if type(x) is not Array:
-        x = x.value()
-    elif x._tid < 0:
-        sync(x)
+    if x._tid < 0:
+        x = x._snapshot()
     if x._state & SCALAR:
         x = thawed(x)
     data = x._data
@@ -47,11 +46,18 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
 
 def thawed(x: Array) -> Array:
     """A copy of an op's 0-d result, which NumPy holds immutable, that can be written to."""
-    public = REGISTRY["positive"].public
-    assert public is not None
-    data = x._data
-    copy: Array = public(x) if data.dtype.kind != "b" else wrap(storage_of(data).copy(data))
-    copy._state &= ~SCALAR
+    return recorded_copy(x, storage_of(x._data).copy(x._data))
+
+
+def recorded_copy(x: Array, data: Any) -> Array:
+    """A handle on ``data``, a copy of what x holds, under a name that those who follow x know."""
+    tid, _ = current(x)
+    followers = [recorder for recorder in recorders() if tid in recorder.followed]
+    copy = wrap(data, new_tid() if followers else 0)
+    for recorder in followers:
+        tell(recorder, (VIEW_RECORD.number, copy._tid, tid, data.shape, ()))
+    if tid and OPEN and not recorders():
+        elsewhere((tid,))
     return copy
 
 
@@ -86,10 +92,9 @@ def fresh(x: Array) -> Any:
     return x._data
 
 
-def sync(x: Array) -> int:
+@method(Array, "_sync")
+def sync_view(x: Array) -> int:
     """Bring a view up to date; the tid of its value, 0 when nobody follows it."""
-    if type(x) is not Array:  # a Variable is read
-        return x.read()
     view = x._view
     root = view.root
     if view.src is not root._data:
@@ -113,11 +118,36 @@ def sync(x: Array) -> int:
     return vtid
 
 
+@method(Array, "_snapshot")
+def snapshot(x: Array) -> Array:
+    """An Array, up to date, whose value only writes through its aliases change: a plain one itself."""
+    if x._tid < 0:
+        x._sync()
+    return x
+
+
+@method(Array, "_peek")
+def peek(x: Array) -> int:
+    """The tid of the value that it holds now, without counting as a read."""
+    return current(x)[0]
+
+
+@method(Array, "_name_value")
+def name_of(x: Array) -> int:
+    """The name of the value that an Array which is no view holds; it gets one if it has none."""
+    if not x._tid:
+        if x._state & LENT:
+            recall(x)
+        with NAMING:
+            x._tid = x._tid or new_tid()
+    return x._tid
+
+
 def current(x: Array) -> tuple[int, Any]:
     """The tid (0: nobody follows) and the up-to-date raw data of any Array."""
     tid = x._tid
     if tid < 0:
-        tid = sync(x)
+        tid = x._sync()
     return tid, x._data
 
 
@@ -229,6 +259,6 @@ __all__ = [
     "make_view",
     "own",
     "pin",
+    "recorded_copy",
     "steady",
-    "sync",
 ]

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -133,18 +133,12 @@ class Batched:
         hidden = tuple([sizes.get(level, 1) for level in levels])
         return reshape(data, (*hidden, *(1,) * extra, *data.shape[count:]))
 
-    def __getitem__(self, key: Any) -> Any:
-        return indexing[0].get(self, key)
+    if TYPE_CHECKING:  # attached by ``indexing``, ``products`` and ``operators``
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if indexing[0].put(self, key, value) is not self:
-            raise TypeError(f"{storage_of(self.sample).name} data cannot be written to in place")
-
-    def __matmul__(self, other: Any) -> Any:
-        return indexing[0].matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return indexing[0].matmul(other, self)
+        def __getitem__(self, key: Any) -> Any: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __rmatmul__(self, other: Any) -> Any: ...
 
     def __abs__(self) -> Any:
         return Batched(abs(self.data), self.levels)
@@ -152,9 +146,6 @@ class Batched:
     def __repr__(self) -> str:
         times = " x ".join(map(str, self.hidden))
         return f"{times} times {self.sample.dtype} of shape {tuple(self.shape)}"
-
-
-indexing: list[Any] = []  # the namespace, entered by ``namespace``
 
 
 def reshape(data: Any, shape: tuple[int, ...]) -> Any:

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from .._attach import method
 from .._storage import STORAGES, storage_of
 from .data import (
     Batched,
@@ -69,6 +70,7 @@ def to_front(data: Any, count: int) -> Any:
     return namespace_of(data).permute_dims(data, (*range(rank - count, rank), *range(rank - count)))
 
 
+@method(Batched, "__getitem__")
 def get(x: Any, key: Any) -> Any:
     """``x[key]``: a view for a basic key."""
     parts = key if type(key) is tuple else (key,)
@@ -123,6 +125,13 @@ def put(x: Batched, key: Any, value: Any) -> Batched:
     """
     data = written(x, key, value)
     return x if data is x.data else Batched(data, x.levels)
+
+
+@method(Batched, "__setitem__")
+def put_in_place(x: Batched, key: Any, value: Any) -> None:
+    """``x[key] = value``; TypeError where the data cannot be written to in place."""
+    if put(x, key, value) is not x:
+        raise TypeError(f"{storage_of(x.sample).name} data cannot be written to in place")
 
 
 def written(x: Batched, key: Any, value: Any) -> Any:

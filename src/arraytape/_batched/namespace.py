@@ -22,7 +22,6 @@ from .data import (
     aligned,
     alike,
     dense,
-    indexing,
     lengths_of,
     levels_of,
     namespace_of,
@@ -78,7 +77,6 @@ class BatchedNamespace:
 
     def __init__(self) -> None:
         self.linalg, self.fft = Part(self, "linalg."), Part(self, "fft.")
-        indexing.append(self)
 
     def __getattr__(self, name: str) -> Any:
         found = self.find(name)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._attach import method
 from .data import Batched, aligned, levels_of, namespace_of
 
 FEW = 32  # columns: with fewer, one large product beats many small ones
 
 
+@method(Batched, "__matmul__")
 def matmul(a: Any, b: Any) -> Any:
     """``a @ b``, of batched and plain data."""
     if type(a) is Batched and type(b) is not Batched:
@@ -21,6 +23,12 @@ def matmul(a: Any, b: Any) -> Any:
     else:
         return a @ b
     return general(a, b) if found is None else found
+
+
+@method(Batched, "__rmatmul__")
+def matmul_reflected(b: Any, a: Any) -> Any:
+    """``a @ b`` of a plain ``a``."""
+    return matmul(a, b)
 
 
 def rows_times(a: Batched, b: Any) -> Any:

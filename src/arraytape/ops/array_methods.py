@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import VIEW, Array
+from .._attach import attach
 from .._errors import describe, user_line
 from .._words import linear, sample
 from . import data_type_functions as dtypes
@@ -279,5 +280,4 @@ METHODS: dict[str, Any] = {
     "transpose": method_transpose,
     "view": method_view,
 }  # fmt: skip
-for name, method in METHODS.items():
-    setattr(Array, name, method)
+attach(Array, METHODS)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array import PINNED, SCALAR, Array, beside, wrap
+from .._attach import method
 from .._errors import explain, user_line
 from .._exits import leave
 from .._numpy_storage import NUMPY
@@ -280,12 +281,10 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     return _triangle(x, k, upper=True)
 
 
+@method(Array, "to_device")
 def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Array:
     """x on another device; x itself when it is there already.  ValueError for an unknown device."""
     try:
         return placed(x, device)[0]
     except ValueError as error:
         raise explain("to_device", error, x=x, device=device) from error
-
-
-setattr(Array, "to_device", to_device)  # noqa: B010

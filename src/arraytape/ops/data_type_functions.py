@@ -44,7 +44,7 @@ def moved(x: Array, /, device: Any) -> Array:
 def placed(x: Array, device: Any) -> tuple[Array, bool]:
     """x on a device (None: where it is), and whether it had to be moved; ValueError for no device."""
     if type(x) is not Array:
-        x = x.value()
+        x = x._snapshot()
     if device is None:
         return x, False
     _, data = current(x)

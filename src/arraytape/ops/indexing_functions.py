@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import KEPT, SCALAR, Array
+from .._attach import method
 from .._batched.data import lengths_of, levels_of
 from .._errors import explain
 from .._levels import spread
@@ -17,13 +18,14 @@ from .._view import BASIC, current, fresh, make_view, steady, thawed
 from .._words import composite, linear, primitive, sample
 
 
+@method(Array, "__getitem__")
 def index(x: Array, key: Any, /) -> Array:
     """``x[key]``: a view for integers, slices, Ellipsis and None, as in NumPy, else a copy.
 
     Raises IndexError for a key that does not fit the shape.
     """
     if type(x) is not Array:
-        x = x.value()
+        x = x._snapshot()
     data = x._data if x._tid >= 0 else fresh(x)
     raw, basic = (key, True) if type(key) in BASIC else raw_key(key)
     if basic:
@@ -172,12 +174,9 @@ def frozen(key: Any) -> Any:
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key
 
 
+@method(Array, "__iter__")
 def rows(x: Array) -> Iterator[Array]:
     """Iteration: the rows of x, as views."""
     if not x.shape:
         raise TypeError("iteration over a 0-d Array")
     return (index(x, i) for i in range(x.shape[0]))
-
-
-setattr(Array, "__getitem__", index)  # noqa: B010
-setattr(Array, "__iter__", rows)  # noqa: B010

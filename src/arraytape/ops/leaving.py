@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._array import SCALAR, Array, wrap
+from .._attach import attach
 from .._errors import describe, explain
 from .._exits import leave
 from .._storage import storage_of
@@ -175,5 +176,4 @@ METHODS = {
     "item": item,
     "tolist": tolist,
 }
-for name, function in METHODS.items():
-    setattr(Array, name, function)
+attach(Array, METHODS)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, namespace
+from .._attach import method
 from .._errors import describe, user_line
 from .._op import REGISTRY
 from .._storage import STORAGES
@@ -91,6 +92,7 @@ def unknown(
     )
 
 
+@method(Array, "__array_ufunc__")
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``: the recorded op."""
     for value in inputs:
@@ -142,6 +144,7 @@ def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
     return out
 
 
+@method(Array, "__array_function__")
 def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """``np.sum(x, axis=0)``, ``np.linalg.svd(x)``: the recorded op of the same meaning."""
     if not all(known(kind) for kind in types):
@@ -232,14 +235,8 @@ def is_default(value: Any, default: Any) -> bool:
 def op_of(function: Any) -> Callable[..., Any]:
     """The function of the namespace that has the name of NumPy's."""
     name, chapter = function.__name__, function.__module__.rpartition(".")[2]
-    home: Any = (
-        getattr(namespace[0], chapter, None) if chapter in ("linalg", "fft") else namespace[0]
-    )
+    home: Any = getattr(namespace(), chapter, None) if chapter in ("linalg", "fft") else namespace()
     ours = getattr(home, FUNCTIONS.get(name, name), None)
     if ours is None:
         raise unknown(name)
     return ours
-
-
-setattr(Array, "__array_ufunc__", array_ufunc)  # noqa: B010
-setattr(Array, "__array_function__", array_function)  # noqa: B010

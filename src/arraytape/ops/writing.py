@@ -17,6 +17,7 @@ import numpy as np
 
 from .._aliasing import ADD, PUT
 from .._array import HOT, KEPT, LENT, SCALAR, VIEW, Array
+from .._attach import method
 from .._batched.data import Batched, check, levels_of
 from .._errors import describe, explain, user_line
 from .._loans import recall, shared
@@ -26,11 +27,12 @@ from .._paths import BROADCAST, GETITEM, write_through
 from .._raw import Element, RawFunctions
 from .._record import OPEN, active, elsewhere, new_tid, recorders
 from .._storage import is_complex, storage_of
-from .._view import current, fresh, location, own, sync
+from .._view import current, fresh, location, own
 from .data_type_functions import astype
 from .indexing_functions import frozen, is_basic, levelled, raw_key
 
 
+@method(Array, "__setitem__")
 def setitem(x: Array, key: Any, value: Any, /) -> None:
     """``x[key] = value``, seen through every alias of x.
 
@@ -47,7 +49,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     if type(value) is Array:
         if value._state & VIEW and basic and is_same(value, x, raw):
             return
-        vtid = value._tid if value._tid >= 0 else sync(value)
+        vtid = value._tid if value._tid >= 0 else value._sync()
         handle, v = value, value._data
     else:
         handle, vtid, v = foreign("__setitem__", "value", value)
@@ -235,7 +237,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         else:
             tid, data = current(x)
         if type(other) is Array:
-            vtid = other._tid if other._tid >= 0 else sync(other)
+            vtid = other._tid if other._tid >= 0 else other._sync()
             handle, v = other, other._data
         else:
             handle, vtid, v = foreign(op.name, "x2", other)
@@ -316,6 +318,3 @@ def replace(op: Op, x: Array, result: Array) -> Array:
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
         x._data, x._tid, x._state = laid, tid, state if laid is new else 0
     return x
-
-
-setattr(Array, "__setitem__", setitem)  # noqa: B010

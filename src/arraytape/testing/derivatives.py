@@ -25,7 +25,7 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 def total(outputs: Any) -> Array:
     """A real weighted sum over all floating-point outputs (an Array or a tuple of them)."""
-    xp: Any = namespace[0]
+    xp: Any = namespace()
     answer: Any = 0.0
     for i, y in enumerate(outputs if isinstance(outputs, tuple | list) else (outputs,)):
         if y.dtype.kind == "c":
@@ -38,7 +38,7 @@ def total(outputs: Any) -> Array:
 
 def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     """The tape's gradients of the scalar ``f(*inputs)``, zeros where f does not depend on one."""
-    xp: Any = namespace[0]
+    xp: Any = namespace()
     arrays = [xp.asarray(x) for x in inputs]
     with GradientTape() as tape:
         tape.watch(arrays)
@@ -48,7 +48,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
     """Hessian-vector products of ``f`` by nested tapes: the gradient of <gradient, along>."""
-    xp: Any = namespace[0]
+    xp: Any = namespace()
     arrays = [xp.asarray(x) for x in inputs]
     with GradientTape() as outer:
         outer.watch(arrays)
@@ -244,5 +244,5 @@ def close(found: Any, expected: Any, rtol: float, what: str) -> None:
 
 
 def asarray(x: Any) -> Array:
-    found: Array = namespace[0].asarray(x)
+    found: Array = namespace().asarray(x)
     return found
