@@ -23,7 +23,6 @@ from ._vmap import vmap
 from .custom import define_op, no_gradient, register_gradient, stop_gradient
 from .functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .ops import fft, linalg
-from .ops.array_methods import reinterpreted
 from .ops.beyond_the_standard import bincount, diag, einsum, logspace, median, pad
 from .ops.creation_functions import (
     arange,
@@ -49,6 +48,7 @@ from .ops.data_type_functions import (
     finfo,
     iinfo,
     isdtype,
+    reinterpreted,
     result_type,
 )
 from .ops.elementwise_functions import (

@@ -10,7 +10,6 @@ import numpy as np
 from .._array import VIEW, Array
 from .._attach import attach
 from .._errors import describe, user_line
-from .._words import linear, sample
 from . import data_type_functions as dtypes
 from . import elementwise_functions as elementwise
 from . import numpy_reductions
@@ -18,6 +17,7 @@ from . import searching_functions as searching
 from . import statistical_functions as statistics
 from . import utility_functions as utilities
 from .creation_functions import copied
+from .data_type_functions import reinterpreted
 from .indexing_functions import take
 from .linalg import diagonal, trace
 from .manipulation_functions import (
@@ -203,16 +203,6 @@ def set_flat(x: Array, value: Any) -> None:
     """One value everywhere, or one for each element."""
     (value,) = together(x, value)[1:]
     setitem(x, ..., reshape(value, x.shape if value.size == x.size else ()))
-
-
-@linear(
-    transpose=lambda g, source, xp: xp.reinterpreted(g, source),
-    saves={"source": lambda x: "c" if x.dtype.kind == "c" else "f"},
-    selects=False,  # its rule needs a cotangent of the right kind, not counts of what is alive
-    samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
-)
-def reinterpreted(x: Array, /, into: str) -> Array:
-    """Pairs of real numbers as complex ones (into "c"), or complex numbers as pairs ("f")."""
 
 
 def method_view(x: Array, dtype: Any = None) -> Array:

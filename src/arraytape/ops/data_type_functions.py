@@ -104,3 +104,13 @@ def iinfo(type: Any, /) -> Any:
     if dtype.kind not in "iu":
         raise ValueError(f"iinfo: {dtype} is not an integer dtype [at {user_line()}]")
     return NUMPY.xp.iinfo(dtype)
+
+
+@linear(
+    transpose=lambda g, source, xp: xp.reinterpreted(g, source),
+    saves={"source": lambda x: "c" if x.dtype.kind == "c" else "f"},
+    selects=False,  # its rule needs a cotangent of the right kind, not counts of what is alive
+    samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
+)
+def reinterpreted(x: Array, /, into: str) -> Array:
+    """Pairs of real numbers as complex ones (into "c"), or complex numbers as pairs ("f")."""
