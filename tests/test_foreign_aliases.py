@@ -15,7 +15,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._view import hold
+from arraytape._array.views import hold
 from arraytape.testing import storages
 
 LAYOUTS = {

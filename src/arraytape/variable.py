@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ._array import KEPT, Array, wrap
-from ._errors import describe, user_line
-from ._record import new_tid, recorders
-from ._storage import storage_of
-from ._view import hold, recorded_copy
+from ._array.array import KEPT, Array, wrap
+from ._array.views import hold, recorded_copy
+from ._record.stack import new_tid, recorders
+from ._storage.storage import storage_of
+from ._util.errors import describe, user_line
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 

@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array import PINNED, SCALAR, Array, beside, wrap
-from .._attach import method
-from .._errors import explain, user_line
-from .._exits import leave
-from .._numpy_storage import NUMPY
-from .._storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
-from .._view import current, laid_out, pin
-from .._words import composite
+from .._array.array import PINNED, SCALAR, Array, beside, wrap
+from .._array.exits import leave
+from .._array.views import current, laid_out, pin
+from .._define.words import composite
+from .._storage.numpy_storage import NUMPY
+from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
+from .._util.attach import method
+from .._util.errors import explain, user_line
 from .data_type_functions import astype, placed
 from .elementwise_functions import positive
 from .manipulation_functions import broadcast_to, reshape, stack

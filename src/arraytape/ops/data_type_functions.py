@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _storage as storages
-from .._array import SCALAR, Array
-from .._errors import explain, user_line
-from .._numpy_storage import NUMPY
-from .._storage import storage_at, storage_of
-from .._view import current
-from .._words import composite, linear, sample, without_derivative
+from .._array.array import SCALAR, Array
+from .._array.views import current
+from .._define.words import composite, linear, sample, without_derivative
+from .._storage import storage as storages
+from .._storage.numpy_storage import NUMPY
+from .._storage.storage import storage_at, storage_of
+from .._util.errors import explain, user_line
 
 
 @linear(

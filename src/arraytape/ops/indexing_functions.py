@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._array import KEPT, SCALAR, Array
-from .._attach import method
-from .._batched.data import lengths_of, levels_of
-from .._errors import explain
-from .._levels import spread
-from .._paths import GETITEM
-from .._storage import STORAGES, storage_of
-from .._view import BASIC, current, fresh, make_view, steady, thawed
-from .._words import composite, linear, primitive, sample
+from .._array.array import KEPT, SCALAR, Array
+from .._array.paths import GETITEM
+from .._array.views import BASIC, current, fresh, make_view, steady, thawed
+from .._define.words import composite, linear, primitive, sample
+from .._storage.batched.data import lengths_of, levels_of
+from .._storage.storage import STORAGES, storage_of
+from .._tape.levels import spread
+from .._util.attach import method
+from .._util.errors import explain
 
 
 @method(Array, "__getitem__")

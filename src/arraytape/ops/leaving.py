@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import SCALAR, Array, wrap
-from .._attach import attach
-from .._errors import describe, explain
-from .._exits import leave
-from .._storage import storage_of
-from .._view import current, lend, pin
+from .._array.array import SCALAR, Array, wrap
+from .._array.exits import leave
+from .._array.views import current, lend, pin
+from .._storage.storage import storage_of
+from .._util.attach import attach
+from .._util.errors import describe, explain
 from .creation_functions import copied
 
 

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array import Array, beside
-from .._errors import describe, user_line
-from .._words import composite, primitive, sample, without_derivative
+from .._array.array import Array, beside
+from .._define.words import composite, primitive, sample, without_derivative
+from .._util.errors import describe, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
 from .creation_functions import eye, zeros

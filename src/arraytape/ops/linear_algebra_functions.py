@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .._array import Array
-from .._errors import describe, explain, user_line
-from .._paths import PERMUTE, sum_to
-from .._storage import conjugate
-from .._view import alias
-from .._words import composite, primitive, sample
+from .._array.array import Array
+from .._array.paths import PERMUTE, sum_to
+from .._array.views import alias
+from .._define.words import composite, primitive, sample
+from .._storage.storage import conjugate
+from .._util.errors import describe, explain, user_line
 from . import _factorisations as rules
 from .manipulation_functions import normal_axis, permute_dims, reshape
 

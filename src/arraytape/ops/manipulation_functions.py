@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, beside
-from .._errors import describe, explain, user_line
-from .._paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
-from .._storage import storage_of
-from .._view import alias, current, laid_out
-from .._words import composite, linear, sample
+from .._array.array import Array, beside
+from .._array.paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
+from .._array.views import alias, current, laid_out
+from .._define.words import composite, linear, sample
+from .._storage.storage import storage_of
+from .._util.errors import describe, explain, user_line
 from .indexing_functions import take
 
 

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .._array import Array
-from .._attach import attach
-from .._compile import compile_function
-from .._op import REGISTRY
+from .._array.array import Array
+from .._define.compile import compile_function
+from .._record.op import REGISTRY
+from .._util.attach import attach
 from .linear_algebra_functions import matrix_transpose
 from .manipulation_functions import permute_dims
 from .writing import in_place

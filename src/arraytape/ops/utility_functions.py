@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._array import Array
-from .._words import composite, without_derivative
+from .._array.array import Array
+from .._define.words import composite, without_derivative
 from .elementwise_functions import not_equal, subtract
 from .manipulation_functions import concat, normal_axis
 

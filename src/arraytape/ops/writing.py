@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from .._aliasing import ADD, PUT
-from .._array import HOT, KEPT, LENT, SCALAR, VIEW, Array
-from .._attach import method
-from .._batched.data import Batched, check, levels_of
-from .._errors import describe, explain, user_line
-from .._loans import recall, shared
-from .._op import Op, Structural
-from .._operands import accepted, common, foreign
-from .._paths import BROADCAST, GETITEM, write_through
-from .._raw import Element, RawFunctions
-from .._record import OPEN, active, elsewhere, new_tid, recorders
-from .._storage import is_complex, storage_of
-from .._view import current, fresh, location, own
+from .._array.aliasing import ADD, PUT
+from .._array.array import HOT, KEPT, LENT, SCALAR, VIEW, Array
+from .._array.loans import recall, shared
+from .._array.paths import BROADCAST, GETITEM, write_through
+from .._array.views import current, fresh, location, own
+from .._define.operands import accepted, common, foreign
+from .._record.op import Op, Structural
+from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
+from .._storage.batched.data import Batched, check, levels_of
+from .._storage.dispatch import Element, RawFunctions
+from .._storage.storage import is_complex, storage_of
+from .._util.attach import method
+from .._util.errors import describe, explain, user_line
 from .data_type_functions import astype
 from .indexing_functions import frozen, is_basic, levelled, raw_key
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._batched.data import Batched
-from .._standard import Standard
+from .._storage.batched.data import Batched
+from .._storage.standard import Standard
 
 LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import UnconnectedGradients
-from .._array import Array, beside, namespace
-from .._forward import ForwardAccumulator
-from .._tape import GradientTape
+from .._array.array import Array, beside, namespace
+from .._tape.arguments import UnconnectedGradients
+from .._tape.forward import ForwardAccumulator
+from .._tape.tape import GradientTape
 
 Function = Callable[..., Array]
 ZERO = UnconnectedGradients.ZERO
