@@ -16,9 +16,9 @@ KEPT = 1  # a record shares this data: copy before the next write
 SCALAR = 2  # a 0-d result of an op, immutable in NumPy: x += 1 makes a new Array
 HOT = 4  # written in part since its data was made: small views of it are kept by copy
 PINNED = 8  # foreign code shares this data for good: kept by copy at once
-VIEW = 16  # an alias of part of another Array; see _view
-LENT = 32  # the same as PINNED for as long as a loan lives; see _loans
-FOREIGN = PINNED | LENT
+VIEW = 16  # an alias of part of another Array; see views
+EXPORTED = 32  # the same as PINNED for as long as an export lives; see exports
+FOREIGN = PINNED | EXPORTED
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 PUBLIC: list[ModuleType] = []
@@ -47,7 +47,7 @@ class Array:
     _state: int
     _tid: int
     _view: View  # set for views only
-    _loans: Any  # set for roots that are LENT
+    _exports: Any  # set for roots that are LENT
     __hash__ = None  # type: ignore[assignment]  # == compares elements
     _has_state = False  # whether its value may be replaced under it: a Variable's
 

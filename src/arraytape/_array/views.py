@@ -17,8 +17,8 @@ from .._storage.batched.data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import method
 from .aliasing import VIEW as VIEW_RECORD
-from .array import FOREIGN, HOT, KEPT, LENT, PINNED, SCALAR, VIEW, Array, View, wrap
-from .loans import LENDING, Loan, Loans, recall, returned
+from .array import EXPORTED, FOREIGN, HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
+from .exports import EXPORTING, Export, Exports, released, revoke
 from .paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 
 SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
@@ -136,8 +136,8 @@ def peek(x: Array) -> int:
 def name_of(x: Array) -> int:
     """The name of the value that an Array which is no view holds; it gets one if it has none."""
     if not x._tid:
-        if x._state & LENT:
-            recall(x)
+        if x._state & EXPORTED:
+            revoke(x)
         with NAMING:
             x._tid = x._tid or new_tid()
     return x._tid
@@ -175,14 +175,14 @@ def apart(x: Array, root: Array) -> Any:
     storage = storage_of(data)
     if root._state & PINNED:
         return storage.copy(data)
-    with LENDING:
-        loans = root._loans
-        if loans.out:
+    with EXPORTING:
+        exports = root._exports
+        if exports.live:
             if x is not root:
                 return storage.copy(data)
-            kept = loans.kept(data)
-            return loans.remember(storage.copy(data)) if kept is None else kept
-        returned(root)
+            kept = exports.kept(data)
+            return exports.remember(storage.copy(data)) if kept is None else kept
+        released(root)
         if x is not root:
             fresh(x)
         return hold(x)
@@ -215,50 +215,32 @@ def own(x: Array) -> None:
         fresh(x)
 
 
-def lend(x: Array, firm: bool) -> np.ndarray[Any, Any]:
-    """NumPy's memory of ``x`` for foreign code; see _loans, also for what ``firm`` means.
+def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
+    """NumPy's memory of ``x`` for foreign code; see ``exports``, also for what ``firm`` means.
 
     No record shares that memory, nor will as long as foreign code has it.  What is read-only for
     its owner stays so, and then nobody need be careful.
     """
     root = x._view.root if x._state & VIEW else x
     if not root._data.flags.writeable:
-        return Loan(x._data, firm).out()
-    with LENDING:
+        return Export(x._data, firm).hand_out()
+    with EXPORTING:
         before = root._data
         own(x)
-        if not root._state & LENT:
-            root._loans = Loans()
-            root._state |= LENT
+        if not root._state & EXPORTED:
+            root._exports = Exports()
+            root._state |= EXPORTED
         if root._data is not before:
-            root._loans.remember(before)
-        loan = Loan(x._data, firm)
-        root._loans.out.add(loan)
-    return loan.out()
+            root._exports.remember(before)
+        exported = Export(x._data, firm)
+        root._exports.live.add(exported)
+    return exported.hand_out()
 
 
 def pin(x: Array) -> Any:
     """Raw data of ``x`` to share with any foreign code: NumPy's is lent, other data pinned for good."""
     if type(x._data) is np.ndarray:
-        return lend(x, firm=True)
+        return export(x, firm=True)
     own(x)
     (x._view.root if x._state & VIEW else x)._state |= PINNED
     return x._data
-
-
-__all__ = [
-    "BASIC",
-    "SCALAR",
-    "alias",
-    "current",
-    "fresh",
-    "hold",
-    "laid_out",
-    "lend",
-    "location",
-    "make_view",
-    "own",
-    "pin",
-    "recorded_copy",
-    "steady",
-]

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.exits import LEFT
-from .._array.loans import unwritten
+from .._array.exports import is_unwritten
 from .._array.views import current, hold
 from .._record.op import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import STACK, Bystander, Recorder
@@ -73,7 +73,7 @@ class Arguments:
         return [
             owner
             for x, data, tid, owner in self.given
-            if not unwritten(x, data) or (tid and x._tid != tid)  # an inner tape may name it
+            if not is_unwritten(x, data) or (tid and x._tid != tid)  # an inner tape may name it
         ]
 
     def parts(self) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._array.array import SCALAR, Array, wrap
 from .._array.exits import leave
-from .._array.views import current, lend, pin
+from .._array.views import current, export, pin
 from .._storage.storage import storage_of
 from .._util.attach import attach
 from .._util.errors import describe, explain
@@ -79,11 +79,11 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     if copy is False:
         if not here:
             raise ValueError(f"np.asarray: {describe(x)} needs a copy, but copy=False")
-        return np.array(lend(x, firm=True), dtype=dtype, copy=False)
+        return np.array(export(x, firm=True), dtype=dtype, copy=False)
     cast = dtype is not None and np.dtype(dtype) != x.dtype
     if copy or cast or not here or x._state & SCALAR or current(x)[0]:
         return np.array(host(x), dtype=dtype, copy=True)
-    return lend(x, firm=False)
+    return export(x, firm=False)
 
 
 def item(x: Array) -> Any:

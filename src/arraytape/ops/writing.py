@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT
-from .._array.array import HOT, KEPT, LENT, SCALAR, VIEW, Array
-from .._array.loans import recall, shared
+from .._array.array import EXPORTED, HOT, KEPT, SCALAR, VIEW, Array
+from .._array.exports import is_shared, revoke
 from .._array.paths import BROADCAST, GETITEM, write_through
 from .._array.views import current, fresh, location, own
 from .._define.operands import accepted, common, foreign
@@ -107,7 +107,7 @@ def widen(x: Array, *values: Any) -> None:
     root, _ = location(x)
     wide = levelled(root, *values, copy=True)
     if wide is not root:
-        if shared(root):
+        if is_shared(root):
             raise ValueError(
                 f"vmap: {describe(root)} shares its memory with foreign code, which cannot hold a value "
                 f"for each example [at {user_line()}]; write to a copy instead"
@@ -183,8 +183,8 @@ def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> N
     elif OPEN:
         elsewhere((old, vtid))
     root._tid = new
-    if new and root._state & LENT:
-        recall(root)
+    if new and root._state & EXPORTED:
+        revoke(root)
 
 
 def overwritten(x: Array, key: Any, value: Any) -> Any:

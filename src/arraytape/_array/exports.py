@@ -1,14 +1,15 @@
-"""Memory that NumPy code shares with an Array, for as long as somebody there has it.
+"""Exports: memory of an Array that NumPy code shares, for as long as that code has it.
 
-What ``np.asarray(x)`` hands out lies on a ``Loan``.  NumPy never looks through a base that is no
-ndarray, so whatever is made of it (views, memoryviews, buffers of C code) keeps that loan alive, and
-the end of the loan is the end of them all.  Meanwhile the Array's memory does not move, and records
-keep a copy of it, the same one until its value changes: a constant that a library holds too (the
-points of a KDTree) would else be kept anew by each record.
+What ``np.asarray(x)`` hands out has an ``Export`` as its base.  Base chains stop at an object that is
+no ndarray, so every view, memoryview and C buffer made of it keeps the Export alive, and the Array
+knows when the last of them is gone.  As long as an Export lives, the Array's memory does not move, and
+records keep a copy of it, the same copy until the value changes: a constant that a library holds too
+(the points of a KDTree) would else be copied again by each record.
 
-A value that is followed must not change under its name: when one comes to be followed, what was
-handed out of it before is recalled.  A firm loan, which somebody asked for by name (``copy=False``,
-dlpack), is not: there the user answers for what is written.
+A recorded value must not change under its id.  When a value comes to be followed, its exports are
+revoked: what was handed out becomes read-only and the Array moves on to a copy.  A firm export, which
+was asked for by name (``copy=False``, dlpack), is not revoked: there the user answers for what is
+written.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ from weakref import WeakSet, ref
 import numpy as np
 
 from .._storage.numpy_storage import NUMPY
-from .array import KEPT, LENT, PINNED, Array
+from .array import EXPORTED, KEPT, PINNED, Array
 
-LENDING = RLock()  # several threads may read one Array, and it moves when it is lent and returned
+EXPORTING = (
+    RLock()
+)  # several threads may read one Array, and exporting or releasing it moves its memory
 
 
-class Loan:
+class Export:
     """The base of one ndarray that was handed out; data: the Array's own."""
 
-    __slots__ = ("__weakref__", "data", "firm", "handed")
+    __slots__ = ("__weakref__", "data", "firm", "handed_out")
 
     def __init__(self, data: np.ndarray[Any, Any], firm: bool) -> None:
         self.data, self.firm = data, firm
@@ -37,29 +40,29 @@ class Loan:
     def __array_interface__(self) -> dict[str, Any]:
         return self.data.__array_interface__
 
-    def out(self) -> np.ndarray[Any, Any]:
+    def hand_out(self) -> np.ndarray[Any, Any]:
         """The ndarray to hand out; read-only where the data is."""
         array = np.asarray(self)
-        self.handed = ref(array)
+        self.handed_out = ref(array)
         return array
 
     def freeze(self) -> None:
         """Make what was handed out read-only; what was made of it before stays as it is."""
-        array = self.handed()
+        array = self.handed_out()
         if array is not None:
             array.flags.writeable = False
 
 
-class Loans:
+class Exports:
     """The loans of a root.
 
     last : a copy that records have of its data; while the values are the same, they need no other.
     """
 
-    __slots__ = ("last", "out")
+    __slots__ = ("last", "live")
 
     def __init__(self) -> None:
-        self.out: WeakSet[Loan] = WeakSet()
+        self.live: WeakSet[Export] = WeakSet()
         self.last: Any = lambda: None
 
     def remember(self, data: Any) -> Any:
@@ -73,10 +76,10 @@ class Loans:
         Foreign writes leave no trace but the values.
         """
         last = self.last()
-        return last if last is not None and identical(last, data) else None
+        return last if last is not None and same_bits(last, data) else None
 
 
-def identical(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     """Whether two arrays of one layout hold the same bits; False where a look would need a copy."""
     if a.strides != b.strides or not a.size:
         return False
@@ -87,50 +90,39 @@ def identical(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return np.array_equal(one, other)
 
 
-def shared(root: Array) -> bool:
+def is_shared(root: Array) -> bool:
     """Whether foreign code may see what is written to a root, or write to it."""
     state = root._state
-    return bool(state & PINNED or (state & LENT and root._loans.out))
+    return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
-def unwritten(root: Array, data: Any) -> bool:
+def is_unwritten(root: Array, data: Any) -> bool:
     """Whether a root has this data yet, or lent a copy of it to which nobody wrote."""
     if root._data is data:
         return True
-    return bool(root._state & LENT) and root._loans.kept(root._data) is data
+    return bool(root._state & EXPORTED) and root._exports.kept(root._data) is data
 
 
-def returned(root: Array) -> None:
+def released(root: Array) -> None:
     """All loans of a root have ended; where nothing was written, it has its old memory again."""
-    kept = root._loans.kept(root._data)
-    root._state &= ~LENT
+    kept = root._exports.kept(root._data)
+    root._state &= ~EXPORTED
     if kept is not None:
         root._data = kept
         root._state |= KEPT
 
 
-def recall(root: Array) -> None:
+def revoke(root: Array) -> None:
     """The value of a root comes to be followed: no foreign code writes to its memory any more.
 
     What was handed out keeps the present value, read-only, and the root moves on to a copy.
     """
-    loans = [*root._loans.out]
-    for loan in loans:
-        if not loan.firm:
-            loan.freeze()
-    if any(loan.firm for loan in loans):
+    exports = [*root._exports.live]
+    for export in exports:
+        if not export.firm:
+            export.freeze()
+    if any(export.firm for export in exports):
         return
-    root._state &= ~LENT
-    if loans:
+    root._state &= ~EXPORTED
+    if exports:
         root._data = NUMPY.copy(root._data)
-
-
-__all__ = [
-    "LENDING",
-    "Loan",
-    "Loans",
-    "recall",
-    "returned",
-    "shared",
-    "unwritten",
-]
