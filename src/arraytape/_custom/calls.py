@@ -20,7 +20,7 @@ from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
 from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.backward import Recorded, backward
 from .._tape.guard import ALL, Alive
-from .._tape.lacking import no_rule
+from .._tape.missing_rules import missing_rule_error
 from .inside import Inside, handle
 
 
@@ -98,7 +98,7 @@ class Call:
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
         """A contribution to each input."""
         if self.pull is None:
-            raise no_rule(self.name)
+            raise missing_rule_error(self.name)
         self.tell()
         pairs = zip(cotangents, self.results, strict=True)
         found: list[Array | None] = self.pull([y.zeros() if g is None else g for g, y in pairs])

@@ -17,7 +17,7 @@ from .._record.op import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import STACK, Bystander, Recorder
 from .._storage.storage import STORAGES, storage_for, storage_of
 from .._tape.guard import has_cusp
-from .._tape.lacking import lacking
+from .._tape.missing_rules import missing_rule
 from .._util import nest
 from .._util.errors import describe, user_line
 
@@ -164,7 +164,7 @@ class Inside:
         self.variables: list[Any] = []
         self.stale: list[Any] = []
         self.seen: list[tuple[Any, Any]] = []  # all Variables, and the data that they held
-        self.cusped = self.careful = self.unruly = False
+        self.cusped = self.careful = self.has_missing_rules = False
 
     def accessed(self, x: Any) -> None:
         """A Variable was read."""
@@ -211,8 +211,8 @@ class Inside:
     def notice(self, plan: Plan | Structural, values: tuple[Any, ...]) -> None:
         if plan is LEFT:
             return
-        if lacking(plan, values) is not None:
-            self.unruly = True
+        if missing_rule(plan, values) is not None:
+            self.has_missing_rules = True
         else:
             self.careful = True
         if self.records:

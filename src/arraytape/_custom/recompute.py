@@ -11,7 +11,7 @@ from .._array.exits import LEFT
 from .._array.views import current
 from .._record.op import Record, made_of
 from .._record.stack import new_tid, recorders, tell
-from .._tape.lacking import check_rules
+from .._tape.missing_rules import check_rules
 from .._util import nest
 from .calls import UNFOLDING, Call, enter, followers_of, given, needs_care
 from .gradient import name_of
@@ -109,7 +109,7 @@ class Recompute(Call):
                 f"{self.name}: the function gave something else when it ran again for the gradient: "
                 f"{len(leaves)} Arrays where there were {len(self.results)}, or other shapes"
             )
-        if check and inside.unruly:
+        if check and inside.has_missing_rules:
             check_rules(inside.records, names, record[2])
         outside = self.closed or self.variables
         inside.careful = inside.careful or bool(outside) or needs_care((*arrays, *leaves))

@@ -26,7 +26,7 @@ from .._util.errors import describe
 from .arguments import UnconnectedGradients, differentiable, filled, unconnected
 from .backward import Recorded
 from .guard import replaced
-from .lacking import NoRule, lacking, no_rule
+from .missing_rules import MissingRule, missing_rule, missing_rule_error
 from .recording import NOBODY
 from .tangents import Tangents
 from .tape import GradientTape
@@ -55,7 +55,7 @@ class ForwardAccumulator:
             raise ValueError("ForwardAccumulator: the same primal is given twice")
         self._pairs = list(zip(arrays, given, strict=True))
         self._tangents = Tangents()
-        self._lacking: dict[int, str] = {}  # tid -> op without a rule that its value went through
+        self._missing: dict[int, str] = {}  # tid -> op without a rule that its value went through
         self._known: set[int] = set()
         self.followed: set[int] = NOBODY
         self._started = False
@@ -100,11 +100,11 @@ class ForwardAccumulator:
     def record(self, record: tuple[Any, ...]) -> None:
         """Take one record: the tangents of its results from those of its inputs."""
         plan = PLANS[record[0]]
-        names = [self._lacking[tid] for tid in inputs_of(record) if tid in self._lacking]
-        if name := lacking(plan, record):
+        names = [self._missing[tid] for tid in inputs_of(record) if tid in self._missing]
+        if name := missing_rule(plan, record):
             names.append(name)
         if names:
-            self._lacking |= dict.fromkeys(results_of(record), names[0])
+            self._missing |= dict.fromkeys(results_of(record), names[0])
             return
         with self._outside():
             found = plan.push(self, record)
@@ -268,8 +268,8 @@ class ForwardAccumulator:
         """Tangents of results from a rule of the user's own; none where it has no transpose."""
         try:
             return self._transpose(cotangents, pull_back)
-        except NoRule as error:  # said when it matters
-            self._lacking |= dict.fromkeys(outs, error.name)
+        except MissingRule as error:  # said when it matters
+            self._missing |= dict.fromkeys(outs, error.name)
             return [None] * len(cotangents)
 
     def rerun(
@@ -279,8 +279,8 @@ class ForwardAccumulator:
         for record in records:
             self.record(record)
         for out, name in zip(outs, names, strict=True):
-            if name in self._lacking:
-                self._lacking[out] = self._lacking[name]
+            if name in self._missing:
+                self._missing[out] = self._missing[name]
         return [self._tangents.get(name) for name in names]
 
     # --- results ----------------------------------------------------------------------------------
@@ -308,8 +308,8 @@ class ForwardAccumulator:
 
     def _of(self, y: Array, zero: bool) -> Array | None:
         tid, _ = current(y)
-        if tid in self._lacking:
-            raise no_rule(self._lacking[tid])
+        if tid in self._missing:
+            raise missing_rule_error(self._missing[tid])
         tangent = self._tangents.get(tid)
         if tangent is None and y._state & VIEW and y._view.root._tid in self._tangents:
             return self.part(self._tangents[y._view.root._tid], y._view.path)

@@ -21,7 +21,7 @@ from .._record.stack import OPEN, Paused, new_tid, push, recorders, remove, repl
 from .._storage.storage import inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
-from .lacking import lacking
+from .missing_rules import missing_rule
 
 NOBODY: Any = frozenset()
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
@@ -59,7 +59,7 @@ class Recording:
         self._leaves: set[int] = set()  # tids that no record of this tape makes
         self._lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self._used_up = False
-        self._careful = self._unruly = self._left = False
+        self._careful = self._has_missing_rules = self._left = False
 
     def _release(self) -> None:
         self._records, self._known, self._watched = [], set(), {}
@@ -193,8 +193,8 @@ class Recording:
         """What the backward pass must look out for, so that it need not look otherwise."""
         if plan is LEFT:
             self._left = True
-        elif lacking(plan, values) is not None:
-            self._unruly = True
+        elif missing_rule(plan, values) is not None:
+            self._has_missing_rules = True
         else:
             self._careful = True  # complex data, or more than one storage
 

@@ -30,7 +30,7 @@ from .arguments import (
 from .backward import Raw, Recorded, backward
 from .guard import GuardedRaw, GuardedRecorded, hides_a_cusp
 from .jacobian import Jacobians
-from .lacking import check_rules
+from .missing_rules import check_rules
 from .recording import Recording
 
 USED_UP = (
@@ -129,7 +129,7 @@ class GradientTape(Recording, Jacobians):
             places.append((tid, ()))
         tids = [tid for tid, _ in places]
         starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
-        if self._unruly:
+        if self._has_missing_rules:
             check_rules(self._records, starts, tids)
         if self._persistent and self._active:
             self._warn_inside()

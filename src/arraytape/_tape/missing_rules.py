@@ -9,14 +9,14 @@ from .._record.op import PLANS, REGISTRY, Plan, Structural, inputs_of, made_of, 
 from .._util.errors import user_line
 
 
-def lacking(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
+def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
     """The name of the op of this record if it has no rule, else None."""
     if isinstance(plan, Plan):
         return plan.op.name if plan.missing else None
     return getattr(record[-1], "missing", None)
 
 
-class NoRule(LookupError):
+class MissingRule(LookupError):
     """An op or function without a rule, which ``name`` names, lies on the path of a gradient."""
 
     def __init__(self, message: str, name: str) -> None:
@@ -27,7 +27,7 @@ class NoRule(LookupError):
         return self.message
 
 
-def no_rule(name: str) -> NoRule:
+def missing_rule_error(name: str) -> MissingRule:
     """The error for an op without a rule on the path."""
     op = REGISTRY.get(name)
     if op is None:
@@ -36,7 +36,7 @@ def no_rule(name: str) -> NoRule:
         declare = "It has one by now, but had none when it ran: record again"
     else:
         declare = f"Declare one with register_gradient({name!r}) or no_gradient({name!r})"
-    return NoRule(
+    return MissingRule(
         f"gradient registry has no entry for: {name}. {declare}, or stop_gradient its result "
         f"[at {user_line()}]",
         name,
@@ -52,7 +52,7 @@ def check_rules(
     for record in reversed(records):
         if reached.isdisjoint(results_of(record)):
             continue
-        name = lacking(PLANS[record[0]], record)
+        name = missing_rule(PLANS[record[0]], record)
         if name is not None and not depending.isdisjoint(inputs_of(record)):
-            raise no_rule(name)
+            raise missing_rule_error(name)
         reached.update(inputs_of(record))
