@@ -29,11 +29,11 @@ from .operands import (
     CONSTANT,
     accepted,
     cached_scalar,
-    common,
+    coerce,
+    coerce_all,
     dtype_of,
-    each,
-    foreign,
     name_all,
+    promote,
     saving,
     shape_of,
     wrap_all,
@@ -61,7 +61,7 @@ CONVERT = (
 )
 READ_OTHER = """
     else:{refuse}
-        {x}, t_{x}, d_{x} = foreign(NAME, "{x}", {x})
+        {x}, t_{x}, d_{x} = coerce(NAME, "{x}", {x})
 """
 REFUSE = "\n        if not accepted({x}): return NotImplemented"
 ALONE = "\n        if {x} is None: return alone({inputs})"
@@ -117,8 +117,8 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "SCALARS": CACHED, "scalar": cached_scalar,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"), "elsewhere": elsewhere,
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
-        "common": common, "dtype_of": dtype_of, "each": each, "explain": explain, "OPEN": OPEN,
-        "foreign": foreign, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
+        "promote": promote, "dtype_of": dtype_of, "coerce_all": coerce_all, "explain": explain, "OPEN": OPEN,
+        "coerce": coerce, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
         "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
         "STORAGES": STORAGES, "saving": saving, "wrap_all": wrap_all,
     }  # fmt: skip
@@ -145,8 +145,8 @@ def source_of(
 
     if op.variadic:
         (x,) = inputs
-        lines.append(f"    {x}, t_{x}, d_{x} = each(NAME, '{x}', {x})")
-        lines.append(f"    kind, *d_{x} = common(NAME, ('{x}',), {x}, d_{x})")
+        lines.append(f"    {x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
+        lines.append(f"    kind, *d_{x} = promote(NAME, ('{x}',), {x}, d_{x})")
     else:
         order = [p.name for p in bare if p.name in inputs]  # reflected operators: x2 first
         first = order[0]
@@ -165,7 +165,7 @@ def source_of(
             tests.append(f"{first} is CONSTANT")
             lines.append(f"    if {' or '.join(tests)}:")
             lines.append(
-                f"        kind, {data} = common(NAME, INPUTS, ({', '.join(inputs)}), ({data}))"
+                f"        kind, {data} = promote(NAME, INPUTS, ({', '.join(inputs)}), ({data}))"
             )
 
     positional = [f"d_{p.name}" if p.name in inputs else p.name

@@ -31,7 +31,7 @@ def cached_scalar(value: float) -> Any:
     return data
 
 
-def foreign(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
+def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     """Handle, tid and data of an argument that is not an Array: a scalar or a raw array."""
     if type(value) in SCALARS:
         return CONSTANT, 0, value
@@ -73,7 +73,9 @@ def accepted(value: Any) -> bool:
     )
 
 
-def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int, ...], list[Any]]:
+def coerce_all(
+    name: str, argument: str, values: Any
+) -> tuple[list[Array], tuple[int, ...], list[Any]]:
     """Handles, tids and data of a sequence of arrays."""
     if isinstance(values, Array) or not isinstance(values, list | tuple):
         raise TypeError(
@@ -86,14 +88,14 @@ def each(name: str, argument: str, values: Any) -> tuple[list[Array], tuple[int,
         )
     parts = [
         (value, value._sync() if value._tid < 0 else value._tid, value._data)
-        if type(value) is Array else foreign(name, f"{argument}[{i}]", value)
+        if type(value) is Array else coerce(name, f"{argument}[{i}]", value)
         for i, value in enumerate(values)
     ]  # fmt: skip
     handles, tids, data = zip(*parts, strict=True)
     return list(handles), tids, list(data)
 
 
-def common(
+def promote(
     name: str, names: Sequence[str], handles: Sequence[Array], data: Sequence[Any]
 ) -> tuple[Any, ...]:
     """The type of data that an op runs on, and the data, NumPy scalars brought to its storage.

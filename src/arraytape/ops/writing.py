@@ -20,7 +20,7 @@ from .._array.array import EXPORTED, HOT, KEPT, SCALAR, VIEW, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import BROADCAST, GETITEM, write_through
 from .._array.views import current, fresh, location, own
-from .._define.operands import accepted, common, foreign
+from .._define.operands import accepted, coerce, promote
 from .._record.op import Op, Structural
 from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
 from .._storage.batched.data import Batched, check, levels_of
@@ -52,7 +52,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         vtid = value._tid if value._tid >= 0 else value._sync()
         handle, v = value, value._data
     else:
-        handle, vtid, v = foreign("__setitem__", "value", value)
+        handle, vtid, v = coerce("__setitem__", "value", value)
     if not (basic and type(v) is type(data) is np.ndarray and v.dtype is data.dtype):
         if v is None or (is_complex(v) and not is_complex(data)):
             raise TypeError(
@@ -63,7 +63,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
             widen(x, v, raw)
             _, data = current(x)
         if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
-            _, v, _ = common("__setitem__", ("value", "x"), (handle, x), (v, data))
+            _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
             raw = raw if basic else storage_of(data).key(raw, data)
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
@@ -240,13 +240,13 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             vtid = other._tid if other._tid >= 0 else other._sync()
             handle, v = other, other._data
         else:
-            handle, vtid, v = foreign(op.name, "x2", other)
+            handle, vtid, v = coerce(op.name, "x2", other)
         plain = type(data) is np.ndarray
         if not (
             plain and type(v) is np.ndarray and v.dtype is data.dtype and v.shape == data.shape
         ):
             if type(v) is not type(data) and hasattr(v, "dtype"):
-                _, _, v = common(op.name, ("x1", "x2"), (x, handle), (data, v))
+                _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
             check_fits(op, data, v)
         check_writeable(x, data)
         if type(v) is Batched:
