@@ -20,7 +20,7 @@ from .._array.array import SCALAR, Array
 from .._array.views import hold
 from .._record.op import LAYOUT, Op
 from .._record.stack import OPEN, active, elsewhere, new_tid
-from .._storage.dispatch import RawFunctions, as_data
+from .._storage.dispatch import DispatchTable, as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
 from .._util.errors import explain
@@ -83,7 +83,7 @@ def compile_function(
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
         ufunc, fast = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
-        functions = RawFunctions(raw or op.name) if given is None else given
+        functions = DispatchTable(raw or op.name) if given is None else given
         scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
         source = source_of(op, signature, operator, convert, fast)
         filename = f"<arraytape {name}>"

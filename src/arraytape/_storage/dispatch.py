@@ -46,7 +46,7 @@ def as_data(result: Any, kind: type) -> Any:
     return storage.asarray(result, None, None, None)
 
 
-class RawFunctions(dict[type, Callable[..., Any]]):
+class DispatchTable(dict[type, Callable[..., Any]]):
     """type of data -> the raw function of one op, looked up in the storage on first use."""
 
     def __init__(self, name: str) -> None:

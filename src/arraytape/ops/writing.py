@@ -24,7 +24,7 @@ from .._define.operands import accepted, coerce, promote
 from .._record.op import Op, Structural
 from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
 from .._storage.batched.data import Batched, check, levels_of
-from .._storage.dispatch import Element, RawFunctions
+from .._storage.dispatch import DispatchTable, Element
 from .._storage.storage import is_complex, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
@@ -217,7 +217,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
     # Not the data's own operator: see _numpy and _cupy.
-    function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
+    function = DispatchTable(op.name) if op.name in ("floor_divide", "remainder") else None
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
     def compute(data: Any, v: Any) -> Callable[[Any, Any], Any]:
