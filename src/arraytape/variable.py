@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._array.array import KEPT, Array, wrap
-from ._array.views import hold, recorded_copy
+from ._array.views import keep, recorded_copy
 from ._record.stack import new_tid, recorders
 from ._storage.storage import storage_of
 from ._util.errors import describe, user_line
@@ -69,7 +69,7 @@ class Variable(Array):
 
     def value(self) -> Array:
         """The value that it holds now, as an Array that later assignments do not change."""
-        snapshot = recorded_copy(self, hold(self))
+        snapshot = recorded_copy(self, keep(self))
         snapshot._state = KEPT
         return snapshot
 

@@ -31,7 +31,7 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     if x._tid < 0:
         x = x._snapshot()
     if x._state & SCALAR:
-        x = thawed(x)
+        x = writable_copy(x)
     data = x._data
     storage = storage_of(data)
     part = walk(data, ((kind, argument),), storage.xp)
@@ -44,7 +44,7 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     return make_view(x, part, ((kind, argument),))
 
 
-def thawed(x: Array) -> Array:
+def writable_copy(x: Array) -> Array:
     """A copy of an op's 0-d result, which NumPy holds immutable, that can be written to."""
     return recorded_copy(x, storage_of(x._data).copy(x._data))
 
@@ -82,7 +82,7 @@ def location(x: Array) -> tuple[Array, Path]:
     return (x._view.root, x._view.path) if x._state & VIEW else (x, ())
 
 
-def fresh(x: Array) -> Any:
+def refresh(x: Array) -> Any:
     """The data of a view, cut again if its root's has moved."""
     view = x._view
     data = view.root._data
@@ -98,7 +98,7 @@ def sync_view(x: Array) -> int:
     view = x._view
     root = view.root
     if view.src is not root._data:
-        fresh(x)
+        refresh(x)
     seen = root._tid
     if not seen:
         return 0
@@ -151,7 +151,7 @@ def current(x: Array) -> tuple[int, Any]:
     return tid, x._data
 
 
-def hold(x: Array) -> Any:
+def keep(x: Array) -> Any:
     """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
     data = x._data
     if x._state & VIEW:
@@ -160,16 +160,16 @@ def hold(x: Array) -> Any:
         if part and (root._state & HOT or data.size <= SMALL):
             return storage_of(data).copy(data)
         if root._state & FOREIGN:
-            return apart(x, root)
+            return keep_private(x, root)
         root._state |= KEPT
         return data
     if x._state & FOREIGN:
-        return apart(x, x)
+        return keep_private(x, x)
     x._state |= KEPT
     return data
 
 
-def apart(x: Array, root: Array) -> Any:
+def keep_private(x: Array, root: Array) -> Any:
     """Data of ``x`` that a record may keep, where foreign code shares the memory of its root."""
     data = x._data
     storage = storage_of(data)
@@ -184,20 +184,20 @@ def apart(x: Array, root: Array) -> Any:
             return exports.remember(storage.copy(data)) if kept is None else kept
         released(root)
         if x is not root:
-            fresh(x)
-        return hold(x)
+            refresh(x)
+        return keep(x)
 
 
-def steady(x: Array) -> Array:
+def stable_handle(x: Array) -> Array:
     """``x``, or a handle on a copy of it where its memory may yet change: to share data with."""
     tid, data = current(x)
-    kept = hold(x)
+    kept = keep(x)
     return x if kept is data else wrap(kept, tid, KEPT | x._state & SCALAR)
 
 
 def laid_out(y: Array, x: Array) -> Array:
     """A new y in the memory layout of x, as NumPy's result would be: on it depends what is a view."""
-    like = fresh(x) if x._state & VIEW else x._data
+    like = refresh(x) if x._state & VIEW else x._data
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
         like = like.data[(0,) * len(like.levels)]
     if type(like) is type(y._data):
@@ -205,14 +205,14 @@ def laid_out(y: Array, x: Array) -> Array:
     return y
 
 
-def own(x: Array) -> None:
+def make_exclusive(x: Array) -> None:
     """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it."""
     root = x._view.root if x._state & VIEW else x
     if root._state & KEPT:
         root._data = storage_of(root._data).copy(root._data)
         root._state &= ~KEPT
     if x is not root:
-        fresh(x)
+        refresh(x)
 
 
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
@@ -226,7 +226,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
         return Export(x._data, firm).hand_out()
     with EXPORTING:
         before = root._data
-        own(x)
+        make_exclusive(x)
         if not root._state & EXPORTED:
             root._exports = Exports()
             root._state |= EXPORTED
@@ -241,6 +241,6 @@ def pin(x: Array) -> Any:
     """Raw data of ``x`` to share with any foreign code: NumPy's is lent, other data pinned for good."""
     if type(x._data) is np.ndarray:
         return export(x, firm=True)
-    own(x)
+    make_exclusive(x)
     (x._view.root if x._state & VIEW else x)._state |= PINNED
     return x._data

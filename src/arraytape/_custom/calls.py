@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .._array.array import KEPT, SCALAR, VIEW, Array, wrap
-from .._array.views import current, hold
+from .._array.views import current, keep
 from .._record.op import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
 from .._storage.storage import STORAGES, is_complex, storage_of
@@ -128,7 +128,7 @@ def needs_care(arrays: Sequence[Array]) -> bool:
 
 def given(y: Array, out: int) -> Array:
     """What the caller gets of a result: an Array of its own."""
-    return wrap(hold(y), out, KEPT | (y._state & SCALAR))
+    return wrap(keep(y), out, KEPT | (y._state & SCALAR))
 
 
 def named(leaf: Array) -> int:

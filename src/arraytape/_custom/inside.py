@@ -12,7 +12,7 @@ import numpy as np
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.exits import LEFT
 from .._array.exports import is_unwritten
-from .._array.views import current, hold
+from .._array.views import current, keep
 from .._record.op import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import STACK, Bystander, Recorder
 from .._storage.storage import STORAGES, storage_for, storage_of
@@ -28,7 +28,7 @@ REFUSE, COLLECT, CUT = "refuse", "collect", "cut"  # what to do about watched Ar
 def handle(x: Array) -> Array:
     """Another handle on the value that x holds now; writing to one leaves the other as it is."""
     tid, _ = current(x)
-    return wrap(hold(x), tid, KEPT | (x._state & SCALAR))
+    return wrap(keep(x), tid, KEPT | (x._state & SCALAR))
 
 
 class Arguments:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array
-from .._array.views import hold
+from .._array.views import keep
 from .._record.op import LAYOUT, Op
 from .._record.stack import OPEN, active, elsewhere, new_tid
 from .._storage.dispatch import DispatchTable, as_data
@@ -118,7 +118,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"), "elsewhere": elsewhere,
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
         "promote": promote, "dtype_of": dtype_of, "coerce_all": coerce_all, "explain": explain, "OPEN": OPEN,
-        "coerce": coerce, "get_ident": get_ident, "hold": hold, "is_complex": is_complex,
+        "coerce": coerce, "get_ident": get_ident, "keep": keep, "is_complex": is_complex,
         "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
         "STORAGES": STORAGES, "saving": saving, "wrap_all": wrap_all,
     }  # fmt: skip
@@ -225,7 +225,7 @@ for recorder in recorders:
         values = ({values})
         for at, place in plan.hold:
             if values[at]._state < 4: values[at]._state |= 1
-            else: values = (*values[:place], hold(values[at]), *values[place + 1:])
+            else: values = (*values[:place], keep(values[at]), *values[place + 1:])
         recorder.record(plan.pick(values))
         {add}
         if plan.notable or {complex}:
@@ -313,7 +313,7 @@ def fast_branches(op: Op, plans: str, places: dict[str, str]) -> str:
             if x in plan.positions:
                 lines.append(f"state = {x}._state")
                 lines.append(f"if state != 1:\n    if state < 4: {x}._state = state | 1")
-                lines.append(f"    else: d_{x} = hold({x})")
+                lines.append(f"    else: d_{x} = keep({x})")
         if "y" in plan.positions:
             lines.append("answer._state |= 1")
         kept = [*(f"t_{x}" for x in op.inputs), *(places[name] for name in plan.positions)]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.views import current, hold, steady
+from .._array.views import current, keep, stable_handle
 from .._storage.batched.data import active, new_level
 from .._tape.levels import batched, unbatched
 from .._util import nest
@@ -126,9 +126,9 @@ def enter(x: Any, axis: int | None, level: int) -> Any:
         if not isinstance(x, Array):
             return x
         tid, _ = current(x)
-        return wrap(hold(x), tid, KEPT | x._state & SCALAR)
+        return wrap(keep(x), tid, KEPT | x._state & SCALAR)
     first = moveaxis(x, axis, 0) if axis % x.ndim else x
-    entered = batched(steady(first), level)
+    entered = batched(stable_handle(first), level)
     entered._state |= KEPT
     return entered
 
@@ -141,7 +141,7 @@ def leave(y: Any, axis: Any, level: int, size: int) -> Array:
         )
     if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
         raise ValueError(f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions")
-    left: Array = unbatched(steady(y), level, size)
+    left: Array = unbatched(stable_handle(y), level, size)
     left._state |= KEPT
     return moveaxis(left, 0, axis) if axis % left.ndim else left
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array.array import KEPT, SCALAR, Array
 from .._array.paths import GETITEM
-from .._array.views import BASIC, current, fresh, make_view, steady, thawed
+from .._array.views import BASIC, current, make_view, refresh, stable_handle, writable_copy
 from .._define.words import composite, linear, primitive, sample
 from .._storage.batched.data import lengths_of, levels_of
 from .._storage.storage import STORAGES, storage_of
@@ -26,11 +26,11 @@ def index(x: Array, key: Any, /) -> Array:
     """
     if type(x) is not Array:
         x = x._snapshot()
-    data = x._data if x._tid >= 0 else fresh(x)
+    data = x._data if x._tid >= 0 else refresh(x)
     raw, basic = (key, True) if type(key) in BASIC else raw_key(key)
     if basic:
         if x._state & SCALAR:
-            x = thawed(x)
+            x = writable_copy(x)
             data = x._data
         try:
             part = data[raw]
@@ -52,7 +52,7 @@ def levelled(x: Array, *values: Any, copy: bool = False) -> Array:
     hidden = {n: size for n, size in lengths_of(values).items() if n not in here}
     if not hidden:
         return x
-    spread_out: Array = spread(steady(x), tuple(hidden), tuple(hidden.values()), copy)
+    spread_out: Array = spread(stable_handle(x), tuple(hidden), tuple(hidden.values()), copy)
     if not copy:
         spread_out._state |= KEPT
     return spread_out

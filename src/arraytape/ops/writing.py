@@ -19,7 +19,7 @@ from .._array.aliasing import ADD, PUT
 from .._array.array import EXPORTED, HOT, KEPT, SCALAR, VIEW, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import BROADCAST, GETITEM, write_through
-from .._array.views import current, fresh, location, own
+from .._array.views import current, location, make_exclusive, refresh
 from .._define.operands import accepted, coerce, promote
 from .._record.op import Op, Structural
 from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
@@ -39,7 +39,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     key : integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
     Raises ValueError when x is read-only or the shapes do not fit, IndexError for a bad key.
     """
-    data = fresh(x) if x._state & VIEW else current(x)[1]
+    data = refresh(x) if x._state & VIEW else current(x)[1]
     check_writeable(x, data)
     if type(value) is Array and value._state & VIEW and value._view.root is x:
         kind, place = value._view.path[0]
@@ -67,7 +67,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
             raw = raw if basic else storage_of(data).key(raw, data)
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
-    own(x)
+    make_exclusive(x)
     try:
         if type(data) is np.ndarray:
             x._data[raw] = v
@@ -88,7 +88,7 @@ def write(x: Array, key: Any, value: Any) -> None:
     root, path = location(x)
     root._data = write_through(root._data, path, key, value, storage)
     if x is not root:
-        fresh(x)
+        refresh(x)
 
 
 def overlap(v: Any, data: Any) -> bool:
@@ -233,7 +233,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         if x._state & SCALAR:  # immutable in NumPy: the name is bound to a new array
             return functional(x, other)
         if sign and x._state & VIEW:  # what x held need not be named
-            tid, data = x._view.root._tid, fresh(x)
+            tid, data = x._view.root._tid, refresh(x)
         else:
             tid, data = current(x)
         if type(other) is Array:
@@ -255,9 +255,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             plain = False
         if (tid or vtid) and not sign:
             return replace(op, x, functional(x, other))
-        own(x)
+        make_exclusive(x)
         if type(other) is Array:  # its data may have moved with x's
-            v = fresh(other) if other._state & VIEW else x._data if other is x else v
+            v = refresh(other) if other._state & VIEW else x._data if other is x else v
         try:
             if plain and op.name != "floor_divide":
                 raw(x._data, v)
@@ -309,7 +309,7 @@ def replace(op: Op, x: Array, result: Array) -> Array:
             f"[at {user_line()}]"
         )
     if x._state & ~(KEPT | HOT):  # a view, or memory that foreign code shares
-        own(x)
+        make_exclusive(x)
         with storage_of(new).at(x._data, new):
             write(x, ..., new)
         written(x, ..., tid, new)
