@@ -42,7 +42,7 @@ class Array:
     # _tid: the name of the value held now; 0: nobody follows it; negative: ask ``_sync``, since the
     # name and data follow from a view's root, or reading counts.  Read _tid before _data: a view's
     # data may be stale.
-    __slots__ = ("_data", "_loans", "_state", "_tid", "_view")
+    __slots__ = ("_data", "_exports", "_state", "_tid", "_view")
     _data: Any
     _state: int
     _tid: int
@@ -182,7 +182,7 @@ def wrap(data: Any, tid: int = 0, state: int = 0) -> Array:
     return array
 
 
-def beside(x: Array, values: Any) -> Array:
+def asarray_like(x: Array, values: Any) -> Array:
     """Host data (or scalars) as an Array where ``x`` lies."""
     storage = storage_of(x._data)
     return wrap(storage.asarray(values, None, storage.device(x._data), None))

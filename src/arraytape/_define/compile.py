@@ -117,8 +117,8 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "SCALARS": CACHED, "scalar": cached_scalar,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"), "elsewhere": elsewhere,
         "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
-        "promote": promote, "dtype_of": dtype_of, "coerce_all": coerce_all, "explain": explain, "OPEN": OPEN,
-        "coerce": coerce, "get_ident": get_ident, "keep": keep, "is_complex": is_complex,
+        "promote": promote, "dtype_of": dtype_of, "coerce_all": coerce_all, "explain": explain,
+        "OPEN": OPEN, "coerce": coerce, "get_ident": get_ident, "keep": keep, "is_complex": is_complex,
         "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
         "STORAGES": STORAGES, "saving": saving, "wrap_all": wrap_all,
     }  # fmt: skip

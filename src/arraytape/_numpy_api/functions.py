@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, beside
+from .._array.array import Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
 from ..ops.creation_functions import asarray
@@ -19,14 +19,14 @@ from ..ops.data_type_functions import astype, result_type
 from ..ops.elementwise_functions import divide, equal, multiply
 from ..ops.indexing_functions import take
 from ..ops.linear_algebra_functions import matmul, tensordot
-from ..ops.manipulation_functions import broadcast_to, normal_axis, permute_dims, reshape
+from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, permute_dims, reshape
 from ..ops.statistical_functions import mean, sum
 from ..ops.utility_functions import any
 
 Axis = int | tuple[int, ...] | None
 
 
-def together(*values: Any) -> list[Any]:
+def as_arrays(*values: Any) -> list[Any]:
     """Arrays as they are, plain arrays and scalars as Arrays where the first Array lies.
 
     A Python float takes on the precision of that Array, as it does with NumPy's arrays.
@@ -37,7 +37,9 @@ def together(*values: Any) -> list[Any]:
         if home is None:
             return asarray(np.asarray(value))
         weak = type(value) in (float, complex)
-        return beside(home, np.asarray(value, np.result_type(home.dtype, value) if weak else None))
+        return asarray_like(
+            home, np.asarray(value, np.result_type(home.dtype, value) if weak else None)
+        )
 
     return [value if isinstance(value, Array) or value is None else made(value) for value in values]
 
@@ -57,10 +59,10 @@ def average(
     keepdims: bool = False,
 ) -> Any:
     """See ``numpy.average``; both the values and the weights stay connected."""
-    a, weights = together(a, weights)
+    a, weights = as_arrays(a, weights)
     if weights is None:
         found = mean(a, axis=axis, keepdims=keepdims)
-        total = beside(a, np.asarray(a.size / max(found.size, 1), found.dtype))
+        total = asarray_like(a, np.asarray(a.size / max(found.size, 1), found.dtype))
     else:
         weights = aligned(a, weights, axis)
         dtype = result_type(a.dtype, weights.dtype, *(["float64"] if a.dtype.kind in "iub" else []))
@@ -79,7 +81,10 @@ def aligned(a: Array, weights: Array, axis: Axis) -> Array:
         return weights
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = [normal_axis("average", a, i) for i in (axis if isinstance(axis, tuple) else (axis,))]
+    axes = [
+        normalize_axis_index("average", a, i)
+        for i in (axis if isinstance(axis, tuple) else (axis,))
+    ]
     if weights.shape != tuple(a.shape[i] for i in axes):
         raise ValueError(
             "Shape of weights must be consistent with shape of a along specified axis."
@@ -92,7 +97,7 @@ def at_least(n: int) -> Callable[..., Any]:
     """``numpy.atleast_1d`` and ``numpy.atleast_2d``: axes of length 1 in front, as views."""
 
     def call(*arys: Any) -> Any:
-        found = tuple([reshape(x, (1,) * (n - x.ndim) + x.shape) for x in together(*arys)])
+        found = tuple([reshape(x, (1,) * (n - x.ndim) + x.shape) for x in as_arrays(*arys)])
         return found if len(found) != 1 else found[0]
 
     return call
@@ -100,7 +105,7 @@ def at_least(n: int) -> Callable[..., Any]:
 
 def dot(a: Any, b: Any) -> Array:
     """See ``numpy.dot``: a sum over the last axis of a and the last but one of b."""
-    a, b = together(a, b)
+    a, b = as_arrays(a, b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
     return matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
@@ -123,11 +128,11 @@ def unique(
     """See ``numpy.unique``; a repeated value's gradient goes to its first occurrence."""
     _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
     flat = reshape(ar, (-1,)) if axis is None else ar
-    values = take(flat, beside(ar, index), axis=axis or 0)
+    values = take(flat, asarray_like(ar, index), axis=axis or 0)
     asked = zip(
         (return_index, return_inverse, return_counts), (index, inverse, counts), strict=True
     )
-    more = [beside(ar, part) for wanted, part in asked if wanted]
+    more = [asarray_like(ar, part) for wanted, part in asked if wanted]
     return (values, *more) if more else values
 
 
@@ -145,8 +150,10 @@ def of_values(function: Callable[..., Any]) -> Callable[..., Any]:
         home = next(x for x in values if isinstance(x, Array))
         answer = function(*plain(args), **{n: plain(x) for n, x in options.items()})
         if isinstance(answer, tuple):
-            return tuple([beside(home, np.asarray(part)) for part in answer])
-        return answer if isinstance(answer, bool | np.bool) else beside(home, np.asarray(answer))
+            return tuple([asarray_like(home, np.asarray(part)) for part in answer])
+        return (
+            answer if isinstance(answer, bool | np.bool) else asarray_like(home, np.asarray(answer))
+        )
 
     return ask
 

@@ -21,7 +21,7 @@ from ..ops.indexing_functions import take
 from ..ops.linalg import diagonal, trace
 from ..ops.manipulation_functions import (
     broadcast_to,
-    normal_axis,
+    normalize_axis_index,
     permute_dims,
     repeat,
     reshape,
@@ -30,7 +30,7 @@ from ..ops.manipulation_functions import (
 from ..ops.sorting_functions import argsort, sort
 from ..ops.writing import setitem
 from . import reductions
-from .functions import dot, of_values, together
+from .functions import as_arrays, dot, of_values
 from .pieces import compress, ravel, reshaped
 from .selection import choose, clip, put
 from .ufuncs import divmod
@@ -83,7 +83,7 @@ def method_transpose(x: Array, *axes: Any) -> Array:
 def method_swapaxes(x: Array, axis1: int, axis2: int) -> Array:
     """A view with two axes in each other's place."""
     order = [*range(x.ndim)]
-    i, j = (normal_axis("swapaxes", x, axis) for axis in (axis1, axis2))
+    i, j = (normalize_axis_index("swapaxes", x, axis) for axis in (axis1, axis2))
     order[i], order[j] = j, i
     return permute_dims(x, tuple(order))
 
@@ -129,7 +129,7 @@ def method_take(x: Array, indices: Any, axis: int | None = None) -> Array:
     """The elements at some places, of all in one dimension when there is no axis; see ``take``."""
     if isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
         return take(x, indices, axis=axis)
-    at = 0 if axis is None else normal_axis("take", x, axis)
+    at = 0 if axis is None else normalize_axis_index("take", x, axis)
     flat = reshape(x, (-1,)) if axis is None else x
     return flat[(*(slice(None),) * at, indices)]
 
@@ -155,7 +155,7 @@ def method_trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
     """x with two axes moved to the end."""
-    ends = [normal_axis("diagonal", x, axis) for axis in (axis1, axis2)]
+    ends = [normalize_axis_index("diagonal", x, axis) for axis in (axis1, axis2)]
     return permute_dims(x, tuple([i for i in range(x.ndim) if i not in ends] + ends))
 
 
@@ -182,7 +182,7 @@ def get_real(x: Array) -> Array:
 def set_real(x: Array, value: Any) -> None:
     """Write the real part."""
     setitem(
-        x, ..., together(x, value)[1] + 1j * elementwise.imag(x) if x.dtype.kind == "c" else value
+        x, ..., as_arrays(x, value)[1] + 1j * elementwise.imag(x) if x.dtype.kind == "c" else value
     )
 
 
@@ -190,7 +190,7 @@ def set_imag(x: Array, value: Any) -> None:
     """Write the imaginary part."""
     if x.dtype.kind != "c":
         raise TypeError(f"imag: {describe(x)} has no imaginary part to set [at {user_line()}]")
-    setitem(x, ..., elementwise.real(x) + 1j * together(x, value)[1])
+    setitem(x, ..., elementwise.real(x) + 1j * as_arrays(x, value)[1])
 
 
 def get_flat(x: Array) -> Array:
@@ -201,7 +201,7 @@ def get_flat(x: Array) -> Array:
 
 def set_flat(x: Array, value: Any) -> None:
     """One value everywhere, or one for each element."""
-    (value,) = together(x, value)[1:]
+    (value,) = as_arrays(x, value)[1:]
     setitem(x, ..., reshape(value, x.shape if value.size == x.size else ()))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array.array import Array, beside
+from .._array.array import Array, asarray_like
 from .._util.errors import user_line
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
@@ -19,19 +19,19 @@ from ..ops.manipulation_functions import (
     expand_dims,
     flip,
     moveaxis,
-    normal_axis,
+    normalize_axis_index,
     permute_dims,
     reshape,
     stack,
     tile,
 )
-from .functions import array_of, on_host, together
+from .functions import array_of, as_arrays, on_host
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """See ``numpy.array_split``: views."""
     ary = array_of(ary)
-    at = normal_axis("split", ary, axis)
+    at = normalize_axis_index("split", ary, axis)
     before = (slice(None),) * at
     parts = np.array_split(np.arange(ary.shape[at]), indices_or_sections)
     ends = [(part[0], part[-1] + 1) if part.size else (0, 0) for part in parts]
@@ -61,7 +61,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """See ``numpy.rot90``: a view."""
     m = array_of(m)
-    first, second = (normal_axis("rot90", m, i) for i in axes)
+    first, second = (normalize_axis_index("rot90", m, i) for i in axes)
     order = [*range(m.ndim)]
     order[first], order[second] = second, first
     if k % 4 == 1:
@@ -73,25 +73,25 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """See ``numpy.rollaxis``."""
-    axis, start = normal_axis("rollaxis", a, axis), start + a.ndim if start < 0 else start
+    axis, start = normalize_axis_index("rollaxis", a, axis), start + a.ndim if start < 0 else start
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 def flat(x: Array, axis: int | None) -> tuple[Array, int]:
     """x and an axis, or all of x in one dimension."""
-    return (reshape(x, (-1,)), 0) if axis is None else (x, normal_axis("axis", x, axis))
+    return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index("axis", x, axis))
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """See ``numpy.append``."""
-    arr, values = together(arr, values)
+    arr, values = as_arrays(arr, values)
     first, at = flat(arr, axis)
     return concat([first, flat(values, axis)[0]], axis=at)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """See ``numpy.insert``."""
-    arr, values = together(arr, values)
+    arr, values = as_arrays(arr, values)
     arr, at = flat(arr, axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
     single = not isinstance(obj, slice) and np.ndim(obj) == 0
@@ -103,27 +103,27 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     wide = broadcast_to(values, (*arr.shape[:at], count, *arr.shape[at + 1 :]))
     order = np.insert(np.arange(n), obj, np.arange(n, n + count))
     whole = concat([arr, astype(wide, arr.dtype, copy=False)], axis=at)
-    return take(whole, beside(arr, order), axis=at)
+    return take(whole, asarray_like(arr, order), axis=at)
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     """See ``numpy.delete``."""
     arr, at = flat(array_of(arr), axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
-    return take(arr, beside(arr, np.delete(np.arange(arr.shape[at]), obj)), axis=at)
+    return take(arr, asarray_like(arr, np.delete(np.arange(arr.shape[at]), obj)), axis=at)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
     """See ``numpy.compress``."""
     a, at = flat(array_of(a), axis)
     condition = on_host(condition) if isinstance(condition, Array) else np.asarray(condition)
-    return take(a, beside(a, np.flatnonzero(condition)), axis=at)
+    return take(a, asarray_like(a, np.flatnonzero(condition)), axis=at)
 
 
 def block(arrays: Any) -> Array:
     """See ``numpy.block``."""
     parts = [*leaves(arrays)]
-    home = together(*parts)
+    home = as_arrays(*parts)
     depth = levels(arrays)
     n = max(depth, *(x.ndim for x in home))
     each = iter([reshape(x, (1,) * (n - x.ndim) + x.shape) for x in home])
@@ -153,10 +153,10 @@ def apply_along_axis(
 ) -> Any:
     """See ``numpy.apply_along_axis``: one call after the other."""
     arr = array_of(arr)
-    at = normal_axis("apply_along_axis", arr, axis)
+    at = normalize_axis_index("apply_along_axis", arr, axis)
     lines = moveaxis(arr, at, -1)
     found = [func1d(lines[i], *args, **kw) for i in np.ndindex(lines.shape[:-1])]
-    whole = stack(together(arr, *found)[1:])
+    whole = stack(as_arrays(arr, *found)[1:])
     extra = whole.ndim - 1
     whole = reshape(whole, (*lines.shape[:-1], *whole.shape[1:]))
     ends = tuple(range(whole.ndim - extra, whole.ndim))
@@ -171,7 +171,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Array:
     if len(lengths) != len(axes):
         raise ValueError(f"sliding_window_view: a length for each axis [at {user_line()}]")
     for length, each in zip(lengths, axes, strict=True):
-        at = normal_axis("sliding_window_view", x, each)
+        at = normalize_axis_index("sliding_window_view", x, each)
         starts = np.arange(x.shape[at] - length + 1)[:, None]
         x = moveaxis(x[(*(slice(None),) * at, starts + np.arange(length))], at + 1, -1)
     return broadcast_to(x, x.shape)
@@ -245,7 +245,7 @@ def meshgrid(
     """See ``numpy.meshgrid``."""
     if sparse:
         raise TypeError(f"np.meshgrid of Arrays has no sparse=True [at {user_line()}]")
-    return creation.meshgrid(*together(*xi), indexing=indexing)
+    return creation.meshgrid(*as_arrays(*xi), indexing=indexing)
 
 
 def expanded(a: Any, axis: Any) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, beside
+from .._array.array import Array, asarray_like
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
@@ -16,16 +16,16 @@ from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import sqrt
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
-from ..ops.manipulation_functions import concat, moveaxis, normal_axis, reshape, stack
+from ..ops.manipulation_functions import concat, moveaxis, normalize_axis_index, reshape, stack
 from ..ops.searching_functions import count_nonzero, where
-from .functions import array_of, together
+from .functions import array_of, as_arrays
 
 
 def einsum(*operands: Any, optimize: Any = False) -> Array:
     """See ``numpy.einsum``; the letters may also come as lists of numbers behind the operands."""
     if isinstance(operands[0], str):
-        return einstein(operands[0], *together(*operands[1:]), optimize=optimize)
-    arrays = together(*operands[: len(operands) // 2 * 2 : 2])
+        return einstein(operands[0], *as_arrays(*operands[1:]), optimize=optimize)
+    arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
     letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
     arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
     return einstein(",".join(letters) + arrow, *arrays, optimize=optimize)
@@ -37,19 +37,19 @@ def letter(i: Any) -> str:
 
 def inner(a: Any, b: Any) -> Array:
     """See ``numpy.inner``."""
-    a, b = together(a, b)
+    a, b = as_arrays(a, b)
     return tensordot(a, b, axes=([-1], [-1])) if a.ndim and b.ndim else a * b
 
 
 def vdot(a: Any, b: Any) -> Array:
     """See ``numpy.vdot``."""
-    a, b = together(a, b)
+    a, b = as_arrays(a, b)
     return vecdot(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
 def kron(a: Any, b: Any) -> Array:
     """See ``numpy.kron``."""
-    a, b = together(a, b)
+    a, b = as_arrays(a, b)
     n = max(a.ndim, b.ndim)
     of_a, of_b = ((1,) * (n - x.ndim) + x.shape for x in (a, b))
     spread = [reshape(a, tuple([k for m in of_a for k in (m, 1)]))]
@@ -62,7 +62,7 @@ def cross(
 ) -> Array:
     """See ``numpy.cross``: of vectors of length 3."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    a, b = together(a, b)
+    a, b = as_arrays(a, b)
     x, y = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         raise ValueError(f"np.cross of Arrays takes vectors of length 3 [at {user_line()}]")
@@ -73,7 +73,7 @@ def cross(
 
 def multi_dot(arrays: Sequence[Any]) -> Array:
     """See ``numpy.linalg.multi_dot``, from the left."""
-    first, *rest = together(*arrays)
+    first, *rest = as_arrays(*arrays)
     for x in rest:
         first = matmul(first, x)
     return first
@@ -89,7 +89,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return linalg.vector_norm(x, axis=axes[0], ord=ord, keepdims=keepdims)
     if len(axes) != 2:
         raise ValueError(f"np.linalg.norm: a matrix has two axes, got {axes} [at {user_line()}]")
-    places = tuple([normal_axis("norm", x, i) for i in axes])
+    places = tuple([normalize_axis_index("norm", x, i) for i in axes])
     found = linalg.matrix_norm(moveaxis(x, places, (-2, -1)), ord=ord)
     kept = tuple([1 if i in places else n for i, n in enumerate(x.shape)])
     return reshape(found, kept) if keepdims else found
@@ -114,7 +114,7 @@ def cond(x: Any, p: Any = None) -> Array:
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     """See ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
-    a, b = together(a, b)
+    a, b = as_arrays(a, b)
     m, n = a.shape
     rcond = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
     values = linalg.svdvals(a)
@@ -123,7 +123,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     residual = matmul(a, x) - b
     squares = statistics.sum(elementwise.real(residual * elementwise.conj(residual))
         if residual.dtype.kind == "c" else residual * residual, axis=0)  # fmt: skip
-    left_over = reshape(squares, (-1,)) if rank == n < m else beside(a, np.zeros(0))
+    left_over = reshape(squares, (-1,)) if rank == n < m else asarray_like(a, np.zeros(0))
     return x, left_over, rank, values
 
 
@@ -132,12 +132,12 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     x = array_of(x)
     dtype = np.finfo(x.dtype).dtype if x.dtype.kind in "fc" else x.dtype
     powers = np.arange(x.shape[0] if N is None else N, dtype=dtype)
-    return x[:, None] ** beside(x, powers if increasing else powers[::-1])
+    return x[:, None] ** asarray_like(x, powers if increasing else powers[::-1])
 
 
 def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, *, w: Any = None) -> Array:
     """See ``numpy.polyfit``: the coefficients alone."""
-    x, y, w = together(x, y, w)
+    x, y, w = as_arrays(x, y, w)
     a = vander(x, deg + 1)
     if w is not None:
         a, y = a * w[:, None], y * (w[:, None] if y.ndim == 2 else w)
@@ -149,7 +149,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, *, w: Any = None) -> Ar
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """See ``numpy.trapezoid``."""
-    y, x, dx = together(y, x, dx)
+    y, x, dx = as_arrays(y, x, dx)
     y = moveaxis(y, axis, -1)
     if x is not None:
         x = moveaxis(x, axis, -1) if x.ndim > 1 else x
@@ -159,10 +159,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 def gradient(f: Any, /, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """See ``numpy.gradient``: differences of neighbours, of first or second order at the ends."""
-    f, *spacing = together(f, *varargs)
+    f, *spacing = as_arrays(f, *varargs)
     axes = range(f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    places = [normal_axis("gradient", f, i) for i in axes]
-    spacing = spacing or [beside(f, np.asarray(1.0))]
+    places = [normalize_axis_index("gradient", f, i) for i in axes]
+    spacing = spacing or [asarray_like(f, np.asarray(1.0))]
     spacing = spacing * len(places) if len(spacing) == 1 else spacing
     if len(spacing) != len(places) or edge_order not in (1, 2):
         raise TypeError(f"np.gradient: a spacing per axis, edge_order 1 or 2 [at {user_line()}]")
@@ -178,7 +178,7 @@ def slopes(f: Array, h: Array, edge_order: int) -> Array:
     """Differences along the last axis; h is the distance of neighbours, or where they are."""
     if f.shape[-1] <= edge_order:
         raise ValueError(f"np.gradient: an axis of {f.shape[-1]} is too short [at {user_line()}]")
-    step = h[1:] - h[:-1] if h.ndim else h * beside(f, np.ones(f.shape[-1] - 1))
+    step = h[1:] - h[:-1] if h.ndim else h * asarray_like(f, np.ones(f.shape[-1] - 1))
     one = (f[..., 1:] - f[..., :-1]) / step  # between neighbours
     left, right = step[:-1], step[1:]
     inside = (right * one[..., :-1] + left * one[..., 1:]) / (left + right)

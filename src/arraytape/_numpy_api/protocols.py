@@ -22,7 +22,7 @@ from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
 from . import functions, pieces, products, reductions, selection, shapes, sums, ufuncs
-from .functions import together
+from .functions import as_arrays
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.
 UFUNCS = {
@@ -99,7 +99,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     options = {name: value for name, value in options.items() if name not in SILENT}
     if method == "__call__" and ufunc in UFUNCS and [*options] == ["dtype"]:
         dtype = np.dtype(options.pop("dtype"))
-        inputs = tuple([astype(x, dtype, copy=False) for x in together(*inputs)])
+        inputs = tuple([astype(x, dtype, copy=False) for x in as_arrays(*inputs)])
         if dtype.kind not in "fc":
             raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
     if method == "__call__" and ufunc in UFUNCS and not options:
@@ -107,7 +107,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     elif method == "__call__" and ufunc in UFUNCS and [*options] == ["where"] and out is not None:
         with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
             result = UFUNCS[ufunc](*inputs)  # type: ignore[misc]
-        result = where(together(out[0], options["where"])[1], result, out[0])
+        result = where(as_arrays(out[0], options["where"])[1], result, out[0])
     elif method == "reduce" and ufunc in REDUCTIONS:
         said = {name: value for name, value in options.items() if value is not np._NoValue}
         result = REDUCTIONS[ufunc](*inputs, **{"axis": 0, **said})

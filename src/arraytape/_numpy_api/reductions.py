@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, beside
+from .._array.array import Array, asarray_like
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
@@ -17,9 +17,15 @@ from ..ops import utility_functions as utilities
 from ..ops.data_type_functions import astype
 from ..ops.extras import median as middle
 from ..ops.indexing_functions import take_along_axis
-from ..ops.manipulation_functions import broadcast_to, concat, moveaxis, normal_axis, reshape
+from ..ops.manipulation_functions import (
+    broadcast_to,
+    concat,
+    moveaxis,
+    normalize_axis_index,
+    reshape,
+)
 from ..ops.sorting_functions import sort
-from .functions import array_of, on_host, together
+from .functions import array_of, as_arrays, on_host
 
 Axis = int | tuple[int, ...] | None
 
@@ -38,10 +44,10 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
         if where is not True:
             if initial is None and "left_out" not in identity:
                 raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
-            a = searching.where(together(a, where)[1], a, identity.get("left_out", initial))
+            a = searching.where(as_arrays(a, where)[1], a, identity.get("left_out", initial))
         if initial is not None and not a.size:
             shape = np.sum(np.empty(a.shape), axis=axis, keepdims=keepdims).shape
-            return broadcast_to(astype(together(a, initial)[1], a.dtype), shape)
+            return broadcast_to(astype(as_arrays(a, initial)[1], a.dtype), shape)
         found = function(a, axis=axis, keepdims=keepdims, **options)
         return found if initial is None else identity["combine"](found, initial)
 
@@ -75,7 +81,7 @@ def mean(
     a = floating(a, dtype)
     if where is True:
         return statistics.mean(a, axis=axis, keepdims=keepdims)
-    where = together(a, where)[1]
+    where = as_arrays(a, where)[1]
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
@@ -118,7 +124,7 @@ def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
 def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     """The axes to be reduced as one, at the end; and the shape that the result has with keepdims."""
     axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    places = [normal_axis("quantile", a, i) for i in axes]
+    places = [normalize_axis_index("quantile", a, i) for i in axes]
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
     rest = a.ndim - len(places)
@@ -130,7 +136,7 @@ def quantile_of(q: Any, a: Array, axis: Axis, keepdims: bool, skip: bool) -> Arr
     a = floating(a, None)
     if not isinstance(q, Array):
         q = np.asarray(q, a.dtype if isinstance(q, float | int) else np.float64)
-    a, q = together(a, q)
+    a, q = as_arrays(a, q)
     a, kept = last(a, axis)
     ordered = sort(a, axis=-1)
     missing = elementwise.isnan(ordered)
@@ -264,8 +270,8 @@ def along(function: Callable[..., Array]) -> Callable[..., Array]:
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """See ``numpy.diff``."""
-    a, prepend, append = together(a, prepend, append)
-    at = normal_axis("diff", a, axis)
+    a, prepend, append = as_arrays(a, prepend, append)
+    at = normalize_axis_index("diff", a, axis)
     edge = (*a.shape[:at], 1, *a.shape[at + 1 :])
     ends = [x if x is None or x.ndim else broadcast_to(x, edge) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
@@ -274,7 +280,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """See ``numpy.ediff1d``."""
-    ary, *ends = together(ary, to_begin, to_end)
+    ary, *ends = as_arrays(ary, to_begin, to_end)
     first, end = (x if x is None else reshape(x, (-1,)) for x in ends)
     between = utilities.diff(reshape(ary, (-1,)))
     return concat([x for x in (first, between, end) if x is not None])
@@ -295,7 +301,7 @@ def rounded(a: Any, decimals: int = 0) -> Array:
     """See ``numpy.round``."""
     a = array_of(a)
     if a.dtype.kind not in "fc":
-        return beside(a, np.round(on_host(a), decimals))
+        return asarray_like(a, np.round(on_host(a), decimals))
     if decimals > 0:
         return elementwise.round(a * 10.0**decimals) / 10.0**decimals
     return (

@@ -11,11 +11,16 @@ from .._array.array import Array
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
-from ..ops.manipulation_functions import broadcast_arrays, broadcast_to, normal_axis, reshape
+from ..ops.manipulation_functions import (
+    broadcast_arrays,
+    broadcast_to,
+    normalize_axis_index,
+    reshape,
+)
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from ..ops.writing import setitem
-from .functions import array_of, of_values, on_host, together
+from .functions import array_of, as_arrays, of_values, on_host
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
@@ -24,7 +29,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError(
             f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
         )
-    *parts, y = together(*choicelist, *condlist, default)
+    *parts, y = as_arrays(*choicelist, *condlist, default)
     choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         y = where(condition, choice, y)
@@ -42,7 +47,7 @@ def clip(a: Any, min: Any = None, max: Any = None) -> Array:
 
 def choose(a: Any, choices: Sequence[Any]) -> Array:
     """See ``numpy.choose``."""
-    a, *choices = broadcast_arrays(*together(a, *choices))
+    a, *choices = broadcast_arrays(*as_arrays(a, *choices))
     if bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
     y = choices[-1]
@@ -53,7 +58,7 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
 
 def extract(condition: Any, arr: Any) -> Array:
     """See ``numpy.extract``."""
-    condition, arr = together(condition, arr)
+    condition, arr = as_arrays(condition, arr)
     return reshape(arr, (-1,))[astype(reshape(condition, (-1,)), np.bool, copy=False)]
 
 
@@ -70,18 +75,18 @@ def target(name: str, x: Any) -> Array:
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
-    dst, src = target("copyto", dst), together(dst, src)[1]
+    dst, src = target("copyto", dst), as_arrays(dst, src)[1]
     put_where(dst, where, src)
 
 
 def put_where(x: Array, mask: Any, value: Any) -> None:
     """``x[...] = value`` where a mask says so."""
-    setitem(x, ..., value if mask is True else where(together(x, mask)[1], value, x))
+    setitem(x, ..., value if mask is True else where(as_arrays(x, mask)[1], value, x))
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """See ``numpy.putmask``; one value, or one for each element."""
-    a, values = target("putmask", a), together(a, values)[1]
+    a, values = target("putmask", a), as_arrays(a, values)[1]
     if values.size != 1 and values.shape != a.shape:
         raise ValueError(f"np.putmask of Arrays repeats no values [at {user_line()}]")
     put_where(a, mask, values if values.size != 1 else reshape(values, ()))
@@ -89,7 +94,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 def put(a: Any, ind: Any, v: Any) -> None:
     """See ``numpy.put``; one value, or one for each place."""
-    a, v = target("put", a), together(a, v)[1]
+    a, v = target("put", a), as_arrays(a, v)[1]
     ind = on_host(ind) if isinstance(ind, Array) else np.asarray(ind)
     key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
     setitem(a, key, reshape(v, ()) if v.size == 1 else reshape(v, ind.shape))
@@ -100,12 +105,12 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     arr = target("put_along_axis", arr)
     indices = on_host(indices) if isinstance(indices, Array) else np.asarray(indices)
     if axis is None:
-        put(arr, indices, broadcast_to(together(arr, values)[1], indices.shape))
+        put(arr, indices, broadcast_to(as_arrays(arr, values)[1], indices.shape))
         return
-    at = normal_axis("put_along_axis", arr, axis)
+    at = normalize_axis_index("put_along_axis", arr, axis)
     lines = np.ogrid[tuple([slice(n) for n in arr.shape])]
     key = tuple([indices if i == at else line for i, line in enumerate(lines)])
-    setitem(arr, key, together(arr, values)[1])
+    setitem(arr, key, as_arrays(arr, values)[1])
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -115,7 +120,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         raise ValueError(
             f"np.fill_diagonal of Arrays has no wrap=True, and 2 axes [at {user_line()}]"
         )
-    setitem(a, (np.arange(min(a.shape)),) * a.ndim, together(a, val)[1])
+    setitem(a, (np.arange(min(a.shape)),) * a.ndim, as_arrays(a, val)[1])
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

@@ -12,7 +12,7 @@ from .._util.errors import user_line
 from ..ops import data_type_functions as dtypes
 from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import concat, reshape
-from .functions import at_least, together
+from .functions import as_arrays, at_least
 from .methods import METHODS, method_transpose
 
 
@@ -30,7 +30,7 @@ def listed(found: Any) -> list[Array]:
 
 def atleast_3d(*arys: Any) -> Any:
     """See ``numpy.atleast_3d``."""
-    found = tuple([deep(x) for x in together(*arys)])
+    found = tuple([deep(x) for x in as_arrays(*arys)])
     return found if len(found) != 1 else found[0]
 
 
@@ -74,7 +74,7 @@ def dstack(tup: Sequence[Any]) -> Array:
 
 def column_stack(tup: Sequence[Any]) -> Array:
     """See ``numpy.column_stack``."""
-    parts = together(*tup)
+    parts = as_arrays(*tup)
     return joined([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
 
 

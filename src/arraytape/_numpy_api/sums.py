@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, beside
+from .._array.array import Array, asarray_like
 from .._util.errors import user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
@@ -16,8 +16,8 @@ from ..ops import statistical_functions as statistics
 from ..ops import utility_functions as utilities
 from ..ops.creation_functions import asarray, copied, zeros_like
 from ..ops.linear_algebra_functions import matmul
-from ..ops.manipulation_functions import concat, flip, normal_axis, reshape, stack
-from .functions import array_of, at_least, together
+from ..ops.manipulation_functions import concat, flip, normalize_axis_index, reshape, stack
+from .functions import array_of, as_arrays, at_least
 from .shapes import joined, only, transpose
 
 
@@ -30,13 +30,13 @@ def by_parts(function: Callable[[Array], Array], x: Array) -> Array:
 
 def outer(a: Any, b: Any) -> Array:
     """See ``numpy.outer``."""
-    a, b = together(a, b)
+    a, b = as_arrays(a, b)
     return reshape(a, (-1, 1)) * reshape(b, (-1,))
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """See ``numpy.convolve``."""
-    a, v = (reshape(x, (1,)) if not x.ndim else x for x in together(a, v))
+    a, v = (reshape(x, (1,)) if not x.ndim else x for x in as_arrays(a, v))
     if a.ndim > 1 or v.ndim > 1 or not a.size or not v.size:
         raise ValueError(f"convolve: needs two sequences that are not empty [at {user_line()}]")
     a, v = (v, a) if v.size > a.size else (a, v)
@@ -47,12 +47,12 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     edge = zeros_like(v[1:])
     # Row k holds what the reversed v meets at place k.
     windows = np.arange(*starts[mode])[:, None] + np.arange(m)
-    return matmul(concat([edge, a, edge])[beside(a, windows)], flip(v))
+    return matmul(concat([edge, a, edge])[asarray_like(a, windows)], flip(v))
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """See ``numpy.correlate``."""
-    a, v = together(a, v)
+    a, v = as_arrays(a, v)
     if v.size > a.size:
         return elementwise.conj(flip(correlate(v, a, mode)))
     return convolve(a, elementwise.conj(flip(v)), mode)
@@ -60,7 +60,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Array:
     """See ``numpy.interp``."""
-    x, xp, fp = together(x, xp, fp)
+    x, xp, fp = as_arrays(x, xp, fp)
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ValueError(f"interp: needs xp and fp of one dimension and length [at {user_line()}]")
     last = xp.size - 1
@@ -97,7 +97,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 def polyval(p: Any, x: Any) -> Array:
     """See ``numpy.polyval``."""
-    p, x = together(p, x)
+    p, x = as_arrays(p, x)
     y = zeros_like(x)
     for coefficient in p:
         y = y * x + coefficient
@@ -156,7 +156,7 @@ def nan_to_num(
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2.0 * np.pi) -> Array:
     """See ``numpy.unwrap``; steps of whole periods have no slope."""
     p = array_of(p)
-    at = normal_axis("unwrap", p, axis)
+    at = normalize_axis_index("unwrap", p, axis)
     step = utilities.diff(p, axis=at)
     least = elementwise.remainder(step + period / 2.0, period) - period / 2.0
     least = searching.where((least == -period / 2.0) & (step > 0.0), period / 2.0, least)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array.array import PINNED, SCALAR, Array, beside, wrap
+from .._array.array import PINNED, SCALAR, Array, asarray_like, wrap
 from .._array.exits import leave
 from .._array.views import current, laid_out, pin
 from .._define.words import composite
@@ -266,7 +266,7 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
     n, m = x.shape[-2:]
     rows, columns = np.arange(n)[:, None], np.arange(m)
     inside = columns - rows >= k if upper else columns - rows <= k
-    return where(beside(x, inside), x, zeros((), dtype=x.dtype, device=x.device))
+    return where(asarray_like(x, inside), x, zeros((), dtype=x.dtype, device=x.device))
 
 
 @composite

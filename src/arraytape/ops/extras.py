@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array.array import Array, beside
+from .._array.array import Array, asarray_like
 from .._array.views import current
 from .._define.words import composite
 from .._storage.storage import storage_of
@@ -17,7 +17,7 @@ from ._einsum import contracted
 from .creation_functions import full, linspace, zeros
 from .indexing_functions import scatter_add, take
 from .linalg import diagonal
-from .manipulation_functions import concat, normal_axis, reshape, squeeze
+from .manipulation_functions import concat, normalize_axis_index, reshape, squeeze
 from .sorting_functions import sort
 
 
@@ -26,7 +26,7 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """The middle value along an axis, or the mean of the two in the middle; NaN where there is one."""
     ones = (1,) * x.ndim
     flat = reshape(x, (-1,)) if axis is None else x
-    at = 0 if axis is None else normal_axis("median", x, axis)
+    at = 0 if axis is None else normalize_axis_index("median", x, axis)
     ordered, count = sort(flat, axis=at), flat.shape[at]
     if not count:
         raise ValueError(f"median: axis {axis} of {describe(x)} is empty [at {user_line()}]")
@@ -52,7 +52,7 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
         )
     size = max(int(indices.max()) + 1 if indices.size else 0, minlength)
     if weights is None:
-        return beside(x, np.bincount(indices, minlength=size))
+        return asarray_like(x, np.bincount(indices, minlength=size))
     return scatter_add(data_type_functions.astype(weights, "float64", copy=False), (size,), data)
 
 
@@ -125,7 +125,7 @@ def pad(
         return x
     for at, width in enumerate(widths):
         if any(width):
-            x = take(x, beside(x, np.pad(np.arange(x.shape[at]), width, mode)), axis=at)
+            x = take(x, asarray_like(x, np.pad(np.arange(x.shape[at]), width, mode)), axis=at)
     return x
 
 

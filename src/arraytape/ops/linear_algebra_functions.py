@@ -13,7 +13,7 @@ from .._define.words import composite, primitive, sample
 from .._storage.storage import conjugate
 from .._util.errors import describe, explain, user_line
 from . import _factorisations as rules
-from .manipulation_functions import normal_axis, permute_dims, reshape
+from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
 def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
@@ -122,7 +122,7 @@ def tensordot(
             )
         pair = [(part,) if isinstance(part, int) else part for part in axes]  # as NumPy has it
         first, second = (
-            [normal_axis("tensordot", x, a) for a in part]
+            [normalize_axis_index("tensordot", x, a) for a in part]
             for x, part in zip((x1, x2), pair, strict=True)
         )
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:

@@ -199,12 +199,12 @@ class Boxes:
             raise ValueError(f"a key on {key.device} cannot index data on {x.device}")
         return getattr(key, "memory", key)
 
-    def operand(self, other: Any, beside: Boxed) -> Any:
+    def operand(self, other: Any, asarray_like: Boxed) -> Any:
         """The other operand of an operator; TypeError for host arrays."""
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):
-            return self.from_memory(np.asarray(other), beside.device).inner
+            return self.from_memory(np.asarray(other), asarray_like.device).inner
         return self.unbox(other)
 
     # --- what depends on the namespace within: here NumPy's ---------------------------------------
