@@ -16,7 +16,7 @@ KEPT = 1  # a record shares this data: copy before the next write
 SCALAR = 2  # a 0-d result of an op, immutable in NumPy: x += 1 makes a new Array
 HOT = 4  # written in part since its data was made: small views of it are kept by copy
 PINNED = 8  # foreign code shares this data for good: kept by copy at once
-VIEW = 16  # an alias of part of another Array; see views
+IS_VIEW = 16  # an alias of part of another Array; see views
 EXPORTED = 32  # the same as PINNED for as long as an export lives; see exports
 FOREIGN = PINNED | EXPORTED
 

@@ -16,8 +16,8 @@ from .._record.stack import OPEN, active, elsewhere, new_tid, recorders, tell
 from .._storage.batched.data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import method
-from .aliasing import VIEW as VIEW_RECORD
-from .array import EXPORTED, FOREIGN, HOT, KEPT, PINNED, SCALAR, VIEW, Array, View, wrap
+from .aliasing import VIEW
+from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array, View, wrap
 from .exports import EXPORTING, Export, Exports, released, revoke
 from .paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 
@@ -55,7 +55,7 @@ def recorded_copy(x: Array, data: Any) -> Array:
     followers = [recorder for recorder in recorders() if tid in recorder.followed]
     copy = wrap(data, new_tid() if followers else 0)
     for recorder in followers:
-        tell(recorder, (VIEW_RECORD.number, copy._tid, tid, data.shape, ()))
+        tell(recorder, (VIEW.number, copy._tid, tid, data.shape, ()))
     if tid and OPEN and not recorders():
         elsewhere((tid,))
     return copy
@@ -65,7 +65,7 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
     """A view Array around ``part``, which lies at ``path`` in the up-to-date data of ``x``."""
     view = Array()
     view._data = part
-    view._state = VIEW
+    view._state = IS_VIEW
     view._tid = -1
     about = view._view = View()
     about.seen = about.vtid = 0
@@ -79,7 +79,7 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
 
 def location(x: Array) -> tuple[Array, Path]:
     """The root that x aliases and the path from it to x."""
-    return (x._view.root, x._view.path) if x._state & VIEW else (x, ())
+    return (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
 
 
 def refresh(x: Array) -> Any:
@@ -111,7 +111,7 @@ def sync_view(x: Array) -> int:
         for recorder in stack:
             followed = recorder.followed
             if seen in followed and vtid not in followed:
-                recorder.record((VIEW_RECORD.number, vtid, seen, root._data.shape, view.path))
+                recorder.record((VIEW.number, vtid, seen, root._data.shape, view.path))
                 followed.add(vtid)
     elif OPEN:
         elsewhere((seen,))
@@ -154,7 +154,7 @@ def current(x: Array) -> tuple[int, Any]:
 def keep(x: Array) -> Any:
     """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
     data = x._data
-    if x._state & VIEW:
+    if x._state & IS_VIEW:
         root = x._view.root
         part = data.size < root._data.size
         if part and (root._state & HOT or data.size <= SMALL):
@@ -197,9 +197,9 @@ def stable_handle(x: Array) -> Array:
 
 def laid_out(y: Array, x: Array) -> Array:
     """A new y in the memory layout of x, as NumPy's result would be: on it depends what is a view."""
-    like = refresh(x) if x._state & VIEW else x._data
+    like = refresh(x) if x._state & IS_VIEW else x._data
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
-        like = like.data[(0,) * len(like.levels)]
+        like = like.data[(0,) * len(like.axis_ids)]
     if type(like) is type(y._data):
         y._data = storage_of(like).laid_out(y._data, like)
     return y
@@ -207,7 +207,7 @@ def laid_out(y: Array, x: Array) -> Array:
 
 def make_exclusive(x: Array) -> None:
     """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it."""
-    root = x._view.root if x._state & VIEW else x
+    root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
         root._data = storage_of(root._data).copy(root._data)
         root._state &= ~KEPT
@@ -221,7 +221,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     No record shares that memory, nor will as long as foreign code has it.  What is read-only for
     its owner stays so, and then nobody need be careful.
     """
-    root = x._view.root if x._state & VIEW else x
+    root = x._view.root if x._state & IS_VIEW else x
     if not root._data.flags.writeable:
         return Export(x._data, firm).hand_out()
     with EXPORTING:
@@ -242,5 +242,5 @@ def pin(x: Array) -> Any:
     if type(x._data) is np.ndarray:
         return export(x, firm=True)
     make_exclusive(x)
-    (x._view.root if x._state & VIEW else x)._state |= PINNED
+    (x._view.root if x._state & IS_VIEW else x)._state |= PINNED
     return x._data

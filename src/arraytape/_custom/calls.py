@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .._array.array import KEPT, SCALAR, VIEW, Array, wrap
+from .._array.array import IS_VIEW, KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
 from .._record.op import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
@@ -133,7 +133,7 @@ def given(y: Array, out: int) -> Array:
 
 def named(leaf: Array) -> int:
     """The name of a result's value, given one if it has none."""
-    (leaf._view.root if leaf._state & VIEW else leaf)._name_value()
+    (leaf._view.root if leaf._state & IS_VIEW else leaf)._name_value()
     return current(leaf)[0]
 
 

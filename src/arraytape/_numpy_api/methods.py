@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import VIEW, Array
+from .._array.array import IS_VIEW, Array
 from .._util.attach import attach
 from .._util.errors import describe, user_line
 from ..ops import data_type_functions as dtypes
@@ -196,7 +196,7 @@ def set_imag(x: Array, value: Any) -> None:
 def get_flat(x: Array) -> Array:
     """x in one dimension: a view, or where that is impossible a read-only copy."""
     found = reshape(x, (-1,))
-    return found if found._state & VIEW else broadcast_to(found, found.shape)
+    return found if found._state & IS_VIEW else broadcast_to(found, found.shape)
 
 
 def set_flat(x: Array, value: Any) -> None:

@@ -13,7 +13,7 @@ from .._storage.batched.data import lengths_of
 from .._storage.storage import inexact, is_complex, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, describe, stacklevel
-from .levels import spread
+from .hidden_axes import spread
 
 
 class UnconnectedGradients(enum.Enum):

@@ -21,7 +21,7 @@ from .._array.paths import Path, sum_to, walk
 from .._array.views import location
 from .._record.op import PLANS, STEPS, Plan, Structural, results_of
 from .._storage.storage import COMPLEX, HERE, Storage, is_complex, storage_of
-from .levels import Levelled, RecordedLevels
+from .hidden_axes import Levelled, RecordedLevels
 
 Record = tuple[Any, ...]
 

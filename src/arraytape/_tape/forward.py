@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import VIEW, Array, namespace
+from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
 from .._array.views import current
 from .._record.op import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
@@ -88,7 +88,7 @@ class ForwardAccumulator:
 
     def _watch(self, x: Array, t: Array) -> None:
         xp: Any = namespace()
-        root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
+        root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         tid = root._name_value()
         held = self._tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
@@ -311,7 +311,7 @@ class ForwardAccumulator:
         if tid in self._missing:
             raise missing_rule_error(self._missing[tid])
         tangent = self._tangents.get(tid)
-        if tangent is None and y._state & VIEW and y._view.root._tid in self._tangents:
+        if tangent is None and y._state & IS_VIEW and y._view.root._tid in self._tangents:
             return self.part(self._tangents[y._view.root._tid], y._view.path)
         if tangent is None:
             return filled("zeros", y) if zero else None

@@ -10,12 +10,12 @@ from .._array.array import Array, namespace, wrap
 from .._array.paths import Path
 from .._record.op import PLANS, Plan
 from .._storage.batched import data as raw
-from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, new_level
+from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, new_axis_id
 from .._storage.storage import STORAGES, storage_of
 from .._util import nest
 from .._util.errors import describe
 from .arguments import UnconnectedGradients, arrays_of, unconnected
-from .levels import unbatched
+from .hidden_axes import unbatched
 
 MEMORY = 2**26  # bytes: what one cotangent of a batched pass may take, roughly
 Places = list[tuple[int, Path]]
@@ -180,13 +180,13 @@ def at_once(
     tape: Any, y: Array, starts: list[int], places: Places, rows: int, batch: int, step: int
 ) -> list[Any]:
     """One backward pass with a batched cotangent, or a few of ``step`` rows each."""
-    level = new_level()
+    axis_id = new_axis_id()
     chunks = []
-    with active(level):
+    with active(axis_id):
         for start in range(0, rows, step):
             stop = min(start + step, rows)
-            found = tape._run(starts, [seeds(y, level, start, stop, batch)], places, picks=True)
-            chunks.append([rows_in(g, level, stop - start) for g in found])
+            found = tape._run(starts, [seeds(y, axis_id, start, stop, batch)], places, picks=True)
+            chunks.append([rows_in(g, axis_id, stop - start) for g in found])
     if len(chunks) == 1:
         return chunks[0]
     return [
@@ -195,22 +195,22 @@ def at_once(
     ]
 
 
-def rows_in(g: Array | None, level: int, size: int) -> Any:
+def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
     """The rows that a gradient stands for, along a new first axis."""
     if g is None:
         return None
-    return unbatched(g, level, size) if g._tid else wrap(raw.unbatched(g._data, level, size))
+    return unbatched(g, axis_id, size) if g._tid else wrap(raw.unbatched(g._data, axis_id, size))
 
 
-def seeds(y: Array, level: int, start: int, stop: int, batch: int) -> Array:
+def seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
     """Some rows of the unit matrix in the shape of y (repeated for each entry of a batch)."""
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:
         ones = storage.create("ones", y.device, shape, dtype=y.dtype)
-        return wrap(raw.like(diagonal(ones, level, start, stop), y._data))
+        return wrap(raw.like(diagonal(ones, axis_id, start, stop), y._data))
     size = math.prod(shape) // batch
     data = storage.create("zeros", y.device, (stop - start, batch, size), dtype=y.dtype)
     for row in range(start, stop):
         data = storage_of(data).put(data, (row - start, slice(None), row), 1)
-    rows = Batched(storage.xp.reshape(data, (stop - start, *shape)), (level,))
+    rows = Batched(storage.xp.reshape(data, (stop - start, *shape)), (axis_id,))
     return wrap(raw.like(rows, y._data))

@@ -13,7 +13,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.array import VIEW, Array
+from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT
 from .._array.paths import Path
 from .._record.op import Plan, Record, Structural
@@ -239,7 +239,7 @@ class Recording:
             )
             return
         # A view is followed through its root, so what is read through other aliases counts too.
-        root, path = (x._view.root, x._view.path) if x._state & VIEW else (x, ())
+        root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         tid = root._name_value()
         entry = self._watched.get(id(x))
         if entry is not None and entry[1] == tid:

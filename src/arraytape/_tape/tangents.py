@@ -13,7 +13,7 @@ from .._array.aliasing import ADD
 from .._array.array import Array
 from .._array.paths import Path, add_through, walk, write_through
 from .._record.op import PLANS
-from .._storage.batched.data import levels_of
+from .._storage.batched.data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .backward import Recorded
 
@@ -83,9 +83,9 @@ def key_of(record: tuple[Any, ...]) -> Any:
 
 def fits(whole: Array, t: Array | None, key: Any) -> bool:
     """Whether a write may go into a tangent: it reads another one, and adds no hidden axes."""
-    if t is whole or levels_of((key,)):
+    if t is whole or axis_ids_of((key,)):
         return False
-    return t is None or set(levels_of((t._data,))) <= set(levels_of((whole._data,)))
+    return t is None or set(axis_ids_of((t._data,))) <= set(axis_ids_of((whole._data,)))
 
 
 def changed(record: tuple[Any, ...], whole: Any, t: Any, at: Any) -> Any:

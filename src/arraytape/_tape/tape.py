@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array.aliasing import VIEW as VIEW_RECORD
-from .._array.array import VIEW, Array, wrap
+from .._array.aliasing import VIEW
+from .._array.array import IS_VIEW, Array, wrap
 from .._array.exits import Exit, blame, last_exit
 from .._array.paths import Path
 from .._array.views import current
@@ -222,10 +222,10 @@ class GradientTape(Recording, Jacobians):
         tid = x._peek()
         if tid in self._implied and not current_value:
             return 0
-        if x._state & VIEW and tid and tid not in self._known and x._view.seen in self._known:
+        if x._state & IS_VIEW and tid and tid not in self._known and x._view.seen in self._known:
             # A view that nobody read while the tape recorded: it is read now.
             root, path = x._view.root, x._view.path
-            self._records.append((VIEW_RECORD.number, tid, x._view.seen, root.shape, path))
+            self._records.append((VIEW.number, tid, x._view.seen, root.shape, path))
             self._known.add(tid)
         return tid
 

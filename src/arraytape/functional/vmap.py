@@ -8,8 +8,8 @@ from typing import Any
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep, stable_handle
-from .._storage.batched.data import active, new_level
-from .._tape.levels import batched, unbatched
+from .._storage.batched.data import active, new_axis_id
+from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
 from .._util.errors import describe, user_line
 from ..ops.manipulation_functions import moveaxis
@@ -57,15 +57,15 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
         axes = axes_of(args, in_axes)
         given = [leaf for arg in args for leaf in nest.leaves(arg)]
         size = length_of(given, axes)
-        level = new_level()
-        with active(level):
-            entered = [enter(x, axis, level) for x, axis in zip(given, axes, strict=True)]
+        axis_id = new_axis_id()
+        with active(axis_id):
+            entered = [enter(x, axis, axis_id) for x, axis in zip(given, axes, strict=True)]
             results = f(*nest.pack(list(args), entered), **keywords)
             leaves = nest.leaves(results)
             places = [out_axes] * len(leaves)
             if not isinstance(out_axes, int):
                 places = nest.leaves_like(results, out_axes, "out_axes")
-            left = [leave(y, at, level, size) for y, at in zip(leaves, places, strict=True)]
+            left = [leave(y, at, axis_id, size) for y, at in zip(leaves, places, strict=True)]
         return nest.pack(results, left)
 
     return mapped
@@ -120,7 +120,7 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
     return int(next(iter(lengths.values())))
 
 
-def enter(x: Any, axis: int | None, level: int) -> Any:
+def enter(x: Any, axis: int | None, axis_id: int) -> Any:
     """An argument as ``f`` sees it, under a handle of its own.  Memory is shared until a write."""
     if axis is None:
         if not isinstance(x, Array):
@@ -128,12 +128,12 @@ def enter(x: Any, axis: int | None, level: int) -> Any:
         tid, _ = current(x)
         return wrap(keep(x), tid, KEPT | x._state & SCALAR)
     first = moveaxis(x, axis, 0) if axis % x.ndim else x
-    entered = batched(stable_handle(first), level)
+    entered = batched(stable_handle(first), axis_id)
     entered._state |= KEPT
     return entered
 
 
-def leave(y: Any, axis: Any, level: int, size: int) -> Array:
+def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
     """A result with the mapped axis in its place."""
     if not isinstance(y, Array):
         raise TypeError(
@@ -141,7 +141,7 @@ def leave(y: Any, axis: Any, level: int, size: int) -> Array:
         )
     if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
         raise ValueError(f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions")
-    left: Array = unbatched(stable_handle(y), level, size)
+    left: Array = unbatched(stable_handle(y), axis_id, size)
     left._state |= KEPT
     return moveaxis(left, 0, axis) if axis % left.ndim else left
 

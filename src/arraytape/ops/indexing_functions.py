@@ -11,9 +11,9 @@ from .._array.array import KEPT, SCALAR, Array
 from .._array.paths import GETITEM
 from .._array.views import BASIC, current, make_view, refresh, stable_handle, writable_copy
 from .._define.words import composite, linear, primitive, sample
-from .._storage.batched.data import lengths_of, levels_of
+from .._storage.batched.data import axis_ids_of, lengths_of
 from .._storage.storage import STORAGES, storage_of
-from .._tape.levels import spread
+from .._tape.hidden_axes import spread
 from .._util.attach import method
 from .._util.errors import explain
 
@@ -39,16 +39,16 @@ def index(x: Array, key: Any, /) -> Array:
         # NumPy gives a scalar for one element, other storages a 0-d view: both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),))
-    elif levels_of((raw,)):  # under vmap: another key for each example
-        x = levelled(x, raw)
+    elif axis_ids_of((raw,)):  # under vmap: another key for each example
+        x = with_hidden_axes(x, raw)
     elif type(data) is not np.ndarray:
         raw = storage_of(data).key(raw, data)
     return getitem(x, frozen(raw) if x._tid else raw)
 
 
-def levelled(x: Array, *values: Any, copy: bool = False) -> Array:
+def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
     """x with a hidden axis for each that is hidden in the values: x itself where it has them all."""
-    here = levels_of((current(x)[1],))
+    here = axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in lengths_of(values).items() if n not in here}
     if not hidden:
         return x

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT
-from .._array.array import EXPORTED, HOT, KEPT, SCALAR, VIEW, Array
+from .._array.array import EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import BROADCAST, GETITEM, write_through
 from .._array.views import current, location, make_exclusive, refresh
 from .._define.operands import accepted, coerce, promote
 from .._record.op import Op, Structural
 from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
-from .._storage.batched.data import Batched, check, levels_of
+from .._storage.batched.data import Batched, axis_ids_of, check
 from .._storage.dispatch import DispatchTable, Element
 from .._storage.storage import is_complex, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
 from .data_type_functions import astype
-from .indexing_functions import frozen, is_basic, levelled, raw_key
+from .indexing_functions import frozen, is_basic, raw_key, with_hidden_axes
 
 
 @method(Array, "__setitem__")
@@ -39,15 +39,15 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     key : integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
     Raises ValueError when x is read-only or the shapes do not fit, IndexError for a bad key.
     """
-    data = refresh(x) if x._state & VIEW else current(x)[1]
+    data = refresh(x) if x._state & IS_VIEW else current(x)[1]
     check_writeable(x, data)
-    if type(value) is Array and value._state & VIEW and value._view.root is x:
+    if type(value) is Array and value._state & IS_VIEW and value._view.root is x:
         kind, place = value._view.path[0]
         if place is key and kind is GETITEM and len(value._view.path) == 1:
             return  # x[key] += y, as Python spells it out
     raw, basic = raw_key(key)
     if type(value) is Array:
-        if value._state & VIEW and basic and is_same(value, x, raw):
+        if value._state & IS_VIEW and basic and is_same(value, x, raw):
             return
         vtid = value._tid if value._tid >= 0 else value._sync()
         handle, v = value, value._data
@@ -59,7 +59,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
                 f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
                 f"[at {user_line()}]"
             )
-        if type(v) is Batched or (not basic and levels_of((raw,))):
+        if type(v) is Batched or (not basic and axis_ids_of((raw,))):
             widen(x, v, raw)
             _, data = current(x)
         if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
@@ -103,9 +103,9 @@ def overlap(v: Any, data: Any) -> bool:
 
 def widen(x: Array, *values: Any) -> None:
     """Before a write under vmap: give the root of x the hidden axes of what is to be written."""
-    check(levels_of(values))
+    check(axis_ids_of(values))
     root, _ = location(x)
-    wide = levelled(root, *values, copy=True)
+    wide = with_hidden_axes(root, *values, copy=True)
     if wide is not root:
         if is_shared(root):
             raise ValueError(
@@ -151,7 +151,7 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
 def added(x: Array, sign: int, vtid: int, value: Any) -> None:
     """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
     root, path = x, ()
-    if x._state & VIEW:
+    if x._state & IS_VIEW:
         root, path = x._view.root, x._view.path
         root._state |= HOT
     if root._tid or vtid:
@@ -232,7 +232,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             return NotImplemented
         if x._state & SCALAR:  # immutable in NumPy: the name is bound to a new array
             return functional(x, other)
-        if sign and x._state & VIEW:  # what x held need not be named
+        if sign and x._state & IS_VIEW:  # what x held need not be named
             tid, data = x._view.root._tid, refresh(x)
         else:
             tid, data = current(x)
@@ -257,7 +257,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             return replace(op, x, functional(x, other))
         make_exclusive(x)
         if type(other) is Array:  # its data may have moved with x's
-            v = refresh(other) if other._state & VIEW else x._data if other is x else v
+            v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
         try:
             if plain and op.name != "floor_divide":
                 raw(x._data, v)

@@ -15,8 +15,8 @@ from .data import (
     Batched,
     NoBatchedForm,
     aligned,
+    axis_ids_of,
     lengths_of,
-    levels_of,
     namespace_of,
     refusal,
     union,
@@ -75,17 +75,17 @@ def get(x: Any, key: Any) -> Any:
     """``x[key]``: a view for a basic key."""
     parts = key if type(key) is tuple else (key,)
     if type(x) is Batched and BASIC.issuperset(map(type, parts)):
-        return Batched(x.data[(*(WHOLE,) * len(x.levels), *parts)], x.levels)
+        return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
     check_key(key)
-    if levels_of(key if type(key) is tuple else (key,)):
+    if axis_ids_of(key if type(key) is tuple else (key,)):
         return gathered(x, key)
     if type(x) is not Batched:
         return namespace_of(x).getitem(x, key)
     if not any(is_array(part) or type(part) is list for part in parts):  # such as NumPy's integers
-        return Batched(x.data[(*(WHOLE,) * len(x.levels), *parts)], x.levels)
-    count = len(x.levels)
+        return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
+    count = len(x.axis_ids)
     found = to_end(x.data, count)[tuple(parts_of(key, x.ndim))]
-    return Batched(to_front(found, count), x.levels)
+    return Batched(to_front(found, count), x.axis_ids)
 
 
 def gathered(x: Any, key: Any) -> Any:
@@ -93,38 +93,38 @@ def gathered(x: Any, key: Any) -> Any:
     parts = parts_of(key, len(x.shape))
     if any(part is None or is_mask(part) for part in parts):
         return each_one(lambda x, key: x[key], (x, key), {})
-    own = x.levels if type(x) is Batched else ()
-    levels = union(levels_of(parts), own) if own else levels_of(parts)
+    own = x.axis_ids if type(x) is Batched else ()
+    axis_ids = union(axis_ids_of(parts), own) if own else axis_ids_of(parts)
     data = x.data if own else x
     xp = namespace_of(data)
     at = [i for i, part in enumerate(parts) if type(part) is not slice]
     rank = max(len(getattr(parts[i], "shape", ())) for i in at)
     lines = []
-    for level, n in zip(own, data.shape, strict=False):
-        line = [1] * (len(levels) + rank)
-        line[levels.index(level)] = n
+    for axis_id, n in zip(own, data.shape, strict=False):
+        line = [1] * (len(axis_ids) + rank)
+        line[axis_ids.index(axis_id)] = n
         lines.append(xp.reshape(xp.arange(n, device=data.device), tuple(line)))
-    full = [part.aligned(levels, rank) if type(part) is Batched else part for part in parts]
+    full = [part.aligned(axis_ids, rank) if type(part) is Batched else part for part in parts]
     adjacent = at[-1] - at[0] + 1 == len(at)
     before = at[0] if adjacent else 0
     found = data[(*lines, *full)]
-    width = len(levels) + rank
+    width = len(axis_ids) + rank
     # NumPy puts the indexed axes in place of the first index, or in front where a slice parts them.
     first = 0 if own or not adjacent else before
     order = list(range(len(found.shape)))
     indexed, others = order[first : first + width], order[:first] + order[first + width :]
-    hidden, shown = indexed[: len(levels)], indexed[len(levels) :]
+    hidden, shown = indexed[: len(axis_ids)], indexed[len(axis_ids) :]
     order = [*hidden, *others[:before], *shown, *others[before:]]
-    return Batched(xp.permute_dims(found, tuple(order)), levels)
+    return Batched(xp.permute_dims(found, tuple(order)), axis_ids)
 
 
 def put(x: Batched, key: Any, value: Any) -> Batched:
     """x after ``x[key] = value``, itself where its data can be written to.
 
-    x must have every level of key and value.
+    x must have every hidden axis of key and value.
     """
     data = written(x, key, value)
-    return x if data is x.data else Batched(data, x.levels)
+    return x if data is x.data else Batched(data, x.axis_ids)
 
 
 @method(Batched, "__setitem__")
@@ -142,12 +142,12 @@ def written(x: Batched, key: Any, value: Any) -> Any:
         return storage.put(data, ..., storage.xp.where(mask, one, data))
     check_key(key)
     parts = key if type(key) is tuple else (key,)
-    if not set(levels_of((*parts, value))) <= set(x.levels):
+    if not set(axis_ids_of((*parts, value))) <= set(x.axis_ids):
         raise NoBatchedForm("a batched value cannot be written into data that is not batched")
-    data, levels, count = x.data, x.levels, len(x.levels)
-    if levels_of(parts):
+    data, axis_ids, count = x.data, x.axis_ids, len(x.axis_ids)
+    if axis_ids_of(parts):
         for place in itertools.product(*map(range, x.hidden)):
-            at = dict(zip(levels, place, strict=True))
+            at = dict(zip(axis_ids, place, strict=True))
             one = storage.put(data[(*place, ...)], picked(tuple(parts), at), picked(value, at))
             if not storage.in_place(data):
                 data = storage.put(data, place, one)
@@ -155,7 +155,7 @@ def written(x: Batched, key: Any, value: Any) -> Any:
     view = to_end(data, count)
     full = tuple(parts_of(key, x.ndim))
     if type(value) is Batched:
-        value = to_end(value.aligned(levels, value.ndim), count)
+        value = to_end(value.aligned(axis_ids, value.ndim), count)
     elif len(getattr(value, "shape", ())):
         value = value[(..., *(None,) * count)]
     changed = storage.put(view, full, value)
@@ -166,21 +166,21 @@ def scatter_add(x: Any, shape: Any, key: Any) -> Any:
     """Zeros of ``shape`` with x added at ``key``."""
     parts = key if type(key) is tuple else (key,)
     check_key(key)
-    if levels_of(parts):
+    if axis_ids_of(parts):
         return each_one(
             lambda x, key: namespace_of(x).scatter_add(x, tuple(shape), key), (x, key), {}
         )
     if type(x) is not Batched:
         return namespace_of(x).scatter_add(x, tuple(shape), key)
-    xp, count, levels = namespace_of(x.data), len(x.levels), x.levels
+    xp, count, axis_ids = namespace_of(x.data), len(x.axis_ids), x.axis_ids
     if not any(is_array(part) or type(part) is list for part in parts):
         whole = (*x.hidden, *shape)
         full = xp.zeros(whole, dtype=x.data.dtype, device=x.data.device)
         full = storage_of(full).put(full, (*(WHOLE,) * count, *parts), x.data)
-        return Batched(full, levels)
+        return Batched(full, axis_ids)
     names = tuple(parts_of(key, len(shape)))
     found = xp.scatter_add(to_end(x.data, count), (*shape, *x.hidden), names)
-    return Batched(to_front(found, count), levels)
+    return Batched(to_front(found, count), axis_ids)
 
 
 # --- one after the other ----------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def raw_of(values: Any) -> Any:
 def picked(value: Any, at: dict[int, int]) -> Any:
     """One of the arrays for which a value stands, also in lists and tuples."""
     if type(value) is Batched:
-        data = value.data[tuple([at[level] for level in value.levels])]
+        data = value.data[tuple([at[axis_id] for axis_id in value.axis_ids])]
         return data if hasattr(data, "shape") else namespace_of(value.data).asarray(data)
     if type(value) in (list, tuple):
         return type(value)([picked(part, at) for part in value])
@@ -209,13 +209,13 @@ def picked(value: Any, at: dict[int, int]) -> Any:
 def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]) -> Any:
     """A function of raw data called for one array after the other, its results stacked."""
     everything = (*values, *keywords.values())
-    levels = levels_of(everything)
-    if not levels:
+    axis_ids = axis_ids_of(everything)
+    if not axis_ids:
         return function(*values, **keywords)
     hidden = tuple(lengths_of(everything).values())
     found = []
     for place in itertools.product(*map(range, hidden)):
-        at = dict(zip(levels, place, strict=True))
+        at = dict(zip(axis_ids, place, strict=True))
         named = {name: picked(value, at) for name, value in keywords.items()}
         found.append(function(*[picked(value, at) for value in values], **named))
     if not found:
@@ -226,7 +226,7 @@ def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]
             return None
         xp = raw_of(everything)
         whole = xp.stack([xp.asarray(part) for part in parts])
-        return Batched(xp.reshape(whole, (*hidden, *whole.shape[1:])), levels)
+        return Batched(xp.reshape(whole, (*hidden, *whole.shape[1:])), axis_ids)
 
     first = found[0]
     if isinstance(first, tuple | list):

@@ -21,9 +21,9 @@ from .data import (
     Batched,
     aligned,
     alike,
+    axis_ids_of,
     dense,
     lengths_of,
-    levels_of,
     namespace_of,
     plain,
     refusal,
@@ -49,17 +49,17 @@ def shifted(axis: Any, by: int) -> Any:
     return tuple([a if a < 0 else a + by for a in axis])
 
 
-def rewrapped(result: Any, levels: Any) -> Any:
+def rewrapped(result: Any, axis_ids: Any) -> Any:
     """Results of a function of stacks as batched data."""
     if isinstance(result, tuple | list):
-        parts: list[Any] = [Batched(part, levels) for part in result]
+        parts: list[Any] = [Batched(part, axis_ids) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
-    return Batched(result, levels)
+    return Batched(result, axis_ids)
 
 
 def first_of(x: Any) -> tuple[Any, Any, int]:
-    """The data of a batched array, its levels, and how many there are."""
-    return x.data, x.levels, len(x.levels)
+    """The data of a batched array, its hidden axes, and how many there are."""
+    return x.data, x.axis_ids, len(x.axis_ids)
 
 
 class Part:
@@ -110,9 +110,9 @@ class BatchedNamespace:
                     if found is not None:
                         return found
             values += tuple(keywords.values())  # clip's bounds: in their order
-            operands, levels = aligned(values)
+            operands, axis_ids = aligned(values)
             result = function_of(name, values)(*operands)
-            return Batched(result, levels) if levels else result
+            return Batched(result, axis_ids) if axis_ids else result
 
         return call
 
@@ -120,19 +120,19 @@ class BatchedNamespace:
         default = ALONG[name]
 
         def call(x: Any, /, *others: Any, axis: Any = default, **keywords: Any) -> Any:
-            if not levels_of((x, *others)):
+            if not axis_ids_of((x, *others)):
                 keywords |= {} if axis is None and name != "linalg.vector_norm" else {"axis": axis}
                 return function_of(name, (x,))(x, *others, **keywords)
-            (data, *rest), levels = aligned((x, *others))
+            (data, *rest), axis_ids = aligned((x, *others))
             if others:  # indices beside the data, which must not have hidden axes of length 1
                 hidden = tuple(lengths_of((x, *others)).values())
-                data, *rest = (spread(v, levels, hidden).data for v in (x, *others))
-            count, rank = len(levels), max(len(v.shape) for v in (x, *others))
+                data, *rest = (spread(v, axis_ids, hidden).data for v in (x, *others))
+            count, rank = len(axis_ids), max(len(v.shape) for v in (x, *others))
             at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count)
             if at == () and name == "linalg.vector_norm":
                 return abs(x)
             result = function_of(name, (x,))(data, *rest, axis=at, **keywords)
-            return Batched(result, levels)
+            return Batched(result, axis_ids)
 
         return call
 
@@ -143,9 +143,9 @@ class BatchedNamespace:
             rank = x.ndim
             if axis is None:
                 x, axis = self.reshape(x, (-1,)), -1
-            data, levels, count = first_of(x)
+            data, axis_ids, count = first_of(x)
             result = Batched(
-                function_of(name, (x,))(data, axis=shifted(axis, count), **keywords), levels
+                function_of(name, (x,))(data, axis=shifted(axis, count), **keywords), axis_ids
             )
             if keywords.get("keepdims") and rank != result.ndim:
                 return self.reshape(result, (1,) * rank)
@@ -156,11 +156,11 @@ class BatchedNamespace:
     def of_matrices(self, name: str) -> Callable[..., Any]:
         def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
             function = function_of(name, (x,))
-            if not levels_of((x, *others, *keywords.values())):
+            if not axis_ids_of((x, *others, *keywords.values())):
                 return function(x, *others, **keywords)
-            if type(x) is not Batched or levels_of((*others, *keywords.values())):
+            if type(x) is not Batched or axis_ids_of((*others, *keywords.values())):
                 return self.one_by_one(name)(x, *others, **keywords)
-            return rewrapped(function(x.data, *others, **keywords), x.levels)
+            return rewrapped(function(x.data, *others, **keywords), x.axis_ids)
 
         return call
 
@@ -175,13 +175,13 @@ class BatchedNamespace:
     def new(self, name: str) -> Callable[..., Any]:
         def call(*arguments: Any, dtype: Any = None, device: Any = None, **keywords: Any) -> Any:
             first = arguments[0]
-            levels = getattr(first, "levels", ())
-            shape = (*first.hidden, *first) if levels else first
+            axis_ids = getattr(first, "axis_ids", ())
+            shape = (*first.hidden, *first) if axis_ids else first
             storage = storage_at(device)
             data = storage.create(
                 name, device, shape, *arguments[1:], dtype=plain(dtype), **keywords
             )
-            return Batched(data, levels) if levels else data
+            return Batched(data, axis_ids) if axis_ids else data
 
         return call
 
@@ -217,7 +217,7 @@ class BatchedNamespace:
 
     def fresh(self, x: Any, /) -> Any:
         if type(x) is Batched and x._data is None:
-            return Batched(dense(*x.diagonal), x.levels)
+            return Batched(dense(*x.diagonal), x.axis_ids)
         return self.each(lambda d, xp: xp.asarray(d, copy=True), x)
 
     stop_gradient = fresh
@@ -228,7 +228,7 @@ class BatchedNamespace:
             return function(x, namespace_of(x))
         xp = namespace_of(x.sample)
         found = on_diagonal(name, lambda d: function(d, xp), (x,)) if name else None
-        return Batched(function(x.data, xp), x.levels) if found is None else found
+        return Batched(function(x.data, xp), x.axis_ids) if found is None else found
 
     def zeros_like(self, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
         return self.each(lambda d, xp: xp.zeros_like(d, dtype=plain(dtype)), x)
@@ -244,7 +244,7 @@ class BatchedNamespace:
             known = -math.prod(shape)
             shape = tuple([(x.size // known if known else 0) if n == -1 else n for n in shape])
         whole = (*x.hidden, *shape)
-        return Batched(namespace_of(x.data).reshape(x.data, whole, copy=copy), x.levels)
+        return Batched(namespace_of(x.data).reshape(x.data, whole, copy=copy), x.axis_ids)
 
     def reshaped(self, x: Any, /, shape: Any) -> Any:
         return self.reshape(x, shape, copy=True)
@@ -252,22 +252,22 @@ class BatchedNamespace:
     def matrix_transpose(self, x: Any, /) -> Any:
         if type(x) is not Batched:
             return x.mT if type(x) is np.ndarray else namespace_of(x).matrix_transpose(x)
-        return Batched(namespace_of(x.data).matrix_transpose(x.data), x.levels)
+        return Batched(namespace_of(x.data).matrix_transpose(x.data), x.axis_ids)
 
     def permute_dims(self, x: Any, /, axes: Any) -> Any:
         if type(x) is not Batched:
             return namespace_of(x).permute_dims(x, axes)
-        data, levels, count = first_of(x)
+        data, axis_ids, count = first_of(x)
         order = (*range(count), *[a % max(len(axes), 1) + count for a in axes])
-        return Batched(namespace_of(data).permute_dims(data, order), levels)
+        return Batched(namespace_of(data).permute_dims(data, order), axis_ids)
 
     def moveaxis(self, x: Any, source: Any, destination: Any, /) -> Any:
-        count = len(levels_of((x,)))
+        count = len(axis_ids_of((x,)))
         data = x.data if count else x
         moved = namespace_of(data).moveaxis(
             data, shifted(source, count), shifted(destination, count)
         )
-        return Batched(moved, x.levels) if count else moved
+        return Batched(moved, x.axis_ids) if count else moved
 
     def broadcast_to(self, x: Any, /, shape: Any, view: bool = False) -> Any:
         xp = namespace_of(x.sample if type(x) is Batched else x)
@@ -276,8 +276,8 @@ class BatchedNamespace:
             return broadcast(x, tuple(shape))
         if x.ndim > len(shape):
             raise ValueError(f"cannot broadcast shape {tuple(x.shape)} to {tuple(shape)}")
-        data = x.aligned(x.levels, len(shape))
-        return Batched(broadcast(data, (*x.hidden, *shape)), x.levels)
+        data = x.aligned(x.axis_ids, len(shape))
+        return Batched(broadcast(data, (*x.hidden, *shape)), x.axis_ids)
 
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         return self.broadcast_to(x, shape, view=True)
@@ -291,16 +291,18 @@ class BatchedNamespace:
         return self.joined("stack", arrays, axis)
 
     def joined(self, name: str, arrays: Any, axis: int) -> Any:
-        levels = levels_of(arrays)
+        axis_ids = axis_ids_of(arrays)
         function = function_of(name, arrays)
-        if not levels:
+        if not axis_ids:
             return function(arrays, axis=axis)
         hidden = tuple(lengths_of(arrays).values())
         same = [
-            x if type(x) is Batched and x.levels == levels else spread(x, levels, hidden)
+            x if type(x) is Batched and x.axis_ids == axis_ids else spread(x, axis_ids, hidden)
             for x in arrays
         ]
-        return Batched(function([x.data for x in same], axis=shifted(axis, len(levels))), levels)
+        return Batched(
+            function([x.data for x in same], axis=shifted(axis, len(axis_ids))), axis_ids
+        )
 
     def take(self, x: Any, indices: Any, /, *, axis: Any = None) -> Any:
         if type(indices) is Batched:
@@ -308,9 +310,9 @@ class BatchedNamespace:
             return self.get(x, (*(slice(None),) * at, indices))
         if type(x) is not Batched:
             return namespace_of(x).take(x, indices, axis=axis)
-        data, levels, count = first_of(x)
+        data, axis_ids, count = first_of(x)
         at = shifted(0 if axis is None else axis, count)
-        return Batched(namespace_of(data).take(data, indices, axis=at), levels)
+        return Batched(namespace_of(data).take(data, indices, axis=at), axis_ids)
 
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         return self.sum(self.conj(x1) * x2, axis=axis)
@@ -326,9 +328,9 @@ class BatchedNamespace:
         part = self.get(x, key)
         if type(x) is not Batched or type(x.data) is not np.ndarray or not math.prod(x.hidden):
             return self.fresh(part)
-        if levels_of(key if type(key) is tuple else (key,)):
+        if axis_ids_of(key if type(key) is tuple else (key,)):
             return part
-        one = x.data[(0,) * len(x.levels)][key]  # in whose memory layout the others are put, too
+        one = x.data[(0,) * len(x.axis_ids)][key]  # in whose memory layout the others are put, too
         copy = alike(np.asarray(one), part.data.shape, np.ndim(one))
         copy[...] = part.data
-        return Batched(copy, part.levels)
+        return Batched(copy, part.axis_ids)

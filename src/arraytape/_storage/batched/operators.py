@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .data import Batched, elementwise, levels_of, refusal
+from .data import Batched, axis_ids_of, elementwise, refusal
 
 
 # --- diagonal data: what keeps it diagonal ----------------------------------------------------------
@@ -31,7 +31,7 @@ def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]
         return None
     first = whole[0]
     vector, start, stop = first.diagonal
-    alike = all(v.levels == first.levels and v.diagonal[1:] == (start, stop) for v in whole)
+    alike = all(v.axis_ids == first.axis_ids and v.diagonal[1:] == (start, stop) for v in whole)
     same_shape = all(v.diagonal[0].shape == vector.shape for v in whole)
     if not (alike and same_shape):
         return None
@@ -51,7 +51,7 @@ def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]
     if not good:
         return None
     found = function(*[v.diagonal[0] if type(v) is Batched else v for v in values])
-    return Batched(None, first.levels, (found, start, stop))
+    return Batched(None, first.axis_ids, (found, start, stop))
 
 
 # --- operators --------------------------------------------------------------------------------------
@@ -85,11 +85,11 @@ def binary(short: str, side: str) -> Callable[..., Any]:
         return elementwise(function, other, x)
 
     def in_place(x: Batched, other: Any) -> Any:
-        if x._data is None or not set(levels_of((other,))) <= set(x.levels):
+        if x._data is None or not set(axis_ids_of((other,))) <= set(x.axis_ids):
             return forward(x, other)
-        operand = other.aligned(x.levels, x.ndim) if type(other) is Batched else other
+        operand = other.aligned(x.axis_ids, x.ndim) if type(other) is Batched else other
         result = getattr(operator, f"i{short}")(x.data, operand)
-        return x if result is x.data else Batched(result, x.levels)
+        return x if result is x.data else Batched(result, x.axis_ids)
 
     return {"": forward, "r": reflected, "i": in_place}[side]
 

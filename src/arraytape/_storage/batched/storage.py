@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
-from .data import Batched, check, levels_of, refusal
+from .data import Batched, axis_ids_of, check, refusal
 from .namespace import BatchedNamespace
 
 
@@ -30,7 +30,7 @@ class BatchedStorage(Storage):
         found = EVERYWHERE.get(name) or self.xp.find(name)
 
         def checked(*values: Any, **keywords: Any) -> Any:
-            check(levels_of((*values, *keywords.values())))
+            check(axis_ids_of((*values, *keywords.values())))
             with self.at(*values):
                 return found(*values, **keywords)
 
@@ -69,13 +69,13 @@ class BatchedStorage(Storage):
         raise refusal("dlpack", data)
 
     def copy(self, data: Any) -> Any:
-        return Batched(storage_of(data.data).copy(data.data), data.levels)
+        return Batched(storage_of(data.data).copy(data.data), data.axis_ids)
 
     def laid_out(self, data: Any, like: Any) -> Any:
-        if not (type(data) is type(like) is Batched and data.levels == like.levels):
+        if not (type(data) is type(like) is Batched and data.axis_ids == like.axis_ids):
             return data
         laid = storage_of(data.data).laid_out(data.data, like.data)
-        return data if laid is data.data else Batched(laid, data.levels)
+        return data if laid is data.data else Batched(laid, data.axis_ids)
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         raise refusal("a look at the values", data)

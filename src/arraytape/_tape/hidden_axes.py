@@ -1,4 +1,4 @@
-"""Levels on the tape: ops that enter, leave, add and sum hidden axes, and what the engine does there.
+"""Ops that make an axis hidden or visible, add and sum hidden axes, and what a pass does about them.
 
 The ops are of the linear word but in no registry: their data does not stand by itself.
 """
@@ -20,7 +20,9 @@ from .._storage.storage import EVERYWHERE, enter
 enter(BATCHED)
 
 
-def of_levels(transpose: Rule, **saves: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def of_hidden_axes(
+    transpose: Rule, **saves: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A linear op on Arrays from a raw function of one array."""
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,34 +46,34 @@ def either(name: str, g: Any, *arguments: Any) -> Any:
     return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
 
-batched = of_levels(
-    lambda g, level, size: either("unbatched", g, level, size), size=lambda x: x.shape[0]
+batched = of_hidden_axes(
+    lambda g, axis_id, size: either("unbatched", g, axis_id, size), size=lambda x: x.shape[0]
 )(raw.batched)
-shown = of_levels(lambda g, level: either("batched", g, level))(raw.unbatched)
-summed = of_levels(
-    lambda g, levels, hidden: either("spread", g, levels, hidden),
-    hidden=lambda x, levels: tuple(
-        [n for level, n in zip(x.levels, x.hidden, strict=True) if level in levels]
+shown = of_hidden_axes(lambda g, axis_id: either("batched", g, axis_id))(raw.unbatched)
+summed = of_hidden_axes(
+    lambda g, axis_ids, hidden: either("spread", g, axis_ids, hidden),
+    hidden=lambda x, axis_ids: tuple(
+        [n for axis_id, n in zip(x.axis_ids, x.hidden, strict=True) if axis_id in axis_ids]
     ),
 )(raw.summed)
-spread = of_levels(lambda g: g)(raw.spread)  # the engine sums what the input lacked
+spread = of_hidden_axes(lambda g: g)(raw.spread)  # the engine sums what the input lacked
 
 
-def unbatched(x: Any, level: int, size: int) -> Any:
+def unbatched(x: Any, axis_id: int, size: int) -> Any:
     """A hidden axis of an Array as its first visible one; an Array without it is repeated."""
-    if level not in raw.levels_of((x._data,)):
-        x = spread(x, (level,), (size,))  # first, so that its gradient is summed
-    return shown(x, level, size)
+    if axis_id not in raw.axis_ids_of((x._data,)):
+        x = spread(x, (axis_id,), (size,))  # first, so that its gradient is summed
+    return shown(x, axis_id, size)
 
 
 ON_ARRAYS |= {"batched": batched, "unbatched": unbatched, "summed": summed, "spread": spread}
 
 
 class Levelled:
-    """What a backward pass on raw data does about levels."""
+    """What a backward pass on raw data does about hidden axes."""
 
     def settle(self, contribution: Any, shape: Any) -> Any:
-        """A contribution summed over the levels that its input lacked when it was recorded.
+        """A contribution summed over the hidden axes that its input lacked when it was recorded.
 
         But not over those that are open where the pass was asked for.
         """
@@ -80,7 +82,7 @@ class Levelled:
         return contribution
 
     def widened(self, buffer: Any, g: Any) -> Any:
-        """A buffer with the levels of what is to be added to it."""
+        """A buffer with the hidden axes of what is to be added to it."""
         return raw.like(buffer, g)
 
 
@@ -95,6 +97,6 @@ class RecordedLevels:
 
     def widened(self, buffer: Any, g: Any) -> Any:
         data = g._data
-        if type(data) is not Batched or set(data.levels) <= set(raw.levels_of((buffer._data,))):
+        if type(data) is not Batched or set(data.axis_ids) <= set(raw.axis_ids_of((buffer._data,))):
             return buffer
-        return spread(buffer, data.levels, data.hidden)
+        return spread(buffer, data.axis_ids, data.hidden)
