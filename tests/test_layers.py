@@ -13,8 +13,8 @@ LIMIT = 350
 
 # A module imports only from lower layers and, within its own, from those before it.
 LAYERS = [
-    ["_version", "_errors", "_nest", "_standard", "_numpy", "_storage", "_raw", "_cupy", "_info",
-     "_batched"],
+    ["_version", "_errors", "_containers", "_nest", "_standard", "_numpy", "_storage", "_raw",
+     "_cupy", "_info", "_batched"],
     ["_array"],
     ["_record", "_op", "_paths", "_loans", "_view", "_operands", "_compile", "_words"],
     [

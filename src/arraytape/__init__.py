@@ -11,6 +11,7 @@ import numpy as _np
 from . import _array, _cupy
 from ._arguments import UnconnectedGradients
 from ._array import Array
+from ._containers import register_nesting
 from ._custom_gradient import custom_gradient, grad_pass_through
 from ._errors import TapeWarning
 from ._forward import ForwardAccumulator

@@ -216,7 +216,7 @@ class Recording:
             self._careful = True  # complex data, or more than one storage
 
     def watch(self, x: Any) -> None:
-        """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
+        """Follow ``x`` from here on: an Array, or Arrays in lists, tuples, dicts and dataclasses.
 
         None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
         RuntimeError when the tape is not recording; TypeError for what is not an Array.
@@ -227,7 +227,8 @@ class Recording:
         for leaf in found:
             if type(leaf) is not Array and not isinstance(leaf, Array):
                 raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
+                    f"watch() takes Arrays, got {describe(leaf)}{_nest.place_of(leaf, x)}; convert it "
+                    "with asarray"
                 )
         for leaf in found:
             self._watch(leaf)
