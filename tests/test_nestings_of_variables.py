@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 
 import arraytape as xp
-from arraytape import Variable, checkpoint
+from arraytape import GradientTape, TapeWarning, Variable, checkpoint, optimizers
 from arraytape.module import Module
-from helpers.nestings import Bag, Frozen, Line, Point, two, values
+from helpers.nestings import Bag, Frozen, FrozenSlotted, Line, Point, two, values
 
 
 @dataclass
@@ -114,3 +114,68 @@ def test_a_checkpoint_of_something_else_is_refused(state, error, says, tmp_path)
     with pytest.raises(error, match=says):
         checkpoint.save(tmp_path / "a", state)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_optimizer_steps_on_a_whole_dataclass(near):
+    params = Line(Variable(two()), Bag(Variable(0.0), Variable(1.0, name="idle")))
+    optimizer = optimizers.SGD(0.5, momentum=0.5)
+    optimizer.build(params)
+    assert len(optimizer.slots["velocity"]) == 3
+    with GradientTape() as tape:
+        loss = xp.sum(params.slope**2) + 3.0 * params.offset.parts[0]
+    with pytest.warns(TapeWarning, match="None for 'idle'"):
+        optimizer.apply_gradients([(tape.gradient(loss, params), params)])
+    near(params.slope, [0.0, 0.0])
+    near(params.offset.parts[0], -1.5)
+    optimizers.Adam().build([params, {"v": Variable(1.0)}])
+    with pytest.raises(
+        ValueError, match=r"sgd: gradients: a Line with keys .* needed, got NoneType"
+    ):
+        optimizer.apply_gradients([(None, params)])
+    with pytest.raises(TypeError, match="only a Variable can be updated"):
+        optimizer.apply_gradients([(Line(two(), two()), Line(two(), two()))])
+    with pytest.raises(ValueError, match="twice"):
+        optimizer.apply_gradients([(Line(two(), two()), Line(params.slope, params.slope))])
+    with pytest.raises(TypeError, match=r"build\(\) takes Variables, got int 2"):
+        optimizer.build(weights())
+
+
+@pytest.mark.parametrize("method", [None, "Newton-CG", "trust-exact", "Nelder-Mead"])
+def test_scipys_methods_run_over_a_dataclass(method, near):
+    pytest.importorskip("scipy")
+    seen = []
+    result = optimizers.minimize_scipy(
+        lambda p: xp.sum((p.slope - 1.0) ** 2) + (p.offset + 2.0) ** 2 * p.degree,
+        FrozenSlotted(slope=two(), offset=xp.asarray(0.5, dtype=xp.float32), degree=3),
+        method=method,
+        callback=seen.append,
+    )
+    assert result.success
+    assert (type(result.x), result.x.degree, result.x.offset.dtype) == (
+        FrozenSlotted,
+        3,
+        xp.float32,
+    )
+    near(result.x.slope, [1.0, 1.0], 1e-3)
+    near(result.x.offset, -2.0, 1e-3)
+    assert {type(p) for p in seen} == {FrozenSlotted}
+
+
+def test_lbfgs_changes_the_variables_of_a_nesting(near):
+    pytest.importorskip("scipy")
+
+    def loss():
+        return xp.sum((params.slope - 1.0) ** 2) + (params.offset["b"] + 2.0) ** 2
+
+    params = Line(Variable(two()), {"b": Variable(0.0)})
+    result = optimizers.LBFGS(tolerance=1e-10).minimize(loss, params)
+    near(params.slope, [1.0, 1.0], 1e-6)
+    near(params.offset["b"], -2.0, 1e-6)
+    assert type(result.x) is Line
+    params = Bag(params.slope, params.offset["b"])
+    params.slope, params.offset = params.parts[0], {"b": params.parts[1]}
+    assert type(optimizers.LBFGS().minimize(loss, params).x) is Bag
+    assert type(optimizers.LBFGS().minimize(loss, tuple(params.parts)).x) is list
+    assert type(optimizers.LBFGS().minimize(loss, iter(params.parts)).x) is list
+    with pytest.raises(TypeError, match="only a Variable can be changed, got int 2"):
+        optimizers.LBFGS().minimize(loss, weights())
