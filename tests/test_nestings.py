@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 
 import arraytape as xp
-from arraytape import GradientTape, Variable, _nest
+from arraytape import GradientTape, Variable
+from arraytape._util import nest
 from arraytape.module import Module
 from helpers.drawn_arrays import FEW
 from helpers.nestings import (
@@ -139,8 +140,8 @@ def test_what_is_an_array_a_module_or_a_class_is_not_taken_apart():
         "ab",
         b"ab",
     ):
-        assert _nest.leaves([leaf])[0] is leaf
-        assert _nest.parts_of(leaf) is None
+        assert nest.leaves([leaf])[0] is leaf
+        assert nest.parts_of(leaf) is None
     assert list(layer.named_variables()) == ["w"]
 
 
@@ -267,19 +268,19 @@ def test_a_nesting_that_holds_itself_is_said():
 @FEW
 @given(NESTINGS)
 def test_any_nesting_survives_being_taken_apart(structure):
-    found = _nest.leaves(structure)
+    found = nest.leaves(structure)
     assert all(isinstance(leaf, int) for leaf in found)
-    packed = _nest.pack(structure, list(range(100, 100 + len(found))))
+    packed = nest.pack(structure, list(range(100, 100 + len(found))))
     assert tree_of(packed) == tree_of(structure)
-    assert _nest.leaves(packed) == list(range(100, 100 + len(found)))
-    assert _nest.leaves_like(structure, packed, "it") == _nest.leaves(packed)
-    paths = [path for path, _, _ in _nest.located(structure)]
+    assert nest.leaves(packed) == list(range(100, 100 + len(found)))
+    assert nest.leaves_like(structure, packed, "it") == nest.leaves(packed)
+    paths = [path for path, _, _ in nest.located(structure)]
     assert len({*paths}) == len(paths) == len(found)
-    again = _nest.pack(packed, found)
-    assert _nest.leaves(again) == found
+    again = nest.pack(packed, found)
+    assert nest.leaves(again) == found
     for other in (copy.deepcopy(packed), pickle.loads(pickle.dumps(packed))):
         assert tree_of(other) == tree_of(structure)
-        assert _nest.leaves(other) == _nest.leaves(packed)
+        assert nest.leaves(other) == nest.leaves(packed)
 
 
 def weighted(arrays):
@@ -291,7 +292,7 @@ def weighted(arrays):
 @FEW
 @given(NESTINGS)
 def test_gradients_of_any_nesting_are_those_of_its_leaves(structure):
-    numbers = [np.linspace(i, i + 1.0, n) for i, n in enumerate(_nest.leaves(structure))]
+    numbers = [np.linspace(i, i + 1.0, n) for i, n in enumerate(nest.leaves(structure))]
     flat = [xp.asarray(x) for x in numbers]
     with GradientTape() as tape:
         tape.watch(flat)
@@ -300,19 +301,19 @@ def test_gradients_of_any_nesting_are_those_of_its_leaves(structure):
 
     def check(found):
         assert tree_of(found) == tree_of(structure)
-        for g, wanted in zip(_nest.leaves(found), expected, strict=True):
+        for g, wanted in zip(nest.leaves(found), expected, strict=True):
             assert (g is None) == (wanted is None)
             assert g is None or values(g) == values(wanted)
 
-    arrays = _nest.pack(structure, [xp.asarray(x) for x in numbers])
+    arrays = nest.pack(structure, [xp.asarray(x) for x in numbers])
     with GradientTape(persistent=True) as tape:
         tape.watch(arrays)
-        y = weighted(_nest.leaves(arrays))
-        again = xp.recompute_grad(lambda arrays: weighted(_nest.leaves(arrays)))(arrays)
+        y = weighted(nest.leaves(arrays))
+        again = xp.recompute_grad(lambda arrays: weighted(nest.leaves(arrays)))(arrays)
     check(tape.gradient(y, arrays))
     check(tape.gradient(again, arrays))
     if flat:
-        full = xp.grad(lambda arrays: weighted(_nest.leaves(arrays)))(arrays)
+        full = xp.grad(lambda arrays: weighted(nest.leaves(arrays)))(arrays)
         assert tree_of(full) == tree_of(structure)
-        for g, wanted, x in zip(_nest.leaves(full), expected, flat, strict=True):
+        for g, wanted, x in zip(nest.leaves(full), expected, flat, strict=True):
             assert values(g) == values(xp.zeros_like(x) if wanted is None else wanted)

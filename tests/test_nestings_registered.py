@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import GradientTape, Variable, _containers, _nest
+from arraytape import GradientTape, Variable
+from arraytape._util import containers, nest
 from arraytape.module import Module
 from helpers.nestings import Bag, Line, Point, Sparse, Unhashable, two, values
 
@@ -56,9 +57,9 @@ def test_a_class_that_was_met_as_a_leaf_can_be_registered():
             self.w = w
 
     late = Late(two())
-    assert _nest.leaves([late]) == [late]
+    assert nest.leaves([late]) == [late]
     assert xp.register_nesting(Late, lambda x: ((x.w,), None), lambda _, p: Late(*p)) is Late
-    assert _nest.leaves([late])[0] is late.w
+    assert nest.leaves([late])[0] is late.w
 
 
 class EqualToAll(type):
@@ -108,10 +109,10 @@ WRONG = {
 
 @pytest.mark.parametrize(("act", "error", "says"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_registered_is_said(act, error, says):
-    before = dict(_containers.REGISTERED)
+    before = dict(containers.REGISTERED)
     with pytest.raises(error, match=says):
         act()
-    assert before == _containers.REGISTERED
+    assert before == containers.REGISTERED
 
 
 ANSWERS = {
@@ -189,14 +190,14 @@ def test_a_subclass_of_a_registered_class_must_be_registered_itself():
     xp.register_nesting(
         Labelled, lambda p: ([p.x, p.y, p.extra], None), lambda _, parts: Labelled(*parts[:2])
     )
-    assert len(_nest.leaves(labelled)) == 3
+    assert len(nest.leaves(labelled)) == 3
 
 
 def test_classes_that_are_met_are_not_kept_without_end():
-    for i in range(_containers.CACHED + 10):
-        _nest.leaves(type(f"Made{i}", (), {})())
-    assert len(_containers.KINDS) <= _containers.CACHED
-    assert _nest.leaves([Point(1.0, 2.0)])[0].shape == ()
+    for i in range(containers.CACHED + 10):
+        nest.leaves(type(f"Made{i}", (), {})())
+    assert len(containers.KINDS) <= containers.CACHED
+    assert nest.leaves([Point(1.0, 2.0)])[0].shape == ()
 
 
 def test_classes_may_be_registered_while_others_are_met():
@@ -206,7 +207,7 @@ def test_classes_may_be_registered_while_others_are_met():
     def meet():
         while not stop.is_set():
             for cls in made:
-                _nest.leaves([cls()])
+                nest.leaves([cls()])
 
     threads = [threading.Thread(target=meet) for _ in range(3)]
     for thread in threads:
@@ -216,4 +217,4 @@ def test_classes_may_be_registered_while_others_are_met():
     stop.set()
     for thread in threads:
         thread.join()
-    assert _nest.leaves([cls() for cls in made]) == [float(i) for i in range(200)]
+    assert nest.leaves([cls() for cls in made]) == [float(i) for i in range(200)]

@@ -26,9 +26,9 @@ import numpy as np
 
 import arraytape as xp
 
-from . import _nest
-from ._array import Array
-from ._errors import describe
+from ._array.array import Array
+from ._util import nest
+from ._util.errors import describe
 from .module import Module, named, walk
 from .variable import Variable, detached
 
@@ -157,13 +157,13 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
     """The Variables of a Module or a nesting by path, shared ones once."""
     if not isinstance(state, Module):
-        if not isinstance(_nest.parts_of(state), dict):
+        if not isinstance(nest.parts_of(state), dict):
             raise TypeError(
                 f"{caller}: takes a Module or a dict or dataclass of Modules and Variables, got "
                 f"{describe(state)}"
             )
-        _nest.leaves(state)  # says when it holds itself
-        for name, part, _ in _nest.located(state):
+        nest.leaves(state)  # says when it holds itself
+        for name, part, _ in nest.located(state):
             if not isinstance(part, Module | Variable):
                 raise TypeError(
                     f"{caller}: {name!r} must be a Module or a Variable, got {describe(part)}"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from . import _nest
-from ._containers import keep_whole
+from ._util import nest
+from ._util.containers import keep_whole
 from .variable import Variable
 
 
@@ -122,11 +122,11 @@ def leaves_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
         seen[id(value)] = value
         yield path, value
         return
-    parts = _nest.parts_of(value)
+    parts = nest.parts_of(value)
     if parts is None:
         return
     seen[id(value)] = value
-    for key, part in list(_nest.items_of(parts)):
+    for key, part in list(nest.items_of(parts)):
         yield from leaves_of(part, f"{path}.{key}" if path else str(key), seen)
 
 
