@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, make_dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import arraytape as xp
 from arraytape import GradientTape, Variable
@@ -265,7 +265,10 @@ def test_a_nesting_that_holds_itself_is_said():
 
 
 # --- any nesting ------------------------------------------------------------------------------------
-@FEW
+MANY = settings(FEW, max_examples=100)
+
+
+@MANY
 @given(NESTINGS)
 def test_any_nesting_survives_being_taken_apart(structure):
     found = nest.leaves(structure)
@@ -289,7 +292,20 @@ def weighted(arrays):
     return sum(parts[1:], parts[0]) * parts[-1] if parts else xp.zeros(())
 
 
-@FEW
+@MANY
+@given(NESTINGS)
+def test_any_nesting_goes_through_vmap(structure):
+    flat = [np.full((2, n), float(i)) for i, n in enumerate(nest.leaves(structure))]
+    given = nest.pack(structure, [xp.asarray(x) for x in flat])
+    if not flat:
+        return
+    found = xp.vmap(lambda part: nest.pack(part, [2.0 * x for x in nest.leaves(part)]))(given)
+    assert tree_of(found) == tree_of(structure)
+    for y, x in zip(nest.leaves(found), flat, strict=True):
+        assert values(y) == (2.0 * x).tolist()
+
+
+@MANY
 @given(NESTINGS)
 def test_gradients_of_any_nesting_are_those_of_its_leaves(structure):
     numbers = [np.linspace(i, i + 1.0, n) for i, n in enumerate(nest.leaves(structure))]
