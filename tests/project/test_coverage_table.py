@@ -1,13 +1,10 @@
 """docs/coverage.md: every public name has a gradient status, and the table is as generated."""
 
-from pathlib import Path
-
 import pytest
 
 import arraytape as xp
 import coverage_table
-
-ROOT = Path(__file__).resolve().parents[1]
+from helpers.repository import ROOT
 
 
 @pytest.fixture(scope="module")

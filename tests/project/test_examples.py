@@ -4,15 +4,15 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import arraytape as xp
 from arraytape import checkpoint
+from helpers.repository import ROOT
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def run(name, *options):

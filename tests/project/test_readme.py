@@ -3,13 +3,13 @@
 import doctest
 import importlib
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn
 
-ROOT = Path(__file__).parent.parent
+from helpers.repository import ROOT
+
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "from_gradient_tape.md",

@@ -49,7 +49,7 @@ def test_a_float_target_names_where_its_value_left(x):
     with GradientTape() as tape:
         loss = float(square_slope(tape, x))
         line = inspect.currentframe().f_lineno - 1
-    with pytest.raises(TypeError, match=rf"float 9\.0.*test_tape_arguments\.py:{line} \(float"):
+    with pytest.raises(TypeError, match=rf"float 9\.0.*test_arguments\.py:{line} \(float"):
         tape.gradient(loss, x)
 
 

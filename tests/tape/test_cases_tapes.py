@@ -3,13 +3,13 @@
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, TapeWarning, Variable
+from helpers.repository import TESTS
 from helpers.tapes import square_slope
 
 
@@ -287,6 +287,6 @@ B = {
 
 
 def test_every_case_of_parts_a_and_b_has_a_test_of_its_number():
-    files = Path(__file__).parent.glob("test_*.py")
+    files = TESTS.rglob("test_*.py")
     found = re.findall(r"^def test_case_(\d+)_", "".join(f.read_text() for f in files), re.M)
     assert {*map(int, found)} >= A | B
