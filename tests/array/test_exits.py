@@ -6,6 +6,8 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, TapeWarning, Variable, optimizers
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():

@@ -6,6 +6,8 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, testing
 
+pytestmark = pytest.mark.any_storage
+
 POINT = np.asarray([0.3, -0.4, 1.1])
 
 

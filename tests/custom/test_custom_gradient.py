@@ -11,6 +11,8 @@ import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, TapeWarning, testing
 from arraytape._record import recorders
 
+pytestmark = pytest.mark.any_storage
+
 POINT = np.asarray([0.3, -0.4, 1.1])
 
 

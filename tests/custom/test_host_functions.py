@@ -9,6 +9,8 @@ import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, TapeWarning, testing
 from arraytape._array import Array
 
+pytestmark = pytest.mark.any_storage
+
 POINT = np.asarray([0.3, -0.4, 1.1])
 
 

@@ -5,6 +5,8 @@ import pytest
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():

@@ -7,6 +7,8 @@ import arraytape as xp
 from arraytape import testing
 from helpers.matrices import DTYPES, M, curvature, gradient
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.mark.parametrize("order", [0.5, -0.5, 1.5, 3])
 def test_a_norm_with_zeros_among_its_elements_is_exact_in_the_others(order):

@@ -8,6 +8,8 @@ from arraytape import testing
 from arraytape.ops.linalg import hermitian, regular
 from helpers.matrices import DTYPES, adjoint, curvature, spectrum
 
+pytestmark = pytest.mark.any_storage
+
 INVARIANT = {
     "spectral function of eigh": lambda x: spectral(xp.linalg.eigh(hermitian(x))),
     "u vh of svd": lambda x: polar(*xp.linalg.svd(x, full_matrices=False)),

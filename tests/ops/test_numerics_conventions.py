@@ -7,6 +7,8 @@ import arraytape as xp
 from arraytape import TapeWarning
 from helpers.numerics import equal, gradient, inf, nan, near, norm, weighted
 
+pytestmark = pytest.mark.any_storage
+
 
 def test_a_complex_gradient_is_the_slope_to_the_real_part_plus_i_times_that_to_the_imaginary():
     def loss(z):

@@ -17,6 +17,8 @@ from helpers.numerics import (
     rebuilt_by_svd,
 )
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.mark.parametrize("values", [xp.linalg.svdvals, xp.linalg.eigvalsh])
 def test_coinciding_values_have_exact_gradients(values):

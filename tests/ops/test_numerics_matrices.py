@@ -15,6 +15,8 @@ from helpers.numerics import (
     weighted,
 )
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.mark.parametrize(
     ("f", "x", "expected"),

@@ -18,6 +18,8 @@ from helpers.numerics import (
     weighted,
 )
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.mark.parametrize(
     ("f", "x", "expected"),

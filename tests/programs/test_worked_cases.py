@@ -15,6 +15,8 @@ from helpers.numerics import (
     weighted,
 )
 
+pytestmark = pytest.mark.any_storage
+
 
 def test_case_96_a_view_scaled_in_place_scales_the_gradient_of_its_part():
     def f(x):

@@ -18,6 +18,8 @@ from helpers.elsewhere import (
     on,
 )
 
+pytestmark = pytest.mark.any_storage
+
 CASES = [
     pytest.param(op, sample, dtype, id=f"{op.name}-{i}-{dtype.__name__}")
     for op in testing.recorded_ops()

@@ -9,6 +9,8 @@ import arraytape as xp
 from arraytape._storage import storage_of
 from helpers.elsewhere import ELSEWHERE, FROZEN, HOSTILE, on
 
+pytestmark = pytest.mark.any_storage
+
 
 def writes(x):
     z = xp.zeros_like(x)

@@ -9,6 +9,8 @@ import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape
 from helpers.tapes import square_slope
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():

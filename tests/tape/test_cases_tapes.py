@@ -12,6 +12,8 @@ from arraytape import ForwardAccumulator, GradientTape, TapeWarning, Variable
 from helpers.repository import TESTS
 from helpers.tapes import square_slope
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():

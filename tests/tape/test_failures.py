@@ -10,6 +10,8 @@ import arraytape as xp
 from arraytape import GradientTape, TapeWarning
 from arraytape._record import recorders
 
+pytestmark = pytest.mark.any_storage
+
 
 def ruled(pull):
     """A function whose gradient is what ``pull`` makes of the cotangent."""

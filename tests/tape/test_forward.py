@@ -8,6 +8,8 @@ import pytest
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, testing
 
+pytestmark = pytest.mark.any_storage
+
 
 def values(tangent):
     return np.asarray(tangent).tolist()

@@ -10,6 +10,8 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape
 
+pytestmark = pytest.mark.any_storage
+
 Pair = namedtuple("Pair", "first second")
 
 

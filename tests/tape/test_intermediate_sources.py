@@ -5,6 +5,8 @@ import pytest
 
 import arraytape as xp
 
+pytestmark = pytest.mark.any_storage
+
 W = np.asarray([0.5, -1.0, 2.0])
 
 

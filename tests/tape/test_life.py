@@ -9,6 +9,8 @@ import arraytape as xp
 from arraytape import GradientTape, TapeWarning
 from arraytape._record import recorders
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():

@@ -9,6 +9,8 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():

@@ -10,6 +10,8 @@ import arraytape as xp
 from arraytape import GradientTape
 from arraytape._record import recorders
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():

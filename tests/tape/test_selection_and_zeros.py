@@ -6,6 +6,8 @@ import pytest
 import arraytape as xp
 from helpers.selections import by_where_on_rows, gradients, nan, near, products
 
+pytestmark = pytest.mark.any_storage
+
 
 def test_an_honest_nan_stays_beside_what_was_not_selected():
     def f(x):

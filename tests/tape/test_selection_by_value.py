@@ -6,6 +6,8 @@ import pytest
 import arraytape as xp
 from helpers.selections import gradients, inf, orders, uneven
 
+pytestmark = pytest.mark.any_storage
+
 CHOICES = {
     "max": lambda x: xp.max(xp.log(x)) ** 2,
     "min": lambda x: xp.min(xp.reciprocal(x)) ** 2,

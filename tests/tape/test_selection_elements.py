@@ -19,6 +19,8 @@ from helpers.selections import (
     with_dead,
 )
 
+pytestmark = pytest.mark.any_storage
+
 FUNCTIONS = {  # name: (function, a dead element)
     "sqrt": (xp.sqrt, 0.0),
     "sqrt of a negative number": (xp.sqrt, -1.0),

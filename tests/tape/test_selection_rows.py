@@ -6,6 +6,8 @@ import pytest
 import arraytape as xp
 from helpers.selections import ROWS, by_where_on_rows, orders, spread, uneven, with_dead
 
+pytestmark = pytest.mark.any_storage
+
 LIVE_ROWS = np.asarray([True, False, True, False])
 W, MATRIX = uneven((3, 2), 2.0), np.eye(3) * 3.0 + uneven((3, 3)) * 0.1
 ROW_FUNCTIONS = {  # name: (function of an (n, 3) array to an (n, m) array, the elements of a dead row)

@@ -8,6 +8,8 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, TapeWarning
 
+pytestmark = pytest.mark.any_storage
+
 Pair = namedtuple("Pair", "first second")
 
 

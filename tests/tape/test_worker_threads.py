@@ -10,6 +10,8 @@ from arraytape import GradientTape
 from arraytape._record import recorders
 from helpers.tapes import square_slope
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():
