@@ -18,6 +18,7 @@ def scan(x, rows):
     return xp.sum(h * h)
 
 
+@pytest.mark.slow
 def test_a_scan_holds_a_tangent_for_each_row_and_none_of_the_whole():
     def held(rows):
         x = xp.full(50, 0.3)
@@ -35,6 +36,7 @@ def test_a_scan_holds_a_tangent_for_each_row_and_none_of_the_whole():
     assert held(800) < 1.2 * held(100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_a_row_of_a_scan_costs_the_same_however_many_there_are(mode):
     # A copy of all rows for each would make it ten times as much; asv_bench has the exact figure.

@@ -22,6 +22,7 @@ from arraytape._record import OPEN, recorders
 
 
 # --- depth ------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_a_million_ops_deep():
     """pytorch/pytorch/issues/5534: freeing a deep graph overflowed the stack."""
     x = xp.asarray(3.0)
@@ -37,6 +38,7 @@ def test_a_million_ops_deep():
     assert records() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrap", ["views", "writes", "recompute", "custom"])
 def test_ten_thousand_deep_to_second_order(wrap):
     """pytorch/pytorch/issues/5534, for what is not a plain op."""
@@ -126,6 +128,7 @@ def test_the_results_of_custom_gradients_die_with_their_tapes():
     assert len(PLANS) == plans
 
 
+@pytest.mark.slow
 def test_memory_is_constant_over_ten_thousand_steps():
     """tensorflow/tensorflow/issues/32276, /34379."""
     rng = np.random.default_rng(0)

@@ -26,6 +26,7 @@ def block_of(count, block):
     return range(block * size, (block + 1) * size)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(max(120, PROGRAMS // 10))
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_programs_have_numpys_values_and_the_complex_steps_gradients(programs, block):
@@ -33,6 +34,7 @@ def test_random_programs_have_numpys_values_and_the_complex_steps_gradients(prog
         programs.replay(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(max(120, PROGRAMS // 10))
 @pytest.mark.parametrize("block", range(BLOCKS))
 @pytest.mark.parametrize("storage", [storages.strict, storages.frozen], ids=lambda s: s.__name__)

@@ -12,6 +12,8 @@ import arraytape as xp
 from arraytape import checkpoint
 from helpers.repository import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples"
 
 

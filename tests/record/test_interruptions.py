@@ -77,6 +77,7 @@ def attempt(program, x, inside):
     return tape.gradient(y, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", [False, True], ids=["after the block", "inside it"])
 @pytest.mark.parametrize(
     ("where", "count"), [("forward", OPS), ("rule", OPS // 2), ("custom", OPS // 2)]
@@ -198,6 +199,7 @@ print(stale, wrong)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this platform has no timers")
 def test_ten_thousand_interruptions_leave_no_tape_behind():
     done = subprocess.run(

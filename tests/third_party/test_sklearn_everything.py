@@ -54,6 +54,7 @@ def either_way(request):
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("estimator", list(instances()), ids=lambda e: type(e).__name__)
 def test_no_estimator_is_wrong_in_silence(estimator, uneven_sum):
