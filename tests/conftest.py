@@ -59,9 +59,19 @@ def default_storage(request):
     xp.set_default_device(before)
 
 
+@pytest.fixture(scope="session")
+def left_files(pytestconfig):
+    """Watches the repository's root and the working directory: a test writes to its ``tmp_path``."""
+    from helpers.left_files import LeftFiles
+
+    files = LeftFiles(pytestconfig.rootpath, os.getcwd())
+    yield files
+    assert files.new() == [], "left by a fixture of a module or of the session"
+
+
 @pytest.fixture(autouse=True)
-def nothing_is_left_behind():
-    """No recorder on the stack before and after each test, and no op that it defined after it."""
+def nothing_is_left_behind(left_files):
+    """No recorder on the stack before and after each test; no op and no file of its own after it."""
     assert recorders() == ()
     known = set(REGISTRY)
     yield
@@ -69,6 +79,7 @@ def nothing_is_left_behind():
         del REGISTRY[name]
         REGISTERED.pop(name, None)
     assert recorders() == ()
+    assert left_files.new() == [], "write to tmp_path (in parallel runs: this test or another one)"
 
 
 @pytest.fixture
