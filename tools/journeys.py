@@ -1,0 +1,148 @@
+"""Follow five programs through the package: which of its functions run, in which files.
+
+    python tools/journeys.py                              # frames and files of each journey
+    python tools/journeys.py --calls jacobian             # every call of one of them, in order
+    PYTHONPATH=other/src python tools/journeys.py         # the same, for another tree
+
+A frame is one call of a Python function of arraytape; what NumPy runs is not counted.  Each journey
+starts from Arrays that exist, and has run once before, so that the ops are compiled.  docs/architecture.md describes
+the five, and a test holds the page to what is found here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import arraytape as xp
+
+PACKAGE = os.path.dirname(os.path.abspath(xp.__file__)) + os.sep
+COMPILED = "<arraytape"  # the file name of a compiled op
+
+
+class Entered(NamedTuple):
+    """One call: the function's qualified name, and its file within the package."""
+
+    function: str
+    file: str
+
+
+Journey = Callable[[], object]
+
+
+def multiply() -> Journey:
+    """``x * w``, from the operator to its gradient."""
+    x, w = xp.asarray([1.0, 2.0, 3.0]), xp.asarray([4.0, 5.0, 6.0])
+
+    def journey() -> object:
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = x * w
+        return tape.gradient(y, x)
+
+    return journey
+
+
+def write() -> Journey:
+    """A write through a view of another Array, and a read of that view."""
+    v, w = xp.asarray([1.0, 2.0]), xp.asarray([4.0, 5.0, 6.0])
+    whole = xp.asarray([0.0, 0.0, 0.0, 0.0])
+
+    def journey() -> object:
+        with xp.GradientTape() as tape:
+            tape.watch(v)
+            part = whole[1:]
+            part[:2] = v
+            y = part * w
+        return tape.gradient(y, v)
+
+    return journey
+
+
+def jacobian() -> Journey:
+    """All rows of a derivative by one backward pass."""
+    x, a = xp.asarray([0.1, 0.2, 0.3]), xp.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+    def journey() -> object:
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = a @ xp.tanh(x)
+        return tape.jacobian(y, x)
+
+    return journey
+
+
+def guarded() -> Journey:
+    """A NaN in the gradient, and the guarded rerun that turns it into a zero."""
+    x, limit, zero = xp.asarray([0.0, 4.0]), xp.asarray(0.0), xp.asarray(0.0)
+
+    def journey() -> object:
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = xp.where(x > limit, xp.sqrt(x), zero)
+        return tape.gradient(y, x)
+
+    return journey
+
+
+def vmap() -> Journey:
+    """A function of one array, applied to many at once."""
+    rows = xp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    return lambda: xp.vmap(lambda row: xp.sum(row * row))(rows)
+
+
+JOURNEYS: dict[str, Callable[[], Journey]] = {
+    made.__name__: made for made in (multiply, write, jacobian, guarded, vmap)
+}
+
+
+def entered_by(made: Callable[[], Journey]) -> list[Entered]:
+    """The calls of arraytape's functions that a journey makes, in order."""
+    calls: list[Entered] = []
+
+    def profile(frame, event, argument):
+        name = frame.f_code.co_filename
+        if event != "call":
+            return
+        if name.startswith(COMPILED):
+            calls.append(Entered(frame.f_code.co_name, "compiled op"))
+        elif name.startswith(PACKAGE):
+            file = name.removeprefix(PACKAGE).replace(os.sep, "/")
+            calls.append(Entered(frame.f_code.co_qualname, file))
+
+    made()()  # compiles the ops, imports what is imported late
+    journey = made()  # on new Arrays
+    sys.setprofile(profile)
+    try:
+        journey()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def files_of(calls: list[Entered]) -> list[str]:
+    """The files of some calls, in the order in which they are first entered."""
+    return [*dict.fromkeys(call.file for call in calls if call.file.endswith(".py"))]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--calls", choices=JOURNEYS, help="every call of one journey, in order")
+    chosen = parser.parse_args(arguments).calls
+    if chosen:
+        for call in entered_by(JOURNEYS[chosen]):
+            print(f"{call.file:36} {call.function}")
+        return 0
+    print(f"{PACKAGE}\n{'journey':12} {'frames':>6} {'files':>6}")
+    for name, made in JOURNEYS.items():
+        calls = entered_by(made)
+        files = files_of(calls)
+        print(f"{name:12} {len(calls):6} {len(files):6}  {', '.join(files)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

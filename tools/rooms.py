@@ -1,0 +1,305 @@
+"""Print the rooms of the source tree: their floors, the imports between them, the largest one.
+
+    python tools/rooms.py                     # figures of the arraytape on the path, and all rooms
+    PYTHONPATH=other/src python tools/rooms.py       # the same, for another tree
+    python tools/rooms.py --table             # write docs/architecture.svg, and the table of docs/architecture.md
+    python tools/rooms.py --check             # exit code 1, and what differs, when these are stale
+
+A room is a module or package directly in arraytape.  An edge says that some module of one room imports
+some module of another.  The floors of the table are those of the import contract in pyproject.toml; those
+of the figures are counted, so that they can be had of a tree without a contract: a room stands one floor
+above the highest room that it imports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import importlib.util
+import sys
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import grimp
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "architecture.md"
+PICTURE = ROOT / "docs" / "architecture.svg"
+BEGIN = "<!-- Written by tools/rooms.py --table; do not edit. -->"
+END = "<!-- End of what tools/rooms.py wrote. -->"
+NAMESPACE = "__init__"  # the package's own: the public namespace
+
+Edges = dict[str, set[str]]
+
+
+class Tree(NamedTuple):
+    """The rooms of a source tree, by name: what they import, and how many lines they have."""
+
+    imports: Edges
+    lines: dict[str, int]
+    files: dict[str, int]
+    said: dict[str, str]
+
+
+def package() -> Path:
+    """Where the arraytape on the path lies."""
+    found = importlib.util.find_spec("arraytape")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+def room_of(module: str) -> str:
+    """The room of a module by its dotted name."""
+    _, _, rest = module.partition(".")
+    return rest.partition(".")[0] or NAMESPACE
+
+
+def first_sentence(path: Path) -> str:
+    """The first line of a module's docstring, without the full stop."""
+    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return said.partition("\n")[0].rstrip(".")
+
+
+def tree() -> Tree:
+    """The source tree on the path."""
+    graph = grimp.build_graph("arraytape", exclude_type_checking_imports=True, cache_dir=None)
+    names = {room_of(module) for module in graph.modules}
+    imports: Edges = {room: set() for room in names}
+    for module in graph.modules:
+        for other in graph.find_modules_directly_imported_by(module):
+            if room_of(module) != room_of(other):
+                imports[room_of(module)].add(room_of(other))
+    lines, files, said = {}, {}, {}
+    for room in names:
+        folder = package() / room
+        paths = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+        lines[room] = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+        files[room] = len(paths)
+        said[room] = first_sentence(folder / "__init__.py" if folder.is_dir() else paths[0])
+    return Tree(imports, lines, files, said)
+
+
+def counted_floors(imports: Edges) -> dict[str, int]:
+    """Each room's floor: one above the highest room that it imports, which is not the namespace."""
+
+    @cache
+    def floor(room: str) -> int:
+        below = imports[room] - {NAMESPACE}
+        return 1 + max(map(floor, below), default=0)
+
+    return {room: floor(room) for room in imports}
+
+
+def contract_floors(imports: Edges) -> dict[str, int]:
+    """Each room's floor by the import contract, the lowest first.
+
+    The public namespace is in no contract: it stands above what it imports.
+    """
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    layers = next(c["layers"] for c in contracts if c["containers"] == ["arraytape"])
+    floors = {
+        room.strip(): number
+        for number, layer in enumerate(reversed(layers), start=1)
+        for room in layer.split("|")
+    }
+    floors[NAMESPACE] = 1 + max(floors[room] for room in imports[NAMESPACE])
+    return floors
+
+
+# --- figures ----------------------------------------------------------------------------------------
+def figures(found: Tree) -> str:
+    """What is printed."""
+    floors = counted_floors(found.imports)
+    total = sum(found.lines.values())
+    largest = max(found.lines, key=found.lines.__getitem__)
+    edges = sum(map(len, found.imports.values()))
+    rows = [
+        f"{package()}",
+        f"{len(found.lines)} rooms on {max(floors.values())} floors, {edges} import edges between them",
+        f"largest room: {largest}, {found.lines[largest]} of {total} lines "
+        f"({100 * found.lines[largest] / total:.0f}%)",
+        "",
+        f"{'floor':>5} {'room':24} {'files':>5} {'lines':>6} {'share':>6}  imports",
+    ]
+    for room in sorted(found.lines, key=lambda room: (-floors[room], room)):
+        share = 100 * found.lines[room] / total
+        rows.append(
+            f"{floors[room]:5} {room:24} {found.files[room]:5} {found.lines[room]:6} {share:5.1f}%"
+            f"  {len(found.imports[room])}"
+        )
+    return "\n".join(rows)
+
+
+# --- the table ----------------------------------------------------------------------------------------
+def shown(room: str) -> str:
+    return "`arraytape` itself" if room == NAMESPACE else f"`{room}`"
+
+
+def table(found: Tree) -> str:
+    """The rooms by floor, the highest first, as a Markdown table."""
+    floors = contract_floors(found.imports)
+    rows = ["| floor | room | what it has | imports |", "| --- | --- | --- | --- |"]
+    for room in sorted(floors, key=lambda room: (-floors[room], room)):
+        below = sorted(found.imports[room], key=lambda other: (-floors[other], other))
+        imports = ", ".join(map(shown, below)) or "–"  # noqa: RUF001
+        rows.append(f"| {floors[room]} | {shown(room)} | {found.said[room]} | {imports} |")
+    return "\n".join(rows)
+
+
+def with_table(page: str, written: str) -> str:
+    """A page with the table between the two marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{written}\n\n{END}{after}"
+
+
+# --- the picture --------------------------------------------------------------------------------------
+WIDTH, BAND, BOX, GAP, SIDE = 860, 62, 30, 80, 40
+STYLE = """\
+    text { font: 13px sans-serif; fill: #1f2328; text-anchor: middle; dominant-baseline: central }
+    .floor { fill: #656d76; font-size: 11px }
+    .band { fill: #656d76; fill-opacity: 0.07 }
+    .room { fill: #ffffff; stroke: #57606a }
+    .public { fill: #ddf4ff; stroke: #0969da }
+    .edge { fill: none; stroke: #8c959f; stroke-width: 1.2 }
+    .tip { fill: #8c959f }
+    @media (prefers-color-scheme: dark) {
+      text { fill: #e6edf3 }
+      .floor { fill: #8d96a0 }
+      .room { fill: #161b22; stroke: #8d96a0 }
+      .public { fill: #121d2f; stroke: #4493f8 }
+      .edge { stroke: #6e7681 }
+      .tip { fill: #6e7681 }
+    }"""
+
+
+def needed_arrows(imports: Edges) -> list[tuple[str, str]]:
+    """The edges that do not follow from others: what is imported through another room is left out."""
+
+    @cache
+    def reach(room: str) -> frozenset[str]:
+        below = imports[room] - {NAMESPACE}
+        return frozenset(below).union(*map(reach, below))
+
+    return [
+        (room, other)
+        for room in sorted(imports)
+        for other in sorted(imports[room] - {NAMESPACE})
+        if not any(other in reach(third) for third in imports[room] - {NAMESPACE, other})
+    ]
+
+
+def centres(floors: dict[str, int], imports: Edges) -> dict[str, tuple[float, float]]:
+    """Where each room stands; on a floor, in the order of what stands above it."""
+    places: dict[str, tuple[float, float]] = {}
+    top = max(floors.values())
+    for floor in range(top, 0, -1):
+        rooms = sorted(room for room in floors if floors[room] == floor)
+
+        def above(room: str) -> float:
+            seen = [places[other][0] for other in places if room in imports[other]]
+            return sum(seen) / len(seen) if seen else 0.0
+
+        rooms.sort(key=lambda room: (above(room), room))
+        widths = [width(room) for room in rooms]
+        x = SIDE + (WIDTH - SIDE - sum(widths) - GAP * (len(rooms) - 1)) / 2
+        y = (top - floor + 0.5) * BAND
+        for room, wide in zip(rooms, widths, strict=True):
+            places[room] = x + wide / 2, y
+            x += wide + GAP
+    return places
+
+
+def label(room: str) -> str:
+    return "arraytape (xp)" if room == NAMESPACE else room
+
+
+def width(room: str) -> int:
+    """The width of a room's box."""
+    return 30 + 8 * len(label(room))
+
+
+def picture(found: Tree) -> str:
+    """The rooms on their floors, with an arrow to what each imports directly."""
+    floors = contract_floors(found.imports)
+    del floors["_version"]  # one constant
+    places, top = centres(floors, found.imports), max(floors.values())
+    height = top * BAND
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+        'aria-label="The rooms of arraytape on their floors; imports point down">',
+        "  <!-- Written by tools/rooms.py; do not edit. -->",
+        f"  <style>\n{STYLE}\n  </style>",
+        '  <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto"><path class="tip" d="M0 0 8 4 0 8Z"/></marker></defs>',
+    ]
+    for floor in range(1, top + 1):
+        y = (top - floor) * BAND
+        parts.append(
+            f'  <rect class="band" x="{SIDE}" y="{y + 4}" width="{WIDTH - SIDE}" '
+            f'height="{BAND - 8}" rx="4"/>'
+        )
+        parts.append(f'  <text class="floor" x="{SIDE / 2:g}" y="{y + BAND / 2:g}">{floor}</text>')
+    for room, other in needed_arrows(found.imports):
+        if other not in places:
+            continue
+        (x1, y1), (x2, y2) = places[room], places[other]
+        y1, y2 = y1 + BOX / 2, y2 - BOX / 2 - 1
+        middle = (y1 + y2) / 2
+        parts.append(
+            f'  <path class="edge" marker-end="url(#tip)" '
+            f'd="M{x1:g} {y1:g}C{x1:g} {middle:g} {x2:g} {middle:g} {x2:g} {y2:g}"/>'
+        )
+    for room, (x, y) in places.items():
+        kind = "room" if room.startswith("_") and room != NAMESPACE else "public"
+        parts.append(
+            f'  <rect class="{kind}" x="{x - width(room) / 2:g}" y="{y - BOX / 2:g}" '
+            f'width="{width(room)}" height="{BOX}" rx="5"/>'
+        )
+        parts.append(f'  <text x="{x:g}" y="{y:g}">{label(room)}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+# --- stale or not ---------------------------------------------------------------------------------------
+def wanted(found: Tree) -> dict[Path, str]:
+    """What the page and the picture should say."""
+    page = PAGE.read_text(encoding="utf-8")
+    return {PAGE: with_table(page, table(found)), PICTURE: picture(found)}
+
+
+def differences(files: dict[Path, str]) -> Iterable[str]:
+    """The lines in which files differ from what they should say."""
+    for path, text in files.items():
+        now = path.read_text(encoding="utf-8") if path.exists() else ""
+        name = path.relative_to(ROOT).as_posix()
+        yield from difflib.unified_diff(
+            now.splitlines(), text.splitlines(), name, f"{name}, as it should be", lineterm=""
+        )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--table", action="store_true", help="write the page's table and the picture")
+    parser.add_argument("--check", action="store_true", help="fail when they are stale")
+    options = parser.parse_args(arguments)
+    found = tree()
+    if options.table:
+        for path, text in wanted(found).items():
+            path.write_text(text, encoding="utf-8")
+        return 0
+    if options.check:
+        stale = [*differences(wanted(found))]
+        print("\n".join(stale) or "docs/architecture.md and docs/architecture.svg are up to date")
+        return 1 if stale else 0
+    print(figures(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
