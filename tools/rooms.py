@@ -1,14 +1,14 @@
 """Print the rooms of the source tree: their floors, the imports between them, the largest one.
 
-    python tools/rooms.py                     # figures of the arraytape on the path, and all rooms
-    PYTHONPATH=other/src python tools/rooms.py       # the same, for another tree
-    python tools/rooms.py --table             # write docs/architecture.svg, and the table of docs/architecture.md
-    python tools/rooms.py --check             # exit code 1, and what differs, when these are stale
+    python tools/rooms.py                         # figures of the arraytape on the path, and all rooms
+    PYTHONPATH=other/src python tools/rooms.py    # the same, for another tree
+    python tools/rooms.py --table                 # write table and picture of docs/architecture.md
+    python tools/rooms.py --check                 # exit code 1, and what differs, when these are stale
 
-A room is a module or package directly in arraytape.  An edge says that some module of one room imports
-some module of another.  The floors of the table are those of the import contract in pyproject.toml; those
-of the figures are counted, so that they can be had of a tree without a contract: a room stands one floor
-above the highest room that it imports.
+A room is a module or package directly in arraytape.  An edge says that some module of one room
+imports some module of another.  The floors of the table are those of the import contract in
+pyproject.toml.  Those of the figures are counted, so that they can be had of a tree without a contract:
+a room stands one floor above the highest room that it imports.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def contract_floors(imports: Edges) -> dict[str, int]:
     return floors
 
 
-# --- figures ----------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 def figures(found: Tree) -> str:
     """What is printed."""
     floors = counted_floors(found.imports)
@@ -136,7 +136,7 @@ def figures(found: Tree) -> str:
     return "\n".join(rows)
 
 
-# --- the table ----------------------------------------------------------------------------------------
+# --- the table ------------------------------------------------------------------------------------
 def shown(room: str) -> str:
     return "`arraytape` itself" if room == NAMESPACE else f"`{room}`"
 
@@ -159,7 +159,7 @@ def with_table(page: str, written: str) -> str:
     return f"{before}{BEGIN}\n\n{written}\n\n{END}{after}"
 
 
-# --- the picture --------------------------------------------------------------------------------------
+# --- the picture ----------------------------------------------------------------------------------
 WIDTH, BAND, BOX, GAP, SIDE = 860, 62, 30, 80, 40
 STYLE = """\
     text { font: 13px sans-serif; fill: #1f2328; text-anchor: middle; dominant-baseline: central }
@@ -266,7 +266,7 @@ def picture(found: Tree) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-# --- stale or not ---------------------------------------------------------------------------------------
+# --- stale or not ---------------------------------------------------------------------------------
 def wanted(found: Tree) -> dict[Path, str]:
     """What the page and the picture should say."""
     page = PAGE.read_text(encoding="utf-8")
@@ -285,7 +285,9 @@ def differences(files: dict[Path, str]) -> Iterable[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--table", action="store_true", help="write the page's table and the picture")
+    parser.add_argument(
+        "--table", action="store_true", help="write the page's table and the picture"
+    )
     parser.add_argument("--check", action="store_true", help="fail when they are stale")
     options = parser.parse_args(arguments)
     found = tree()

@@ -14,6 +14,8 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "from_gradient_tape.md",
     ROOT / "docs" / "third_party.md",
+    ROOT / "docs" / "architecture.md",
+    ROOT / "docs" / "views_and_writes.md",
 ]
 BLOCK = re.compile(r"```python\n(.*?)```", flags=re.S)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", flags=re.M)
