@@ -5,8 +5,8 @@
     PYTHONPATH=other/src python tools/journeys.py         # the same, for another tree
 
 A frame is one call of a Python function of arraytape; what NumPy runs is not counted.  Each journey
-starts from Arrays that exist, and has run once before, so that the ops are compiled.  docs/architecture.md describes
-the five, and a test holds the page to what is found here.
+starts from Arrays that exist, and has run once before, so that the ops are compiled.
+docs/architecture.md describes the five, and a test holds the page to what is found here.
 """
 
 from __future__ import annotations
