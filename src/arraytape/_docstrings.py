@@ -3,7 +3,7 @@
 What recurs is said once, in the tables below: parameters, what an op takes and gives, errors.  The
 derivative is the op's own rule as it is written.  What is special about an op stands in its own
 docstring: summary and paragraphs, then sections whose entries take the place of the tables' (of
-``Raises`` and ``Notes``: join them).
+``Raises``: join them).
 
 ``help()`` reads ``__doc__``, which of a function cannot be computed on demand, so all of this runs
 when the package is imported: string work alone, about 10 microseconds an op.
@@ -12,7 +12,6 @@ when the package is imported: string work alone, about 10 microseconds an op.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -28,21 +27,21 @@ ELSEWHERE = frozenset((
 FILLED_IN_LATER = "dead"  # a place in a record that is empty until the backward pass
 
 # --- what an op takes and gives -----------------------------------------------------------------
+COMPLEX = "When {} is complex."
+FRACTIONAL = "When {} has a floating-point dtype."
+SEVERAL_DEVICES = "When Arrays lie on different devices."
 # The dtypes of array arguments, and what is refused with a TypeError.
 TAKES = {
     "any": ("any dtype", ""),
     "boolean": ("boolean dtype; a number counts as True unless it is 0", ""),
     "floating": ("real or complex floating-point dtype; integers are computed as such", ""),
-    "integer": ("integer dtype", "a floating-point dtype"),
-    "integral": ("integer or boolean dtype", "a floating-point dtype"),
+    "integer": ("integer dtype", FRACTIONAL),
+    "integral": ("integer or boolean dtype", FRACTIONAL),
     "number": ("numeric dtype", ""),
-    "numeric": ("numeric dtype", "a boolean dtype"),
+    "numeric": ("numeric dtype", "When all dtypes are boolean."),
     "ordered": ("real dtype", ""),
-    "real": ("real dtype", "a complex dtype"),
-    "real floating": (
-        "real floating-point dtype; integers are computed as such",
-        "a complex dtype",
-    ),
+    "real": ("real dtype", COMPLEX),
+    "real floating": ("real floating-point dtype; integers are computed as such", COMPLEX),
 }
 SHAPES = {
     "broadcast": "Of the shape to which x1 and x2 broadcast",
@@ -51,17 +50,22 @@ SHAPES = {
     "x": "Of the shape of x",
 }
 DTYPES = {
-    "accumulated": "``dtype``, else that of x;\n    but int64 for smaller integers, uint64 for unsigned ones",
+    "accumulated": (
+        "``dtype``, else that of x;\nbut int64 for smaller integers, uint64 for unsigned ones"
+    ),
     "bool": "bool",
     "default": "``dtype``, else float64",
     "floating": "that of x, floating point for integers (int64: float64)",
     "index": "int64",
     "like": "``dtype``, else that of x",
+    "part": "that of x; of complex data the real one of its precision",
     "promoted": "the one to which those of x1 and x2 promote",
-    "promoted floating": "the one to which those of x1 and x2 promote,\n    floating point for integers (int64: float64)",
-    "real": "that of x; of complex data the real one\n    of its precision, of integers float64",
+    "promoted floating": (
+        "the one to which those of x1 and x2 promote,\nfloating point for integers (int64: float64)"
+    ),
+    "real": "that of x; of complex data the real one\nof its precision, of integers float64",
     "x": "that of x",
-}  # fmt: skip
+}
 
 
 def each(names: str, takes: str, shape: str, gives: str) -> dict[str, tuple[str, str, str]]:
@@ -81,6 +85,7 @@ RULES = {
     **each("floor_divide remainder", "real", "broadcast", "promoted"),
     **each("negative positive sign", "numeric", "x", "x"),
     **each("conj reciprocal round square", "number", "x", "x"),
+    **each("abs imag real", "number", "x", "part"),
     **each("ceil floor trunc", "real", "x", "x"),
     **each("bitwise_and bitwise_or bitwise_xor", "integral", "broadcast", "promoted"),
     **each("bitwise_left_shift bitwise_right_shift", "integer", "broadcast", "promoted"),
@@ -99,6 +104,7 @@ RULES = {
     **each("argmax argmin", "ordered", "reduced", "index"),
     **each("count_nonzero", "any", "reduced", "index"),
     **each("median", "floating", "reduced", "floating"),
+    **each("linalg.vector_norm", "floating", "reduced", "real"),
     **each("sort", "ordered", "x", "x"),
     **each("argsort", "ordered", "x", "index"),
     **each("flip roll", "any", "x", "x"),
@@ -113,22 +119,46 @@ RULES = {
 PARAMETERS = {
     "arrays": "Arrays of any dtype.",
     "axis": "The axis; a negative one counts from the end.",
-    "copy": "Whether the result has memory of its own: True always, None where it cannot be\n    a view, False never, with a ValueError where it would have to.",
-    "correction": "What is subtracted from the number of elements in the divisor: 0 for a whole\n    population, 1 for a sample of it.",
+    "copy": (
+        "Whether the result has memory of its own: True always, None where it cannot be a view,\n"
+        "False never, with a ValueError where it would have to."
+    ),
+    "correction": (
+        "What is subtracted from the number of elements in the divisor: 0 for a whole population,\n"
+        "1 for a sample of it."
+    ),
     "descending": "Whether the greatest comes first.",
-    "device": "Where the result lies, such as 'cpu' or 'cuda:0'; None: where x lies, or without\n    such an x on the default device (see ``set_default_device``).",
+    "device": (
+        "Where the result lies, such as 'cpu' or 'cuda:0'; None: the default device\n"
+        "(see ``set_default_device``)."
+    ),
     "dtype": "Dtype of the result; None: see Returns.",
-    "keepdims": "Whether the reduced axes stay, with length 1.",
     "k": "The diagonal: 0 for the main one, above it for k > 0, below it for k < 0.",
-    "norm": "Which transform is divided by its length n: the inverse one ('backward'), the\n    forward one ('forward'), or both by its square root ('ortho').",
+    "keepdims": "Whether the reduced axes stay, with length 1.",
+    "norm": (
+        "Which transform is divided by its length n: the inverse one ('backward'), the forward\n"
+        "one ('forward'), or both by its square root ('ortho')."
+    ),
     "offset": "The diagonal: 0 for the main one, above it if positive, below it if negative.",
-    "rtol": "Singular values up to rtol times the greatest count as 0; None: max(M, N) times\n    the epsilon of the dtype.",
+    "rtol": (
+        "Singular values up to rtol times the greatest count as 0; None: max(M, N) times the\n"
+        "epsilon of the dtype."
+    ),
     "shape": "Shape of the result.",
     "stable": "Whether equal elements keep their order; they do so in any case.",
     "x": "Array of any dtype.",
-}  # fmt: skip
+}
+LIKE_DEVICE = "Where the result lies, such as 'cpu' or 'cuda:0'; None: where x lies."
 REDUCED_AXIS = "The axis or axes to reduce, negative ones from the end; None: all of them."
-TYPES = {"device": "str | None", "dtype": "dtype | None", "obj": "object"}  # where annotated Any
+TYPES = {  # of parameters that are annotated with Any
+    "axis": "int | tuple[int, ...] | None",
+    "constant_values": "Array | float | tuple",
+    "device": "str | None",
+    "dtype": "dtype | None",
+    "fill_value": "Array | bool | int | float | complex",
+    "optimize": "bool | str | list",
+    "pad_width": "int | tuple",
+}
 ALIASES = {
     "Axis": "int | tuple[int, ...] | None",
     "Norm": "{'backward', 'ortho', 'forward'}",
@@ -215,18 +245,21 @@ CONVENTIONS = {
     "logaddexp": "An operand that is inf takes the whole gradient; two of them share it evenly.",
     "maximum": TIES,
     "minimum": TIES.replace("maximum", "minimum"),
-    "nextafter": "The next number moves with x1, as in TensorFlow; towards x2 it is a step, not a slope.",
+    "nextafter": "The next number moves with x1, as in TensorFlow; towards x2 it makes a step.",
     "pow": "The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 with respect to x2 is 0.",
     "remainder": "The gradient at a step is that of the piece on which the result lies.",
     "sqrt": AT_ZERO,
-}  # fmt: skip
+}
 
 # --- composing ------------------------------------------------------------------------------------
 HEADINGS = {
     name: f"\n{name}\n{'-' * len(name)}\n"
     for name in ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
 }
-Entries = dict[str, str]  # name -> its lines, the first one with the name
+ERRORS = (
+    "TypeError", "ValueError", "IndexError", "LinAlgError", "OverflowError", "ZeroDivisionError",
+    "BufferError",
+)  # fmt: skip
 
 
 def docstring(op: Op, signature: Signature, own: str | None) -> str:
@@ -234,37 +267,24 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str:
     name = op.name
     sections = sections_of(own or SUMMARIES.get(name, f"{name} of each element."))
     takes, shape, gives = RULES.get(name, ("", "", ""))
-    parts = [sections["Summary"]]
-    described = entries_of(sections.get("Parameters", ""))
     if signature.parameters:
-        reduces = "keepdims" in signature.parameters
-        lines = [
-            described.get(p.name) or parameter(p, op, takes, reduces)
+        entries = entries_of(sections.get("Parameters", ""))
+        sections["Parameters"] = "\n".join([
+            f"{heading(p, op)}\n{entries.get(p.name) or text_of(p, op, takes, signature)}"
             for p in signature.parameters.values()
-        ]
-        parts.append(HEADINGS["Parameters"] + "\n".join(lines))
-    if "Returns" in sections:
-        parts.append(HEADINGS["Returns"] + sections["Returns"])
-    elif shape:
-        parts.append(
-            f"{HEADINGS['Returns']}Array\n    {SHAPES[shape]}.\n    Its dtype is {DTYPES[gives]}."
-        )
-    errors = errors_of(op, signature, takes, sections.get("Raises", ""))
-    if errors:
-        parts.append(HEADINGS["Raises"] + errors)
-    notes = sections.get("Notes", "")
+        ])  # fmt: skip
+    if shape and "Returns" not in sections:
+        result = f"{SHAPES[shape]}.\nIts dtype is {DTYPES[gives]}."
+        sections["Returns"] = indented(f"Array\n{result}")
+    sections["Raises"] = errors_of(op, signature, takes, shape, sections.get("Raises", ""))
+    notes = sections.get("Notes") or CONVENTIONS.get(name, "")
     if not notes.startswith("Derivative: "):
-        notes = f"{derivative(op)}\n\n{notes}" if notes else derivative(op)
-    if name in CONVENTIONS:
-        notes = f"{notes}\n{CONVENTIONS[name]}"
-    parts.append(HEADINGS["Notes"] + notes + keeps(op))
-    if "References" in sections:
-        parts.append(HEADINGS["References"] + sections["References"])
-    elif name not in ELSEWHERE:
-        parts.append(f"{HEADINGS['References']}{STANDARD}{name}.html")
-    if "Examples" in sections:
-        parts.append(HEADINGS["Examples"] + sections["Examples"])
-    return "\n".join(parts)
+        notes = f"{derivative(op)}\n{notes}" if notes else derivative(op)
+    sections["Notes"] = notes + keeps(op)
+    if name not in ELSEWHERE:
+        sections["References"] = f"{STANDARD}{name}.html"
+    parts = [mark + sections[title] for title, mark in HEADINGS.items() if sections.get(title)]
+    return "\n".join([sections["Summary"], *parts])
 
 
 def sections_of(text: str) -> dict[str, str]:
@@ -280,36 +300,40 @@ def sections_of(text: str) -> dict[str, str]:
     return sections
 
 
-def entries_of(section: str) -> Entries:
-    """The entries of a section by their names: a name at the margin, lines below it that are not."""
-    entries: Entries = {}
+def entries_of(section: str) -> dict[str, str]:
+    """The entries of a section by name: the name is at the margin, the text below it is not."""
+    entries: dict[str, str] = {}
     name = ""
     for line in section.split("\n") if section else ():
         if line[:1] not in ("", " "):
-            name = line.partition(" :")[0]
-            entries[name] = line
+            name = line
         elif line:
-            entries[name] += f"\n{line}"
+            entries[name] = f"{entries[name]}\n{line}" if name in entries else line
     return entries
 
 
-def parameter(p: Parameter, op: Op, takes: str, reduces: bool) -> str:
-    """The entry of a parameter that the op's own docstring does not describe."""
+def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
+    """What is said of a parameter that the op's own docstring does not describe."""
     name = p.name
-    if name in op.inputs and takes:
-        text = f"Of {TAKES[takes][0]}."
-    elif name == "axis" and reduces:
-        text = REDUCED_AXIS
-    else:
-        text = PARAMETERS.get(name, "")
-    return f"{heading(p, op)}\n    {text}"
+    if takes and name in op.inputs:
+        return f"    Of {TAKES[takes][0]}."
+    if name == "axis" and "keepdims" in signature.parameters:
+        return f"    {REDUCED_AXIS}"
+    if name == "device" and op.inputs:
+        return f"    {LIKE_DEVICE}"
+    return f"    {indented(PARAMETERS.get(name, ''))}"
 
 
-def heading(p: Parameter, op: Op | None = None) -> str:
+def indented(text: str) -> str:
+    """Text whose later lines stand below its first one."""
+    return text.replace("\n", "\n    ")
+
+
+def heading(p: Parameter, op: Op) -> str:
     """``name : type, default: value``, from the signature."""
-    note, name = p.annotation, p.name
-    if note is p.empty:
-        note = "Array" if op is None or len(op.inputs) == 1 else "Array or number"
+    name, note = p.name, p.annotation
+    if note is p.empty:  # an op of one line
+        note = "Array" if len(op.inputs) == 1 else "Array or number"
     elif note == "Any":
         note = TYPES.get(name, "object")
     elif note in ALIASES:
@@ -318,46 +342,54 @@ def heading(p: Parameter, op: Op | None = None) -> str:
         note = note.replace("Literal[", "{").replace("]", "}")
     if p.kind is p.VAR_POSITIONAL:
         name = f"*{name}"
-    return f"{name} : {note}" if p.default is p.empty else f"{name} : {note}, default: {p.default!r}"
-
-
-def errors_of(op: Op, signature: Signature, takes: str, own: str) -> str:
-    """The errors that follow from the signature, then those that the op's own docstring names."""
-    errors: dict[str, list[str]] = {}
-
-    def add(error: str, text: str) -> None:
-        errors.setdefault(error, []).append(text)
-
-    names = signature.parameters
-    if op.inputs:
-        add("TypeError", not_arrays(op, [n for n in names if n in op.inputs]))
-        if takes and TAKES[takes][1]:
-            add("TypeError", f"When {' or '.join(op.inputs)} has {TAKES[takes][1]}.")
-    if "dtype" in names:
-        add("TypeError", "When ``dtype`` is no dtype.")
-    if op.kind == "elementwise" or not (op.parameters or op.joint) and len(op.inputs) == 2:
-        if len(op.inputs) == 2 and takes:
-            add("ValueError", "When the shapes of x1 and x2 do not broadcast.")
-    if "device" in names:
-        add("ValueError", "When there is no such device.")
-    if "axis" in names:
-        add("IndexError", "When there is no such axis.")
-        if "keepdims" in names and "int |" not in str(names["axis"].annotation)[:7]:
-            add("ValueError", "When an axis is named twice.")
-    for name, lines in entries_of(own).items():
-        add(name, lines.partition("\n    ")[2])
-    return "\n".join(
-        f"{error}\n    " + "\n    ".join(texts) for error, texts in errors.items()
+    return (
+        f"{name} : {note}" if p.default is p.empty else f"{name} : {note}, default: {p.default!r}"
     )
 
 
-def not_arrays(op: Op, inputs: list[str]) -> str:
-    """When an op's array arguments raise TypeError."""
-    numbers = "" if op.kind == "composite" else ", nor a number"
-    text = f"When {' or '.join(inputs)} is no Array (or NumPy or CuPy array){numbers}."
-    if len(inputs) > 1 or op.variadic:
-        text += "\n    When Arrays lie on different devices."
-    return text
+def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) -> str:
+    """The errors that follow from the signature, then those that the op's own docstring names."""
+    parameters, found = signature.parameters, entries_of(own)
+    errors: dict[str, list[str]] = {error: [] for error in ERRORS}
+    if op.inputs:
+        errors["TypeError"] += not_arrays(op, signature)
+    if takes and TAKES[takes][1]:
+        errors["TypeError"].append(TAKES[takes][1].format(" or ".join(op.inputs)))
+    if "dtype" in parameters:
+        errors["TypeError"].append("When ``dtype`` is no dtype.")
+    if shape == "broadcast":
+        errors["ValueError"].append("When the shapes of x1 and x2 do not broadcast.")
+    if "device" in parameters:
+        errors["ValueError"].append("When there is no such device.")
+    if shape == "given":
+        errors["ValueError"].append("When a length is negative.")
+    if "axis" in parameters:
+        errors["IndexError"].append("When there is no such axis.")
+        if shape == "reduced" and parameters["axis"].annotation != "int | None":
+            errors["ValueError"].append("When an axis is named twice.")
+    for error, text in found.items():
+        errors[error].append(text.lstrip())
+    lines = [f"{error}\n    " + "\n    ".join(texts) for error, texts in errors.items() if texts]
+    return "\n".join(lines)
+
+
+def not_arrays(op: Op, signature: Signature) -> list[str]:
+    """When the array arguments of an op raise TypeError."""
+    if op.variadic:
+        return [f"When {op.inputs[0]} is not a list or tuple of Arrays.", SEVERAL_DEVICES]
+    if op.kind != "composite":
+        text = (
+            f"When {' or '.join(op.inputs)} is neither an Array nor raw data, such as a NumPy array"
+        )
+        texts = [f"{text}\n    or a number."]
+        return [*texts, SEVERAL_DEVICES] if len(op.inputs) > 1 else texts
+    checked = [
+        f"one of the {p.name}" if p.kind is p.VAR_POSITIONAL else p.name
+        for p in signature.parameters.values()
+        if p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY
+    ]
+    text = f"When {' or '.join(checked)} is neither an Array nor a NumPy or CuPy array."
+    return [text] if checked else []
 
 
 def derivative(op: Op) -> str:
@@ -368,39 +400,36 @@ def derivative(op: Op) -> str:
         if not op.inputs:
             return "Derivative: none; the result depends on no other Array."
         return "Derivative: through the recorded ops of which this function is made."
-    if op.joint and not op.variadic:
-        return f"Derivative: {written(op.joint)}"
-    if op.kind == "elementwise":
-        lines = [
-            f"{written(rule)}, for the tangent t of {x}"
-            for x, rule in zip(op.inputs, op.rules or (), strict=True)
-        ]
-        asks_y = any("y" in op.asks[rule] for rule in op.rules or () if rule)
-        return "Derivative: " + ";\n".join(lines) + (", with y the result." if asks_y else ".")
     if op.kind == "linear":
         back = op.joint or (op.rules and op.rules[0])
         return (
             "Derivative: linear, so a tangent goes through the op itself.\n"
-            f"A gradient g of the result goes back as {written(back)}."
+            f"A gradient g of the result goes back\nas {written(back)}."
         )
-    lines = [
-        f"to {x} as {written(rule)}" if rule else f"not to {x}"
-        for x, rule in zip(op.inputs, op.rules or (), strict=True)
-    ]
-    asks_y = any("y" in op.asks[rule] for rule in op.rules or () if rule)
-    return (
-        "Derivative: a gradient g of the result goes back\n"
-        + ";\n".join(lines)
-        + (", with y the result." if asks_y else ".")
-    )
+    if op.joint:
+        return f"Derivative:\n{written(op.joint)}"
+    rules = {x: rule for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule}
+    if op.kind == "elementwise":
+        texts = [
+            f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"
+            for x, rule in rules.items()
+        ]
+        text = "Derivative: " + ";\n".join(texts)
+    else:
+        texts = [f"to {x} as {written(rule)}" for x, rule in rules.items()]
+        text = "Derivative: a gradient g of the result goes back\n" + ";\n".join(texts)
+    if any("y" in op.asks[rule] and rule.__doc__ is None for rule in rules.values()):
+        text += ", with y the result"
+    none = [x for x in op.inputs if x not in rules]
+    return f"{text}.\nThere is none for {' and '.join(none)}." if none else f"{text}."
 
 
-def written(rule: Rule) -> str:
+def written(rule: Any) -> str:
     """A rule for the reader: the docstring of a function, the text of a lambda."""
     if rule is same:
-        return "it is"
+        return "itself"
     if rule.__doc__:
-        return rule.__doc__.strip().replace("\n    ", "\n")
+        return str(rule.__doc__).strip().replace("\n    ", "\n")
     return f"``{source_line(rule)}``"
 
 
@@ -410,12 +439,10 @@ def source_line(rule: Rule) -> str:
     if code is None or code.co_name != "<lambda>":
         return rule.__name__
     spots = [spot for spot in code.co_positions() if None not in spot and spot[2] != spot[3]]
-    if not spots:  # python -X no_debug_ranges
-        return "see its rule"
-    first = min((line, column) for line, _, column, _ in spots)
-    last = max((line, column) for _, line, _, column in spots)
+    first = min(((line, column) for line, _, column, _ in spots), default=(0, 0))
+    last = max(((line, column) for _, line, _, column in spots), default=(0, 0))
     lines = linecache.getlines(code.co_filename)[first[0] - 1 : last[0]]
-    if not lines:
+    if not spots or not lines:  # python -X no_debug_ranges, or no source files
         return "see its rule"
     lines[-1] = lines[-1][: last[1]]
     lines[0] = lines[0][first[1] :]
@@ -426,12 +453,12 @@ def keeps(op: Op) -> str:
     """What a record of the op keeps when all of its inputs are followed."""
     if not op.plans:
         return ""
-    names, computed = [], False
+    names = []
     for name in op.plans[-1].positions:
-        if name == FILLED_IN_LATER:
-            continue
-        what, _, source = name.partition(" ")
-        names.append(f"the {what} of {source}" if source else name)
-        computed = computed or name in op.saves
-    text = ", ".join(names) or "nothing"
-    return f"\n\nA tape keeps {text}{', as computed in the forward pass' if computed else ''}."
+        if name != FILLED_IN_LATER:
+            what, _, source = name.partition(" ")
+            names.append(f"the {what} of {source}" if source else name)
+    text = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
+    if op.saves.keys() & names:
+        text += ",\ncomputed from the inputs in the forward pass"
+    return f"\n\nA tape keeps {text or 'nothing'}."

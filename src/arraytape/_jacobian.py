@@ -38,14 +38,37 @@ class Jacobians:
         sources: Any,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The derivative of every element of ``target`` (one Array) with respect to ``sources``.
+        """The derivative of every element of ``target`` with respect to ``sources``.
 
-        Returns the nesting of ``sources``; each Jacobian has the shape target.shape + source.shape
-        and its source's dtype.  ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the
-        gradient of y[i]'s real part, which is conj(dy[i]/dx) where y is holomorphic.
+        Parameters
+        ----------
+        target : Array
+            What to differentiate.
+        sources : Array or nesting
+            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
+            value that it held then, an intermediate result for the value that it holds now.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
 
-        Everything else is as in ``gradient``: None (or zeros) for a source that the target does not
-        depend on, what a one-shot tape allows, and the errors.
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``sources``; each Jacobian has the shape target.shape + source.shape and
+            its source's dtype.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+
+        Notes
+        -----
+        ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the gradient of y[i]'s real
+        part, which is conj(dy[i]/dx) where y is holomorphic.  All rows go through one backward pass.
         """
         self._check_usable()
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
@@ -73,8 +96,33 @@ class Jacobians:
         """The Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
 
         For functions that treat the entries along the first axis one by one: other dependences are
-        added up.  Shape (batch, *target.shape[1:], *source.shape[1:]); arguments and errors as in
-        ``jacobian``.  Raises ValueError for fewer than two dimensions or unequal first ones.
+        added up.
+
+        Parameters
+        ----------
+        target : Array
+            What to differentiate, with two dimensions at least.
+        source : Array
+            With respect to what, with two dimensions at least and the first one as long as that of
+            the target.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
+
+        Returns
+        -------
+        Array
+            Of shape (batch, *target.shape[1:], *source.shape[1:]).
+
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+        ValueError
+            When there are fewer than two dimensions, or the first ones differ.
         """
         self._check_usable()
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO

@@ -154,9 +154,20 @@ class Recording:
                 parts = list(pool.map(work, pieces))  # work: with tape.in_this_thread(): ...
 
         Any number of threads may do so at once.  A worker's block goes on recording when the tape's
-        own block has been left; a one-shot ``gradient`` waits for nobody: RuntimeError while
-        another thread is in such a block.  Raises RuntimeError when the tape is not recording,
-        ValueError when it records in this thread already.
+        own block has been left; ``gradient`` of a tape that is not persistent raises RuntimeError
+        while another thread is in such a block.
+
+        Yields
+        ------
+        GradientTape
+            The tape itself.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape is not recording.
+        ValueError
+            When it records in this thread already.
         """
         with ENTERING:
             if not self._active:
@@ -182,7 +193,17 @@ class Recording:
         """Within it this tape records nothing in this thread (or task); others go on.
 
         What is computed there is a constant to this tape.  Inside another ``stop_recording`` of the
-        tape it changes nothing.  Raises ValueError when the tape is not recording.
+        tape it changes nothing.
+
+        Yields
+        ------
+        None
+            Nothing.
+
+        Raises
+        ------
+        ValueError
+            When the tape is not recording.
         """
         if not self._active:
             raise ValueError(
@@ -216,10 +237,24 @@ class Recording:
             self._careful = True  # complex data, or more than one storage
 
     def watch(self, x: Any) -> None:
-        """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
+        """Follow an Array from here on.
 
-        None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
-        RuntimeError when the tape is not recording; TypeError for what is not an Array.
+        Parameters
+        ----------
+        x : Array or nesting
+            An Array or a nesting of lists, tuples and dicts of Arrays; None leaves are skipped.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape is not recording.
+        TypeError
+            When a leaf is no Array.
+
+        Warns
+        -----
+        TapeWarning
+            When an array has an integer or boolean dtype, and so no gradient.
         """
         if not self._active:
             raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
@@ -242,6 +277,11 @@ class Recording:
         """The Variables that the tape watches, in the order in which they were made.
 
         A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
+
+        Returns
+        -------
+        tuple of Variable
+            The Variables.
         """
         return tuple(sorted(self._variables, key=lambda variable: variable._identity))
 

@@ -64,8 +64,19 @@ class GradientTape(Recording, Jacobians):
             y = f(x)
         dy_dx = tape.gradient(y, x)
 
-    persistent : keep the records, so that ``gradient`` can be called more than once.
-    watch_accessed_variables : watch every trainable Variable that is read.
+    Parameters
+    ----------
+    persistent : bool, default: False
+        Whether to keep the records, so that ``gradient`` can be called more than once.
+    watch_accessed_variables : bool, default: True
+        Whether to watch every trainable Variable that is read.
+
+    Raises
+    ------
+    TypeError
+        When a parameter is neither True nor False.
+    ValueError
+        When the tape is entered while it records.
     """
 
     # --- gradients ------------------------------------------------------------------------------
@@ -78,20 +89,45 @@ class GradientTape(Recording, Jacobians):
         *,
         nan: str = "guard",
     ) -> Any:
-        """The gradient of the sum of ``target`` (any nesting) with respect to each of ``sources``.
+        """The gradient of the sum of ``target`` with respect to each of ``sources``.
 
-        Returns the nesting of ``sources``; each gradient has its source's shape, dtype and device.
-        A source that the target does not depend on gets None, or zeros with
-        ``unconnected_gradients="zero"``.  ``output_gradients`` weighs the targets: same nesting,
-        shapes and kinds of dtype.  ``gradient(y, x)`` means the value that x held when it was
-        watched; for an intermediate result, the value that it holds now.
+        Parameters
+        ----------
+        target : Array or nesting
+            What to differentiate: the sum of all elements in any nesting of Arrays.
+        sources : Array or nesting
+            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
+            value that it held then, an intermediate result for the value that it holds now.
+        output_gradients : Array or nesting, default: None
+            Weights of the target's elements, in its nesting, shapes and kinds of dtype; None: ones.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
+        nan : str, default: 'guard'
+            "guard" runs the pass again, guarded, when a gradient holds a NaN, so that what a
+            selection did not take contributes exactly zero.  "keep" returns the NaN of the plain
+            pass: no look at values, no second pass.
 
-        ``nan="guard"`` runs the pass again, guarded, when a gradient holds a NaN, so that what a
-        selection did not take contributes exactly zero; ``nan="keep"`` returns the NaN of the plain
-        pass: no look at values, no second pass.
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``sources``; each gradient has its source's shape, dtype and device.
 
-        Raises RuntimeError on a tape that was used up or never entered, LookupError when an op on
-        the path has no rule, TypeError and ValueError for arguments that do not fit.
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+        ValueError
+            When output_gradients do not fit the target, or another word is given.
+
+        Warns
+        -----
+        TapeWarning
+            When a gradient is None or partial because a value left the tape, with the line where it
+            did; and when a persistent tape is asked inside its own context.
         """
         self._check_usable()
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO

@@ -27,10 +27,21 @@ class Variable(Array):
     read takes a snapshot; reads before and after an ``assign`` each count with their own value, and
     their gradients add up.  Assigning is never recorded: state cuts history.
 
-    initial_value : an Array, host data, scalars or nested sequences of these; it is copied.
-    trainable : whether tapes watch it unasked.
-    name : how messages call it.
-    dtype : cast to it; the dtype of ``initial_value`` by default.
+    Parameters
+    ----------
+    initial_value : object
+        An Array, host data, scalars or nested sequences of these; it is copied.
+    trainable : bool, default: True
+        Whether tapes watch it unasked.
+    name : str | None, default: None
+        How messages call it; None: "Variable".
+    dtype : dtype | None, default: None
+        The dtype to cast to; None: that of ``initial_value``.
+
+    Raises
+    ------
+    TypeError
+        When trainable is neither True nor False, or name is no str; and as of ``asarray``.
     """
 
     # _tid is -2 for ever: whoever reads asks ``read``, by way of _view.sync.
@@ -52,10 +63,12 @@ class Variable(Array):
 
     @property
     def name(self) -> str:
+        """How messages call it."""
         return self._name
 
     @property
     def trainable(self) -> bool:
+        """Whether tapes watch it unasked."""
         return self._trainable
 
     def read(self) -> int:
@@ -67,7 +80,13 @@ class Variable(Array):
         return self._identity
 
     def value(self) -> Array:
-        """The value that it holds now, as an Array that later assignments do not change."""
+        """Take a snapshot of the value, which later assignments do not change.
+
+        Returns
+        -------
+        Array
+            The value that the Variable holds now; tapes that follow the Variable follow it.
+        """
         identity = self.read()
         followers = [r for r in recorders() if identity in r.followed]
         snapshot = wrap(hold(self), new_tid() if followers else 0, KEPT)
@@ -77,10 +96,24 @@ class Variable(Array):
 
     # --- state ------------------------------------------------------------------------------------
     def assign(self, value: Any) -> Variable:
-        """Replace the value; ValueError unless shape, dtype and device stay.  Returns the Variable.
+        """Replace the value, unrecorded.
 
-        Host data and numbers, which are no Arrays, may be of a lesser kind: integers for a Variable
-        of floats, floats of any precision for one of complex numbers.
+        Parameters
+        ----------
+        value : object
+            An Array of the Variable's shape, dtype and device.  Host data and numbers, which are no
+            Arrays, may be of a lesser kind: integers for a Variable of floats, floats of any
+            precision for one of complex numbers.
+
+        Returns
+        -------
+        Variable
+            The Variable itself.
+
+        Raises
+        ------
+        ValueError
+            When shape, dtype or device would change.
         """
         given = self._host_data(value)
         alike = given.dtype == self.dtype and given.device == self.device
@@ -90,11 +123,43 @@ class Variable(Array):
         return self
 
     def assign_add(self, value: Any) -> Variable:
-        """Add to the value, unrecorded.  Returns the Variable."""
+        """Add to the value, unrecorded.
+
+        Parameters
+        ----------
+        value : object
+            An Array, host data or a number.
+
+        Returns
+        -------
+        Variable
+            The Variable itself.
+
+        Raises
+        ------
+        ValueError
+            When shape or dtype would change.
+        """
         return self._update(operator.add, value)
 
     def assign_sub(self, value: Any) -> Variable:
-        """Subtract from the value, unrecorded.  Returns the Variable."""
+        """Subtract from the value, unrecorded.
+
+        Parameters
+        ----------
+        value : object
+            An Array, host data or a number.
+
+        Returns
+        -------
+        Variable
+            The Variable itself.
+
+        Raises
+        ------
+        ValueError
+            When shape or dtype would change.
+        """
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], value: Any) -> Variable:

@@ -243,13 +243,13 @@ def pad(
 
     Parameters
     ----------
-    pad_width : int | tuple
+    pad_width
         How many: one number for all, (before, after), or that for each axis.
     mode
         'constant': constant_values.  'edge': the outermost element.  'reflect' and 'symmetric':
         the elements mirrored, without and with the outermost one.  'wrap': those of the other
         end.
-    constant_values : Array | float | tuple
+    constant_values
         The values: one for all, (before, after), or that for each axis.
     reflect_type
         As NumPy has it.

@@ -280,7 +280,7 @@ def full(
 
     Parameters
     ----------
-    fill_value : Array | bool | int | float | complex
+    fill_value
         The value; an Array of shape () keeps its gradient.
 
     Returns
@@ -311,7 +311,7 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = 
 
     Parameters
     ----------
-    fill_value : Array | bool | int | float | complex
+    fill_value
         The value; an Array of shape () keeps its gradient.
 
     Notes
@@ -366,7 +366,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
     Parameters
     ----------
-    x : object
+    x
         An array with the methods ``__dlpack__`` and ``__dlpack_device__``.
     device
         Where the result lies, such as 'cpu' or 'cuda:0'; None: where the data lies.

@@ -302,8 +302,6 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
     Raises
     ------
-    TypeError
-        When arrays is neither a list nor a tuple.
     ValueError
         When there are no arrays, or their shapes do not fit together.
     """
@@ -335,8 +333,6 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
     Raises
     ------
-    TypeError
-        When arrays is neither a list nor a tuple.
     ValueError
         When there are no arrays, or their shapes differ.
     """
