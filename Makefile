@@ -20,10 +20,11 @@ demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sk
 test: lint  ## Run the linters and type checker, then the tests
 	$(BIN)/python -m pytest -q
 
-lint: .venv/.dev  ## Run ruff and mypy
+lint: .venv/.dev  ## Run ruff, mypy and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 scipy: .venv/.dev  ## Run SciPy's own tests on Arrays, then on open tapes
 	$(BIN)/python tests/third_party/run_scipy.py

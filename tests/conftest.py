@@ -9,11 +9,12 @@ import pytest
 
 import arraytape as xp
 import random_programs
-from arraytape import _cupy, testing
-from arraytape._op import REGISTRY
-from arraytape._record import recorders
-from arraytape._storage import STORAGES
-from arraytape.custom import REGISTERED
+from arraytape import testing
+from arraytape._define.define_op import REGISTERED
+from arraytape._record.op import REGISTRY
+from arraytape._record.stack import recorders
+from arraytape._storage import cupy
+from arraytape._storage.storage import STORAGES
 from arraytape.testing import storages
 
 pytest.register_assert_rewrite("helpers")
@@ -214,13 +215,13 @@ def fake_cupy(monkeypatch):
             monkeypatch.setitem(sys.modules, name, module)
         common = sys.modules["array_api_compat"]
         monkeypatch.setattr(common, "cupy", made.modules["array_api_compat.cupy"], raising=False)
-        _cupy.storage.cache_clear()
+        cupy.storage.cache_clear()
         return made.modules["cupy"]
 
     yield install
     STORAGES.clear()
     STORAGES.update(before)
-    _cupy.storage.cache_clear()
+    cupy.storage.cache_clear()
     assert Device.current == 0
     assert not Device.before
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import GradientTape, _guard, _jacobian, _tape, testing
-from arraytape._batched import data, namespace
+from arraytape import GradientTape, testing
+from arraytape._storage.batched import data, namespace
+from arraytape._tape import guard, jacobian, tape
 from helpers.samples import CASES, REAL_ONLY
 
 
@@ -40,8 +41,8 @@ def both(tape, y, sources):
     """The Jacobian's rows by one batched pass, and row by row."""
     starts, places, _ = tape._prepare([y], sources)
     rows = math.prod(y.shape)
-    at_once = _jacobian.at_once(tape, y, starts, places, rows, 1, rows)
-    by_rows = _jacobian.by_rows(tape._run, starts, places, rows, lambda i: _jacobian.unit(y, i, 1))
+    at_once = jacobian.at_once(tape, y, starts, places, rows, 1, rows)
+    by_rows = jacobian.by_rows(tape._run, starts, places, rows, lambda i: jacobian.unit(y, i, 1))
     return zip(at_once, by_rows, strict=True)
 
 
@@ -72,7 +73,7 @@ def test_a_batched_pass_equals_the_row_loop(op, sample, dtype):
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
 def test_a_guarded_batched_pass_equals_the_row_loop(op, sample, monkeypatch):
-    monkeypatch.setattr(_tape, "Raw", _guard.GuardedRaw)
+    monkeypatch.setattr(tape, "Raw", guard.GuardedRaw)
     check(op, sample, np.float64)
 
 
@@ -190,7 +191,7 @@ def test_hessians_of_programs_by_one_pass_and_by_rows(name, monkeypatch):
 
     x = xp.asarray([0.7, 0.3, 1.2])
     found = np.asarray(xp.hessian(f)(x))
-    monkeypatch.setattr(_jacobian, "largest_of", lambda records: None)
+    monkeypatch.setattr(jacobian, "largest_of", lambda records: None)
     np.testing.assert_allclose(found, np.asarray(xp.hessian(f)(x)), rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found, found.T, rtol=1e-10, atol=1e-6)  # float32 in one of them
 
@@ -219,7 +220,7 @@ def test_rows_that_take_much_memory_come_in_chunks(monkeypatch):
     expected = np.asarray(xp.jacobian(written)(x))
     batch = matrix(4, 5)
     rows = np.asarray(batch_of(batch))
-    monkeypatch.setattr(_jacobian, "MEMORY", 8 * 6 * 4)
+    monkeypatch.setattr(jacobian, "MEMORY", 8 * 6 * 4)
     passes = count_passes(monkeypatch)
     np.testing.assert_array_equal(np.asarray(xp.jacobian(written)(x)), expected)
     assert len(passes) == 2  # six rows of six elements, four at a time
@@ -258,10 +259,12 @@ def test_elementwise_ops_carry_the_diagonal_alone(monkeypatch):
 
 
 def test_a_rule_of_the_users_own_goes_row_by_row(monkeypatch):
-    from arraytape._op import REGISTRY, Op
-    from arraytape._words import UNARY, publish
+    from arraytape._define.words import UNARY, publish
+    from arraytape._record.op import REGISTRY, Op
 
-    monkeypatch.setattr("arraytape._storage.NumPyStorage.function", function_with_doubled())
+    monkeypatch.setattr(
+        "arraytape._storage.numpy_storage.NumPyStorage.function", function_with_doubled()
+    )
     op = Op("doubled", "primitive", ("x",))
     public = publish(op, UNARY, "Twice x.")
     try:
@@ -278,13 +281,13 @@ def test_a_rule_of_the_users_own_goes_row_by_row(monkeypatch):
         assert shapes == [(3,)] * 3
     finally:
         del REGISTRY["doubled"]
-        from arraytape.custom import REGISTERED
+        from arraytape._define.define_op import REGISTERED
 
         REGISTERED.pop("doubled", None)
 
 
 def function_with_doubled():
-    from arraytape._storage import Storage
+    from arraytape._storage.storage import Storage
 
     def function(self, name):
         return (lambda x: 2.0 * x) if name == "doubled" else Storage.function(self, name)

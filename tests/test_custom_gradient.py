@@ -9,7 +9,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, TapeWarning, testing
-from arraytape._record import recorders
+from arraytape._record.stack import recorders
 
 POINT = np.asarray([0.3, -0.4, 1.1])
 

@@ -8,8 +8,8 @@ import pytest
 
 import arraytape as xp
 from arraytape import ForwardAccumulator, testing
-from arraytape._array import Array
-from arraytape._op import REGISTRY, sample
+from arraytape._array.array import Array
+from arraytape._record.op import REGISTRY, sample
 
 POINT = np.asarray([0.3, -0.4, 1.1])
 

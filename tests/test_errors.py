@@ -9,8 +9,8 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._array import Array
-from arraytape._record import recorders
+from arraytape._array.array import Array
+from arraytape._record.stack import recorders
 from helpers.bad_calls import CALLS
 from helpers.bad_ops import OPS, enter_twice
 

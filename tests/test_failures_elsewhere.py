@@ -8,8 +8,8 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, TapeWarning, Variable, nn, testing
-from arraytape._op import KINDS, REGISTRY
-from arraytape._record import recorders
+from arraytape._record.op import KINDS, REGISTRY
+from arraytape._record.stack import recorders
 
 
 def gradient_of(f, x):

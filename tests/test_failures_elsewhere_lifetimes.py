@@ -17,8 +17,8 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, Variable, optimizers
-from arraytape._op import PLANS, REGISTRY
-from arraytape._record import OPEN, recorders
+from arraytape._record.op import PLANS, REGISTRY
+from arraytape._record.stack import OPEN, recorders
 
 
 # --- depth ------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def test_a_spawned_process_starts_with_nothing(tmp_path):
     code = """
 import multiprocessing
 import arraytape as xp
-from arraytape._record import recorders
+from arraytape._record.stack import recorders
 
 def work(value):
     x = xp.asarray(value)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape._op import REGISTRY
+from arraytape._record.op import REGISTRY
 
 FUNCTIONS = {name: op.public for name, op in REGISTRY.items() if op.public is not None}
 FUNCTIONS |= {

@@ -7,7 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, TapeWarning, testing
-from arraytape._array import Array
+from arraytape._array.array import Array
 
 POINT = np.asarray([0.3, -0.4, 1.1])
 

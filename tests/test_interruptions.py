@@ -8,7 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._record import recorders
+from arraytape._record.stack import recorders
 
 OPS = 200
 
@@ -139,7 +139,7 @@ PROGRAM = """
 import random, signal, sys
 import numpy as np
 import arraytape as xp
-from arraytape._record import OPEN, recorders
+from arraytape._record.stack import OPEN, recorders
 
 w, x = xp.Variable(np.ones(3)), xp.asarray(np.ones((4, 3)))
 checkpointed = xp.recompute_grad(lambda x: x * x)

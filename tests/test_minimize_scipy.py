@@ -10,8 +10,8 @@ import scipy.optimize
 
 import arraytape as xp
 from arraytape import Variable, nn
-from arraytape._minimize import Problem
 from arraytape.optimizers import LBFGS, minimize_scipy
+from arraytape.optimizers.scipy import Problem
 from arraytape.testing import storages
 from helpers.descents import near, rosenbrock
 

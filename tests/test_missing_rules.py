@@ -8,10 +8,10 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._array import Array
-from arraytape._op import REGISTRY
-from arraytape._words import primitive
-from arraytape.custom import REGISTERED
+from arraytape._array.array import Array
+from arraytape._define.define_op import REGISTERED
+from arraytape._define.words import primitive
+from arraytape._record.op import REGISTRY
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape.ops.numpy_protocols import COUNTERPARTS
+from arraytape._numpy_api.protocols import COUNTERPARTS
 
 VALUES = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.6]])
 CALLS = {

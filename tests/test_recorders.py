@@ -4,7 +4,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._record import recorders
+from arraytape._record.stack import recorders
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._record import OPEN, elsewhere, recorders
+from arraytape._record.stack import OPEN, elsewhere, recorders
 
 
 def in_thread(work):
@@ -217,10 +217,10 @@ def test_threads_share_the_gradients_of_a_persistent_tape():
 
 
 def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch, near):
-    from arraytape import _recording
+    from arraytape._tape import recording
 
     x, arrived = xp.asarray(3.0), threading.Barrier(2)
-    name = _recording.new_tid
+    name = recording.new_tid
 
     def slow_name():
         # Both threads have found x without a name before either gives it one.
@@ -228,7 +228,7 @@ def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch, near):
             arrived.wait(timeout=0.5)
         return name()
 
-    monkeypatch.setattr(_recording, "new_tid", slow_name)
+    monkeypatch.setattr(recording, "new_tid", slow_name)
     watched, go_on = threading.Barrier(2), threading.Barrier(2)
 
     def work():

@@ -5,7 +5,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import testing
-from arraytape._op import REGISTRY
+from arraytape._record.op import REGISTRY
 
 CASES = [
     pytest.param(op, sample, id=f"{op.name}-{i}")
@@ -135,7 +135,7 @@ def test_no_result_shares_memory_with_an_input(op, sample):
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
 def test_values_are_numpys_bit_for_bit(op, sample):
-    from arraytape._storage import NUMPY
+    from arraytape._storage.numpy_storage import NUMPY
 
     arguments = prepared(op, sample)
     arrays = [xp.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]

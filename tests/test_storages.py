@@ -5,7 +5,8 @@ import pytest
 
 import arraytape as xp
 from arraytape import testing
-from arraytape._storage import NUMPY, storage_of
+from arraytape._storage.numpy_storage import NUMPY
+from arraytape._storage.storage import storage_of
 from arraytape.testing import storages
 from helpers.elsewhere import (
     ELSEWHERE,

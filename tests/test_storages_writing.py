@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape._storage import storage_of
+from arraytape._storage.storage import storage_of
 from helpers.elsewhere import ELSEWHERE, FROZEN, HOSTILE, on
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, TapeWarning
-from arraytape._record import recorders
+from arraytape._record.stack import recorders
 
 
 def ruled(pull):

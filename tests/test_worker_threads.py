@@ -7,7 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._record import recorders
+from arraytape._record.stack import recorders
 from helpers.tapes import square_slope
 
 

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arraytape as xp
-from arraytape import _cupy
-from arraytape._info import Info
-from arraytape._op import REGISTRY, Op
-from arraytape._storage import NUMPY
+from arraytape._record.op import REGISTRY, Op
+from arraytape._storage import cupy
+from arraytape._storage.info import Info
+from arraytape._storage.numpy_storage import NUMPY
 from arraytape.ops._factorisations import NONE_DEAD
 from gradient_status import (
     BEHIND,
@@ -99,7 +99,7 @@ def keeps(op: Op | None, finding: Finding) -> str:
 
 def storages(op: Op | None) -> str:
     """The storages that arraytape itself brings and that have the op's function."""
-    since = " 14" if op is not None and op.name in _cupy.SINCE_14 else ""
+    since = " 14" if op is not None and op.name in cupy.SINCE_14 else ""
     serves = op is None or op.kind == "composite" or callable(NUMPY.function(op.name))
     return f"numpy, cupy{since}" if serves else f"cupy{since}"
 

@@ -15,7 +15,7 @@ import numpy as np
 
 import arraytape as xp
 from arraytape import testing
-from arraytape._op import Op
+from arraytape._record.op import Op
 from arraytape.ops import operators
 
 GRADIENT, ZERO, NONE = "gradient", "zero gradient", "none by design"

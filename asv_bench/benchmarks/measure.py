@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import arraytape as xp
+from arraytape._storage import numpy_namespace
 
 F = TypeVar("F", bound=Callable[..., Any])
 Burst = Callable[[], float]  # runs something some times; CPU seconds per run
@@ -28,7 +29,7 @@ SECONDS = 0.03 if QUICK else 0.5  # for one ratio
 BURSTS = 3 if QUICK else 10  # at least
 BURST = 1e-3 if QUICK else 2e-3  # seconds, about
 # Where the frames of a raw call come from.
-RAW = (os.path.dirname(np.__file__), os.path.join(os.path.dirname(xp.__file__), "_numpy.py"))
+RAW = (os.path.dirname(np.__file__) + os.sep, numpy_namespace.__file__)
 
 
 def benchmark(

@@ -8,23 +8,22 @@ import sys as _sys
 
 import numpy as _np
 
-from . import _array, _cupy
-from ._arguments import UnconnectedGradients
-from ._array import Array
-from ._custom_gradient import custom_gradient, grad_pass_through
-from ._errors import TapeWarning
-from ._forward import ForwardAccumulator
-from ._host import host_function, numpy_function
-from ._info import __array_namespace_info__, set_default_device
-from ._recompute import recompute_grad
-from ._tape import GradientTape
+from ._array import array
+from ._array.array import Array
+from ._custom.gradient import custom_gradient, grad_pass_through
+from ._custom.host import host_function, numpy_function
+from ._custom.recompute import recompute_grad
+from ._define.define_op import define_op, no_gradient, register_gradient, stop_gradient
+from ._storage import cupy
+from ._storage.info import __array_namespace_info__, set_default_device
+from ._tape.arguments import UnconnectedGradients
+from ._tape.forward import ForwardAccumulator
+from ._tape.tape import GradientTape
+from ._util.errors import TapeWarning
 from ._version import __version__
-from ._vmap import vmap
-from .custom import define_op, no_gradient, register_gradient, stop_gradient
-from .functional import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+from .functional.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+from .functional.vmap import vmap
 from .ops import fft, linalg
-from .ops.array_methods import reinterpreted
-from .ops.beyond_the_standard import bincount, diag, einsum, logspace, median, pad
 from .ops.creation_functions import (
     arange,
     asarray,
@@ -49,6 +48,7 @@ from .ops.data_type_functions import (
     finfo,
     iinfo,
     isdtype,
+    reinterpreted,
     result_type,
 )
 from .ops.elementwise_functions import (
@@ -120,18 +120,9 @@ from .ops.elementwise_functions import (
     tanh,
     trunc,
 )
-from .ops.indexing_functions import (
-    scatter_add,
-    take,
-    take_along_axis,
-)
-from .ops.linear_algebra_functions import (
-    cofactors,
-    matmul,
-    matrix_transpose,
-    tensordot,
-    vecdot,
-)
+from .ops.extras import bincount, diag, einsum, logspace, median, pad
+from .ops.indexing_functions import scatter_add, take, take_along_axis
+from .ops.linear_algebra_functions import cofactors, matmul, matrix_transpose, tensordot, vecdot
 from .ops.manipulation_functions import (
     broadcast_arrays,
     broadcast_shapes,
@@ -149,25 +140,9 @@ from .ops.manipulation_functions import (
     tile,
     unstack,
 )
-from .ops.searching_functions import (
-    argmax,
-    argmin,
-    count_nonzero,
-    nonzero,
-    searchsorted,
-    where,
-)
-from .ops.set_functions import (
-    isin,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
-from .ops.sorting_functions import (
-    argsort,
-    sort,
-)
+from .ops.searching_functions import argmax, argmin, count_nonzero, nonzero, searchsorted, where
+from .ops.set_functions import isin, unique_all, unique_counts, unique_inverse, unique_values
+from .ops.sorting_functions import argsort, sort
 from .ops.statistical_functions import (
     cumulative_prod,
     cumulative_sum,
@@ -179,16 +154,12 @@ from .ops.statistical_functions import (
     sum,
     var,
 )
-from .ops.utility_functions import (
-    all,
-    any,
-    diff,
-)
+from .ops.utility_functions import all, any, diff
 
 # These complete the Array.
 from .ops import leaving as _leaving  # isort: skip
 from .ops import operators as _operators  # isort: skip
-from .ops import numpy_protocols as _numpy_protocols  # isort: skip
+from ._numpy_api import protocols as _numpy_protocols  # isort: skip
 
 from .variable import Variable  # isort: skip
 
@@ -209,4 +180,4 @@ float64 = _np.float64
 complex64 = _np.complex64
 complex128 = _np.complex128
 
-_array.namespace.append(_sys.modules[__name__])
+array.PUBLIC.append(_sys.modules[__name__])

@@ -26,8 +26,8 @@ import numpy as np
 
 import arraytape as xp
 
-from ._array import Array
-from ._errors import describe
+from ._array.array import Array
+from ._util.errors import describe
 from .module import Module, named, walk
 from .variable import Variable, detached
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ._array import KEPT, Array, wrap
-from ._errors import describe, user_line
-from ._paths import VIEW as VIEW_RECORD
-from ._record import new_tid, recorders, tell
-from ._storage import storage_of
-from ._view import hold
+from ._array.array import KEPT, Array, wrap
+from ._array.views import keep, recorded_copy
+from ._record.stack import new_tid, recorders
+from ._storage.storage import storage_of
+from ._util.errors import describe, user_line
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 
@@ -44,7 +43,7 @@ class Variable(Array):
         When trainable is neither True nor False, or name is no str; and as of ``asarray``.
     """
 
-    # _tid is -2 for ever: whoever reads asks ``read``, by way of _view.sync.
+    # _tid is -2 for ever, so that every read asks ``_sync``.
     __slots__ = ("__weakref__", "_identity", "_name", "_trainable")
 
     def __init__(
@@ -71,7 +70,9 @@ class Variable(Array):
         """Whether tapes watch it unasked."""
         return self._trainable
 
-    def read(self) -> int:
+    _has_state = True
+
+    def _sync(self) -> int:
         """The name of this Variable's value, after those who watch what is read were told."""
         for recorder in recorders():
             accessed = getattr(recorder, "accessed", None)
@@ -87,12 +88,16 @@ class Variable(Array):
         Array
             The value that the Variable holds now; tapes that follow the Variable follow it.
         """
-        identity = self.read()
-        followers = [r for r in recorders() if identity in r.followed]
-        snapshot = wrap(hold(self), new_tid() if followers else 0, KEPT)
-        for recorder in followers:
-            tell(recorder, (VIEW_RECORD.number, snapshot._tid, identity, self._data.shape, ()))
+        snapshot = recorded_copy(self, keep(self))
+        snapshot._state = KEPT
         return snapshot
+
+    _snapshot = value
+
+    def _peek(self) -> int:
+        return self._identity
+
+    _name_value = _peek
 
     # --- state ------------------------------------------------------------------------------------
     def assign(self, value: Any) -> Variable:

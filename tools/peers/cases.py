@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arraytape import testing
-from arraytape._op import REGISTRY, Op, Sample
+from arraytape._record.op import REGISTRY, Op, Sample
 from arraytape.ops import linalg
 
 from .libraries import Data, Function

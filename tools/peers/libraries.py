@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arraytape
-from arraytape._op import REGISTRY
+from arraytape._record.op import REGISTRY
 
 Function = Callable[..., Any]
 Data = list[np.ndarray[Any, Any]]

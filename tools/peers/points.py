@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arraytape._op import REGISTRY
+from arraytape._record.op import REGISTRY
 
 from .cases import NO_DERIVATIVE, Case, called, drawn, of_eigh, of_eigvals
 from .libraries import Function

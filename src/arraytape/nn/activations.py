@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import arraytape as xp
 
-from .._array import Array
-from .._errors import describe, user_line
+from .._array.array import Array
+from .._util.errors import describe, user_line
 
 
 def relu(x: Array, /) -> Array:

@@ -11,8 +11,8 @@ import numpy as np
 
 import arraytape as xp
 
-from .._array import Array
-from .._errors import describe, user_line
+from .._array.array import Array
+from .._util.errors import describe, user_line
 from ..module import Module
 from ..variable import Variable
 from . import activations

@@ -8,8 +8,8 @@ import numpy as np
 
 import arraytape as xp
 
-from .._array import Array
-from .._errors import describe, user_line
+from .._array.array import Array
+from .._util.errors import describe, user_line
 from .activations import inexact, log_softmax
 
 
@@ -40,7 +40,7 @@ def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
         would stop the queue, and under ``vmap`` the loss of such an example is NaN instead.
     """
     logits = inexact("softmax_cross_entropy", logits)
-    labels = beside(labels, logits)
+    labels = asarray_like(labels, logits)
     logarithms = log_softmax(logits, axis=axis)
     if labels.dtype.kind in "iu":
         return -picked(logarithms, labels, axis)
@@ -107,7 +107,7 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
             f"mean_squared_error: predictions must be an Array, got {describe(predictions)}; "
             f"convert it with asarray [at {user_line()}]"
         )
-    labels = beside(labels, predictions)
+    labels = asarray_like(labels, predictions)
     if labels.shape != predictions.shape:
         raise ValueError(
             f"mean_squared_error: labels {describe(labels)} and predictions "
@@ -121,7 +121,7 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
     return xp.mean(distance**2, axis=axis)
 
 
-def beside(labels: Any, predictions: Array) -> Array:
+def asarray_like(labels: Any, predictions: Array) -> Array:
     """Labels as an Array; lists of floats, which have no dtype, take that of the predictions."""
     if isinstance(labels, Array):
         return labels

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array
-from .._errors import describe, user_line
+from .._array.array import Array
+from .._util.errors import describe, user_line
 from .linear_algebra_functions import matmul
 from .manipulation_functions import broadcast_to, permute_dims, reshape
 from .statistical_functions import sum

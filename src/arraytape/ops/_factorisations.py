@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._paths import sum_to
-from .._storage import conjugate, is_complex
+from .._array.paths import sum_to
+from .._storage.storage import conjugate, is_complex
 
 NAN = float("nan")
 # What a target reads of an op's results, for rules that want to know: filled in by the guarded pass,

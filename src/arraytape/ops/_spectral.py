@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._storage import conjugate, is_complex
+from .._storage.storage import conjugate, is_complex
 from ._factorisations import (
     NAN,
     adjoint,

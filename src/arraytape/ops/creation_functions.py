@@ -6,12 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array import PINNED, SCALAR, Array, beside, wrap
-from .._errors import explain, user_line
-from .._exits import leave
-from .._storage import DEFAULT, NUMPY, STORAGES, Storage, storage_at, storage_for, storage_of
-from .._view import current, laid_out, pin
-from .._words import composite
+from .._array.array import PINNED, SCALAR, Array, asarray_like, wrap
+from .._array.exits import leave
+from .._array.views import current, laid_out, pin
+from .._define.words import composite
+from .._storage.numpy_storage import NUMPY
+from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
+from .._util.attach import method
+from .._util.errors import explain, user_line
 from .data_type_functions import astype, placed
 from .elementwise_functions import positive
 from .manipulation_functions import broadcast_to, reshape, stack
@@ -441,7 +443,7 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
     n, m = x.shape[-2:]
     rows, columns = np.arange(n)[:, None], np.arange(m)
     inside = columns - rows >= k if upper else columns - rows <= k
-    return where(beside(x, inside), x, zeros((), dtype=x.dtype, device=x.device))
+    return where(asarray_like(x, inside), x, zeros((), dtype=x.dtype, device=x.device))
 
 
 @composite
@@ -482,6 +484,7 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     return _triangle(x, k, upper=True)
 
 
+@method(Array, "to_device")
 def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Array:
     """Move the array to another device; the move is recorded.
 
@@ -506,6 +509,3 @@ def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Array:
         return placed(x, device)[0]
     except ValueError as error:
         raise explain("to_device", error, x=x, device=device) from error
-
-
-setattr(Array, "to_device", to_device)  # noqa: B010

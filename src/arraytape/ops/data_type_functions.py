@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _storage as storages
-from .._array import SCALAR, Array
-from .._errors import explain, user_line
-from .._storage import NUMPY, storage_at, storage_of
-from .._view import current
-from .._words import composite, linear, sample, without_derivative
+from .._array.array import SCALAR, Array
+from .._array.views import current
+from .._define.words import composite, linear, sample, without_derivative
+from .._storage import storage as storages
+from .._storage.numpy_storage import NUMPY
+from .._storage.storage import storage_at, storage_of
+from .._util.errors import explain, user_line
 
 
 @linear(
@@ -43,7 +44,7 @@ def moved(x: Array, /, device: Any) -> Array:
 def placed(x: Array, device: Any) -> tuple[Array, bool]:
     """x on a device (None: where it is), and whether it had to be moved; ValueError for no device."""
     if type(x) is not Array:
-        x = x.value()
+        x = x._snapshot()
     if device is None:
         return x, False
     _, data = current(x)
@@ -228,3 +229,13 @@ def iinfo(type: Any, /) -> Any:
     if dtype.kind not in "iu":
         raise ValueError(f"iinfo: {dtype} is not an integer dtype [at {user_line()}]")
     return NUMPY.xp.iinfo(dtype)
+
+
+@linear(
+    transpose=lambda g, source, xp: xp.reinterpreted(g, source),
+    saves={"source": lambda x: "c" if x.dtype.kind == "c" else "f"},
+    selects=False,  # its rule needs a cotangent of the right kind, not counts of what is alive
+    samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
+)
+def reinterpreted(x: Array, /, into: str) -> Array:
+    """Pairs of real numbers as complex ones (into "c"), or complex numbers as pairs ("f")."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import cmath
 import math
 
-from .._array import Array
-from .._paths import sum_to
-from .._storage import COMPLEX
-from .._words import elementwise, nondifferentiable, primitive, same, sample
+from .._array.array import Array
+from .._array.paths import sum_to
+from .._define.words import elementwise, nondifferentiable, primitive, same, sample
+from .._storage.storage import COMPLEX
 
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array import Array
-from .._words import composite, linear, sample
+from .._array.array import Array
+from .._define.words import composite, linear, sample
 from .creation_functions import made
 from .data_type_functions import astype
 from .elementwise_functions import conj

@@ -7,28 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from .._array import KEPT, SCALAR, Array
-from .._batched.data import lengths_of, levels_of
-from .._errors import explain
-from .._levels import spread
-from .._paths import GETITEM
-from .._storage import STORAGES, storage_of
-from .._view import BASIC, current, fresh, make_view, steady, thawed
-from .._words import composite, linear, primitive, sample
+from .._array.array import KEPT, SCALAR, Array
+from .._array.paths import GETITEM
+from .._array.views import BASIC, current, make_view, refresh, stable_handle, writable_copy
+from .._define.words import composite, linear, primitive, sample
+from .._storage.batched.data import axis_ids_of, lengths_of
+from .._storage.storage import STORAGES, storage_of
+from .._tape.hidden_axes import spread
+from .._util.attach import method
+from .._util.errors import explain
 
 
+@method(Array, "__getitem__")
 def index(x: Array, key: Any, /) -> Array:
     """``x[key]``: a view for integers, slices, Ellipsis and None, as in NumPy, else a copy.
 
     Raises IndexError for a key that does not fit the shape.
     """
     if type(x) is not Array:
-        x = x.value()
-    data = x._data if x._tid >= 0 else fresh(x)
+        x = x._snapshot()
+    data = x._data if x._tid >= 0 else refresh(x)
     raw, basic = (key, True) if type(key) in BASIC else raw_key(key)
     if basic:
         if x._state & SCALAR:
-            x = thawed(x)
+            x = writable_copy(x)
             data = x._data
         try:
             part = data[raw]
@@ -37,20 +39,20 @@ def index(x: Array, key: Any, /) -> Array:
         # NumPy gives a scalar for one element, other storages a 0-d view: both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),))
-    elif levels_of((raw,)):  # under vmap: another key for each example
-        x = levelled(x, raw)
+    elif axis_ids_of((raw,)):  # under vmap: another key for each example
+        x = with_hidden_axes(x, raw)
     elif type(data) is not np.ndarray:
         raw = storage_of(data).key(raw, data)
     return getitem(x, frozen(raw) if x._tid else raw)
 
 
-def levelled(x: Array, *values: Any, copy: bool = False) -> Array:
+def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
     """x with a hidden axis for each that is hidden in the values: x itself where it has them all."""
-    here = levels_of((current(x)[1],))
+    here = axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in lengths_of(values).items() if n not in here}
     if not hidden:
         return x
-    spread_out: Array = spread(steady(x), tuple(hidden), tuple(hidden.values()), copy)
+    spread_out: Array = spread(stable_handle(x), tuple(hidden), tuple(hidden.values()), copy)
     if not copy:
         spread_out._state |= KEPT
     return spread_out
@@ -240,12 +242,9 @@ def frozen(key: Any) -> Any:
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key
 
 
+@method(Array, "__iter__")
 def rows(x: Array) -> Iterator[Array]:
     """Iteration: the rows of x, as views."""
     if not x.shape:
         raise TypeError("iteration over a 0-d Array")
     return (index(x, i) for i in range(x.shape[0]))
-
-
-setattr(Array, "__getitem__", index)  # noqa: B010
-setattr(Array, "__iter__", rows)  # noqa: B010

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import SCALAR, Array, wrap
-from .._errors import describe, explain
-from .._exits import leave
-from .._storage import storage_of
-from .._view import current, lend, pin
+from .._array.array import SCALAR, Array, wrap
+from .._array.exits import leave
+from .._array.views import current, export, pin
+from .._storage.storage import storage_of
+from .._util.attach import attach
+from .._util.errors import describe, explain
 from .creation_functions import copied
 
 
@@ -78,11 +79,11 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     if copy is False:
         if not here:
             raise ValueError(f"np.asarray: {describe(x)} needs a copy, but copy=False")
-        return np.array(lend(x, firm=True), dtype=dtype, copy=False)
+        return np.array(export(x, firm=True), dtype=dtype, copy=False)
     cast = dtype is not None and np.dtype(dtype) != x.dtype
     if copy or cast or not here or x._state & SCALAR or current(x)[0]:
         return np.array(host(x), dtype=dtype, copy=True)
-    return lend(x, firm=False)
+    return export(x, firm=False)
 
 
 def item(x: Array) -> Any:
@@ -175,5 +176,4 @@ METHODS = {
     "item": item,
     "tolist": tolist,
 }
-for name, function in METHODS.items():
-    setattr(Array, name, function)
+attach(Array, METHODS)

@@ -7,16 +7,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array import Array, beside
-from .._errors import describe, user_line
-from .._words import composite, primitive, sample, without_derivative
+from .._array.array import Array, asarray_like
+from .._define.words import composite, primitive, sample, without_derivative
+from .._util.errors import describe, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
 from .creation_functions import eye, zeros
 from .elementwise_functions import abs as absolute
 from .elementwise_functions import conj, multiply, subtract
 from .linear_algebra_functions import matmul, matrix_transpose, tensordot, vecdot
-from .manipulation_functions import broadcast_arrays, expand_dims, moveaxis, normal_axis, stack
+from .manipulation_functions import (
+    broadcast_arrays,
+    expand_dims,
+    moveaxis,
+    normalize_axis_index,
+    stack,
+)
 from .searching_functions import where
 from .statistical_functions import max as maximum_of
 from .statistical_functions import min as minimum_of
@@ -33,7 +39,7 @@ SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0
 
 def positive_definite(x: Any) -> Any:
     """A Hermitian positive-definite matrix from any square one, for samples."""
-    return x @ matrix_transpose(conj(x)) + beside(x, 2.0 * np.eye(x.shape[-1]))
+    return x @ matrix_transpose(conj(x)) + asarray_like(x, 2.0 * np.eye(x.shape[-1]))
 
 
 def hermitian(x: Any) -> Any:
@@ -43,7 +49,7 @@ def hermitian(x: Any) -> Any:
 
 def regular(x: Any) -> Any:
     """A well-conditioned matrix with separate eigenvalues from any square one, for samples."""
-    return x + beside(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
+    return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
 
 # --- systems and inverses -----------------------------------------------------------------------
@@ -581,7 +587,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         When the shapes do not broadcast, or the axis has not length 3.
     """
     x1, x2 = broadcast_arrays(x1, x2)
-    at = normal_axis("linalg.cross", x1, axis)
+    at = normalize_axis_index("linalg.cross", x1, axis)
     if x1.shape[at] != 3:
         raise ValueError(f"linalg.cross: axis {axis} must have length 3, got shape {x1.shape}")
     first, second = moveaxis(x1, at, 0), moveaxis(x2, at, 0)

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .._array import Array
-from .._errors import describe, explain, user_line
-from .._paths import PERMUTE, sum_to
-from .._storage import conjugate
-from .._view import alias
-from .._words import composite, primitive, sample
+from .._array.array import Array
+from .._array.paths import PERMUTE, sum_to
+from .._array.views import alias
+from .._define.words import composite, primitive, sample
+from .._storage.storage import conjugate
+from .._util.errors import describe, explain, user_line
 from . import _factorisations as rules
-from .manipulation_functions import normal_axis, permute_dims, reshape
+from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
 def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
@@ -203,7 +203,7 @@ def tensordot(
             )
         pair = [(part,) if isinstance(part, int) else part for part in axes]  # as NumPy has it
         first, second = (
-            [normal_axis("tensordot", x, a) for a in part]
+            [normalize_axis_index("tensordot", x, a) for a in part]
             for x, part in zip((x1, x2), pair, strict=True)
         )
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:

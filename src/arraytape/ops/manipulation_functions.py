@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, beside
-from .._errors import describe, explain, user_line
-from .._paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
-from .._storage import storage_of
-from .._view import alias, current, laid_out
-from .._words import composite, linear, sample
+from .._array.array import Array, asarray_like
+from .._array.paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
+from .._array.views import alias, current, laid_out
+from .._define.words import composite, linear, sample
+from .._storage.storage import storage_of
+from .._util.errors import describe, explain, user_line
 from .indexing_functions import take
 
 
@@ -26,7 +26,7 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
     return seen
 
 
-def normal_axis(op: str, x: Array, axis: int, extra: int = 0) -> int:
+def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
     """A non-negative axis; IndexError when x has no such axis."""
     ndim = x.ndim + extra
     if not -ndim <= axis < ndim:
@@ -141,7 +141,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
         When an axis is named twice.
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    at = {normal_axis("expand_dims", x, a, extra=len(axes)) for a in axes}
+    at = {normalize_axis_index("expand_dims", x, a, extra=len(axes)) for a in axes}
     if len(at) < len(axes):
         raise ValueError(
             f"expand_dims: repeated axis in {axes} for {describe(x)} [at {user_line()}]"
@@ -175,7 +175,9 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     ValueError
         When an axis has another length than 1.
     """
-    axes = {normal_axis("squeeze", x, a) for a in ((axis,) if isinstance(axis, int) else axis)}
+    axes = {
+        normalize_axis_index("squeeze", x, a) for a in ((axis,) if isinstance(axis, int) else axis)
+    }
     if any(x.shape[a] != 1 for a in axes):
         raise ValueError(
             f"squeeze: axes {sorted(axes)} of {describe(x)} are not all of length 1 [at {user_line()}]"
@@ -199,7 +201,7 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
         A view of x, of its shape.
     """
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    at = {normal_axis("flip", x, a) for a in axes}
+    at = {normalize_axis_index("flip", x, a) for a in axes}
     key = tuple(slice(None, None, -1) if i in at else slice(None) for i in range(x.ndim))
     return view("flip", x, GETITEM, (*key, ...))
 
@@ -231,8 +233,8 @@ def moveaxis(
     """
     sources = (source,) if isinstance(source, int) else source
     targets = (destination,) if isinstance(destination, int) else destination
-    moved = [normal_axis("moveaxis", x, a) for a in sources]
-    places = [normal_axis("moveaxis", x, a) for a in targets]
+    moved = [normalize_axis_index("moveaxis", x, a) for a in sources]
+    places = [normalize_axis_index("moveaxis", x, a) for a in targets]
     if len(moved) != len(places) or len(set(moved)) < len(moved) or len(set(places)) < len(places):
         raise ValueError(
             f"moveaxis: source {source} and destination {destination} of {describe(x)} do not pair up "
@@ -253,7 +255,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     tuple of Array
         As many Arrays as x is long along the axis, each without that axis.
     """
-    at = normal_axis("unstack", x, axis)
+    at = normalize_axis_index("unstack", x, axis)
     before = (slice(None),) * at
     return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
@@ -362,7 +364,7 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
     rolled = x
     for n, a in zip(shifts, axes, strict=True):
-        at = normal_axis("roll", x, a)
+        at = normalize_axis_index("roll", x, a)
         cut = -n % x.shape[at] if x.shape[at] else 0
         before = (slice(None),) * at
         parts = rolled[(*before, slice(cut, None))], rolled[(*before, slice(None, cut))]
@@ -438,7 +440,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     """
     if axis is None:
         return repeat(reshape(x, (-1,)), repeats, axis=0)
-    at = normal_axis("repeat", x, axis)
+    at = normalize_axis_index("repeat", x, axis)
     times: Any = repeats
     if isinstance(repeats, Array):  # the result's shape depends on their values
         _, data = current(repeats)
@@ -447,7 +449,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
         indices = np.repeat(np.arange(x.shape[at]), times)
     except Exception as error:
         raise explain("repeat", error, x=x, repeats=repeats) from error
-    return take(x, beside(x, indices), axis=at)
+    return take(x, asarray_like(x, indices), axis=at)
 
 
 @composite

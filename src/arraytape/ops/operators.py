@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .._array import Array
-from .._compile import compile_function
-from .._op import REGISTRY
+from .._array.array import Array
+from .._define.compile import compile_function
+from .._record.op import REGISTRY
+from .._util.attach import attach
 from .linear_algebra_functions import matrix_transpose
 from .manipulation_functions import permute_dims
 from .writing import in_place
@@ -61,13 +62,15 @@ def transpose(x: Array) -> Array:
     return matrix_transpose(x) if x.ndim == 2 else permute_dims(x, tuple(range(x.ndim)[::-1]))
 
 
+attach(Array, {"T": property(transpose), "mT": property(matrix_transpose)})
 for short, op in BINARY.items():
-    setattr(Array, f"__{short}__", method(op, f"__{short}__", "x1", "x2"))
-    setattr(Array, f"__r{short}__", method(op, f"__r{short}__", "x2", "x1"))
-    setattr(Array, f"__i{short}__", in_place(REGISTRY[op], short))
-for short, op in COMPARISONS.items():
-    setattr(Array, f"__{short}__", method(op, f"__{short}__", "x1", "x2"))
-for short, op in UNARY.items():
-    setattr(Array, f"__{short}__", method(op, f"__{short}__", "x"))
-setattr(Array, "T", property(transpose))  # noqa: B010
-setattr(Array, "mT", property(matrix_transpose))  # noqa: B010
+    attach(
+        Array,
+        {
+            f"__{short}__": method(op, f"__{short}__", "x1", "x2"),
+            f"__r{short}__": method(op, f"__r{short}__", "x2", "x1"),
+            f"__i{short}__": in_place(REGISTRY[op], short),
+        },
+    )
+attach(Array, {f"__{s}__": method(op, f"__{s}__", "x1", "x2") for s, op in COMPARISONS.items()})
+attach(Array, {f"__{s}__": method(op, f"__{s}__", "x") for s, op in UNARY.items()})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from .._array import Array, wrap
-from .._errors import explain, user_line
-from .._paths import sum_to
-from .._storage import storage_of
-from .._view import current
-from .._words import composite, primitive, sample, without_derivative
+from .._array.array import Array, wrap
+from .._array.paths import sum_to
+from .._array.views import current
+from .._define.words import composite, primitive, sample, without_derivative
+from .._storage.storage import storage_of
+from .._util.errors import explain, user_line
 
 
 def _selected(g: Any, condition: Any, shape: Any, xp: Any) -> Any:

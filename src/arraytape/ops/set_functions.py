@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from .._array import Array, wrap
-from .._storage import storage_of
-from .._view import current
-from .._words import composite, without_derivative
+from .._array.array import Array, wrap
+from .._array.views import current
+from .._define.words import composite, without_derivative
+from .._storage.storage import storage_of
 from .indexing_functions import take
 from .manipulation_functions import reshape
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .._array import Array
-from .._view import laid_out
-from .._words import composite, without_derivative
+from .._array.array import Array
+from .._array.views import laid_out
+from .._define.words import composite, without_derivative
 from .indexing_functions import take_along_axis
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._array import Array
-from .._storage import conjugate
-from .._words import linear, primitive, sample
+from .._array.array import Array
+from .._define.words import linear, primitive, sample
+from .._storage.storage import conjugate
 
 Axis = int | tuple[int, ...] | None
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .._array import Array
-from .._words import composite, without_derivative
+from .._array.array import Array
+from .._define.words import composite, without_derivative
 from .elementwise_functions import not_equal, subtract
-from .manipulation_functions import concat, normal_axis
+from .manipulation_functions import concat, normalize_axis_index
 
 Axis = int | tuple[int, ...] | None
 
@@ -54,7 +54,7 @@ def diff(
     ValueError
         When n is negative, or prepend or append do not fit x.
     """
-    at = normal_axis("diff", x, axis)
+    at = normalize_axis_index("diff", x, axis)
     if n < 0:
         raise ValueError(f"diff: n must be at least 0, got {n}")
     parts = [part for part in (prepend, x, append) if part is not None]

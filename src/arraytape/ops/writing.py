@@ -15,56 +15,59 @@ from typing import Any
 
 import numpy as np
 
-from .._array import HOT, KEPT, LENT, SCALAR, VIEW, Array
-from .._batched.data import Batched, check, levels_of
-from .._errors import describe, explain, user_line
-from .._loans import recall, shared
-from .._op import Op, Structural
-from .._operands import accepted, common, foreign
-from .._paths import ADD, BROADCAST, GETITEM, PUT, write_through
-from .._raw import Element, RawFunctions
-from .._record import OPEN, active, elsewhere, new_tid, recorders
-from .._storage import is_complex, storage_of
-from .._view import current, fresh, location, own, sync
+from .._array.aliasing import ADD, PUT
+from .._array.array import EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
+from .._array.exports import is_shared, revoke
+from .._array.paths import BROADCAST, GETITEM, write_through
+from .._array.views import current, location, make_exclusive, refresh
+from .._define.operands import accepted, coerce, promote
+from .._record.op import Op, Structural
+from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
+from .._storage.batched.data import Batched, axis_ids_of, check
+from .._storage.dispatch import DispatchTable, Element
+from .._storage.storage import is_complex, storage_of
+from .._util.attach import method
+from .._util.errors import describe, explain, user_line
 from .data_type_functions import astype
-from .indexing_functions import frozen, is_basic, levelled, raw_key
+from .indexing_functions import frozen, is_basic, raw_key, with_hidden_axes
 
 
+@method(Array, "__setitem__")
 def setitem(x: Array, key: Any, value: Any, /) -> None:
     """``x[key] = value``, seen through every alias of x.
 
     key : integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
     Raises ValueError when x is read-only or the shapes do not fit, IndexError for a bad key.
     """
-    data = fresh(x) if x._state & VIEW else current(x)[1]
+    data = refresh(x) if x._state & IS_VIEW else current(x)[1]
     check_writeable(x, data)
-    if type(value) is Array and value._state & VIEW and value._view.root is x:
+    if type(value) is Array and value._state & IS_VIEW and value._view.root is x:
         kind, place = value._view.path[0]
         if place is key and kind is GETITEM and len(value._view.path) == 1:
             return  # x[key] += y, as Python spells it out
     raw, basic = raw_key(key)
     if type(value) is Array:
-        if value._state & VIEW and basic and is_same(value, x, raw):
+        if value._state & IS_VIEW and basic and is_same(value, x, raw):
             return
-        vtid = value._tid if value._tid >= 0 else sync(value)
+        vtid = value._tid if value._tid >= 0 else value._sync()
         handle, v = value, value._data
     else:
-        handle, vtid, v = foreign("__setitem__", "value", value)
+        handle, vtid, v = coerce("__setitem__", "value", value)
     if not (basic and type(v) is type(data) is np.ndarray and v.dtype is data.dtype):
         if v is None or (is_complex(v) and not is_complex(data)):
             raise TypeError(
                 f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
                 f"[at {user_line()}]"
             )
-        if type(v) is Batched or (not basic and levels_of((raw,))):
+        if type(v) is Batched or (not basic and axis_ids_of((raw,))):
             widen(x, v, raw)
             _, data = current(x)
         if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
-            _, v, _ = common("__setitem__", ("value", "x"), (handle, x), (v, data))
+            _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
             raw = raw if basic else storage_of(data).key(raw, data)
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
-    own(x)
+    make_exclusive(x)
     try:
         if type(data) is np.ndarray:
             x._data[raw] = v
@@ -85,7 +88,7 @@ def write(x: Array, key: Any, value: Any) -> None:
     root, path = location(x)
     root._data = write_through(root._data, path, key, value, storage)
     if x is not root:
-        fresh(x)
+        refresh(x)
 
 
 def overlap(v: Any, data: Any) -> bool:
@@ -100,11 +103,11 @@ def overlap(v: Any, data: Any) -> bool:
 
 def widen(x: Array, *values: Any) -> None:
     """Before a write under vmap: give the root of x the hidden axes of what is to be written."""
-    check(levels_of(values))
+    check(axis_ids_of(values))
     root, _ = location(x)
-    wide = levelled(root, *values, copy=True)
+    wide = with_hidden_axes(root, *values, copy=True)
     if wide is not root:
-        if shared(root):
+        if is_shared(root):
             raise ValueError(
                 f"vmap: {describe(root)} shares its memory with foreign code, which cannot hold a value "
                 f"for each example [at {user_line()}]; write to a copy instead"
@@ -148,7 +151,7 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
 def added(x: Array, sign: int, vtid: int, value: Any) -> None:
     """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
     root, path = x, ()
-    if x._state & VIEW:
+    if x._state & IS_VIEW:
         root, path = x._view.root, x._view.path
         root._state |= HOT
     if root._tid or vtid:
@@ -180,8 +183,8 @@ def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> N
     elif OPEN:
         elsewhere((old, vtid))
     root._tid = new
-    if new and root._state & LENT:
-        recall(root)
+    if new and root._state & EXPORTED:
+        revoke(root)
 
 
 def overwritten(x: Array, key: Any, value: Any) -> Any:
@@ -214,7 +217,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
     # Not the data's own operator: see _numpy and _cupy.
-    function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
+    function = DispatchTable(op.name) if op.name in ("floor_divide", "remainder") else None
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
     def compute(data: Any, v: Any) -> Callable[[Any, Any], Any]:
@@ -229,21 +232,21 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             return NotImplemented
         if x._state & SCALAR:  # immutable in NumPy: the name is bound to a new array
             return functional(x, other)
-        if sign and x._state & VIEW:  # what x held need not be named
-            tid, data = x._view.root._tid, fresh(x)
+        if sign and x._state & IS_VIEW:  # what x held need not be named
+            tid, data = x._view.root._tid, refresh(x)
         else:
             tid, data = current(x)
         if type(other) is Array:
-            vtid = other._tid if other._tid >= 0 else sync(other)
+            vtid = other._tid if other._tid >= 0 else other._sync()
             handle, v = other, other._data
         else:
-            handle, vtid, v = foreign(op.name, "x2", other)
+            handle, vtid, v = coerce(op.name, "x2", other)
         plain = type(data) is np.ndarray
         if not (
             plain and type(v) is np.ndarray and v.dtype is data.dtype and v.shape == data.shape
         ):
             if type(v) is not type(data) and hasattr(v, "dtype"):
-                _, _, v = common(op.name, ("x1", "x2"), (x, handle), (data, v))
+                _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
             check_fits(op, data, v)
         check_writeable(x, data)
         if type(v) is Batched:
@@ -252,9 +255,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             plain = False
         if (tid or vtid) and not sign:
             return replace(op, x, functional(x, other))
-        own(x)
+        make_exclusive(x)
         if type(other) is Array:  # its data may have moved with x's
-            v = fresh(other) if other._state & VIEW else x._data if other is x else v
+            v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
         try:
             if plain and op.name != "floor_divide":
                 raw(x._data, v)
@@ -306,7 +309,7 @@ def replace(op: Op, x: Array, result: Array) -> Array:
             f"[at {user_line()}]"
         )
     if x._state & ~(KEPT | HOT):  # a view, or memory that foreign code shares
-        own(x)
+        make_exclusive(x)
         with storage_of(new).at(x._data, new):
             write(x, ..., new)
         written(x, ..., tid, new)
@@ -315,6 +318,3 @@ def replace(op: Op, x: Array, result: Array) -> Array:
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
         x._data, x._tid, x._state = laid, tid, state if laid is new else 0
     return x
-
-
-setattr(Array, "__setitem__", setitem)  # noqa: B010

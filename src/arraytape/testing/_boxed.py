@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._batched.data import Batched
-from .._standard import Standard
+from .._storage.batched.data import Batched
+from .._storage.standard import Standard
 
 LOOKS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")
@@ -199,12 +199,12 @@ class Boxes:
             raise ValueError(f"a key on {key.device} cannot index data on {x.device}")
         return getattr(key, "memory", key)
 
-    def operand(self, other: Any, beside: Boxed) -> Any:
+    def operand(self, other: Any, asarray_like: Boxed) -> Any:
         """The other operand of an operator; TypeError for host arrays."""
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):
-            return self.from_memory(np.asarray(other), beside.device).inner
+            return self.from_memory(np.asarray(other), asarray_like.device).inner
         return self.unbox(other)
 
     # --- what depends on the namespace within: here NumPy's ---------------------------------------

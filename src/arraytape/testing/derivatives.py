@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import UnconnectedGradients
-from .._array import Array, beside, namespace
-from .._forward import ForwardAccumulator
-from .._tape import GradientTape
+from .._array.array import Array, asarray_like, namespace
+from .._tape.arguments import UnconnectedGradients
+from .._tape.forward import ForwardAccumulator
+from .._tape.tape import GradientTape
 
 Function = Callable[..., Array]
 ZERO = UnconnectedGradients.ZERO
@@ -25,20 +25,20 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 def total(outputs: Any) -> Array:
     """A real weighted sum over all floating-point outputs (an Array or a tuple of them)."""
-    xp: Any = namespace[0]
+    xp: Any = namespace()
     answer: Any = 0.0
     for i, y in enumerate(outputs if isinstance(outputs, tuple | list) else (outputs,)):
         if y.dtype.kind == "c":
             answer = answer + total((xp.real(y), 2.0 * xp.imag(y))) * (i + 1.0)
         elif y.dtype.kind == "f":
-            answer = answer + xp.sum(y * beside(y, weights(y.shape))) * (i + 1.0)
+            answer = answer + xp.sum(y * asarray_like(y, weights(y.shape))) * (i + 1.0)
     found: Array = xp.asarray(answer)
     return found
 
 
 def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     """The tape's gradients of the scalar ``f(*inputs)``, zeros where f does not depend on one."""
-    xp: Any = namespace[0]
+    xp: Any = namespace()
     arrays = [xp.asarray(x) for x in inputs]
     with GradientTape() as tape:
         tape.watch(arrays)
@@ -48,7 +48,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
     """Hessian-vector products of ``f`` by nested tapes: the gradient of <gradient, along>."""
-    xp: Any = namespace[0]
+    xp: Any = namespace()
     arrays = [xp.asarray(x) for x in inputs]
     with GradientTape() as outer:
         outer.watch(arrays)
@@ -57,9 +57,10 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
             y = f(*arrays)
         first = inner.gradient(y, arrays, unconnected_gradients=ZERO)
         parts = [
-            xp.sum(xp.real(g) * beside(g, np.real(v))) + xp.sum(xp.imag(g) * beside(g, np.imag(v)))
+            xp.sum(xp.real(g) * asarray_like(g, np.real(v)))
+            + xp.sum(xp.imag(g) * asarray_like(g, np.imag(v)))
             if np.iscomplexobj(v)
-            else xp.sum(g * beside(g, v))
+            else xp.sum(g * asarray_like(g, v))
             for g, v in zip(first, along, strict=True)
         ]
         slope = sum(parts[1:], parts[0])
@@ -69,7 +70,9 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
 def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
     """Each output's derivative along directions, by forward mode; zeros where there is none."""
     arrays = [asarray(x) for x in inputs]
-    tangents = [beside(x, np.asarray(v, dtype=x.dtype)) for x, v in zip(arrays, along, strict=True)]
+    tangents = [
+        asarray_like(x, np.asarray(v, dtype=x.dtype)) for x, v in zip(arrays, along, strict=True)
+    ]
     with ForwardAccumulator(arrays, tangents) as accumulator:
         outputs = parts_of(f(*arrays))
     return [np.asarray(t) for t in accumulator.jvp(outputs, unconnected_gradients=ZERO)]
@@ -82,7 +85,8 @@ def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[An
         tape.watch(arrays)
         outputs = parts_of(f(*arrays))
     weights = [
-        beside(y, np.asarray(w, dtype=y.dtype)) for y, w in zip(outputs, cotangents, strict=True)
+        asarray_like(y, np.asarray(w, dtype=y.dtype))
+        for y, w in zip(outputs, cotangents, strict=True)
     ]
     found = tape.gradient(outputs, arrays, weights, unconnected_gradients=ZERO)
     return [np.asarray(g) for g in found]
@@ -244,5 +248,5 @@ def close(found: Any, expected: Any, rtol: float, what: str) -> None:
 
 
 def asarray(x: Any) -> Array:
-    found: Array = namespace[0].asarray(x)
+    found: Array = namespace().asarray(x)
     return found

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array
-from .._op import REGISTRY, Op, Sample
+from .._array.array import Array
+from .._record.op import REGISTRY, Op, Sample
 from .derivatives import Function, asarray, total
 
 

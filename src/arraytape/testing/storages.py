@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _numpy
-from .._storage import DEFAULT, NUMPY, Storage, enter
+from .._storage import numpy_namespace
+from .._storage.numpy_storage import NUMPY
+from .._storage.storage import DEFAULT, Storage, enter
 from ._boxed import Boxed, BoxedNamespace, Boxes, Frozen, FrozenNamespace, StrictBoxes
 
 
@@ -101,7 +102,7 @@ class FrozenStorage(BoxedStorage):
 @cache
 def hostile() -> BoxedStorage:
     """NumPy's functions on data that raises whenever somebody looks at its values."""
-    storage = BoxedStorage("hostile", Boxes, _numpy, ("hostile:0",))
+    storage = BoxedStorage("hostile", Boxes, numpy_namespace, ("hostile:0",))
     enter(storage)
     return storage
 
@@ -109,7 +110,7 @@ def hostile() -> BoxedStorage:
 @cache
 def frozen() -> BoxedStorage:
     """The same, and nobody can write to the data either."""
-    storage = FrozenStorage("frozen", Boxes, _numpy, ("frozen:0",))
+    storage = FrozenStorage("frozen", Boxes, numpy_namespace, ("frozen:0",))
     enter(storage)
     return storage
 

@@ -1,0 +1,1 @@
+"""The Array: handles, views, paths, aliasing, memory that foreign code shares, exits."""

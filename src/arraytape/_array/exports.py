@@ -1,0 +1,128 @@
+"""Exports: memory of an Array that NumPy code shares, for as long as that code has it.
+
+What ``np.asarray(x)`` hands out has an ``Export`` as its base.  Base chains stop at an object that is
+no ndarray, so every view, memoryview and C buffer made of it keeps the Export alive, and the Array
+knows when the last of them is gone.  As long as an Export lives, the Array's memory does not move, and
+records keep a copy of it, the same copy until the value changes: a constant that a library holds too
+(the points of a KDTree) would else be copied again by each record.
+
+A recorded value must not change under its id.  When a value comes to be followed, its exports are
+revoked: what was handed out becomes read-only and the Array moves on to a copy.  A firm export, which
+was asked for by name (``copy=False``, dlpack), is not revoked: there the user answers for what is
+written.
+"""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any
+from weakref import WeakSet, ref
+
+import numpy as np
+
+from .._storage.numpy_storage import NUMPY
+from .array import EXPORTED, KEPT, PINNED, Array
+
+EXPORTING = (
+    RLock()
+)  # several threads may read one Array, and exporting or releasing it moves its memory
+
+
+class Export:
+    """The base of one ndarray that was handed out; data: the Array's own."""
+
+    __slots__ = ("__weakref__", "data", "firm", "handed_out")
+
+    def __init__(self, data: np.ndarray[Any, Any], firm: bool) -> None:
+        self.data, self.firm = data, firm
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self.data.__array_interface__
+
+    def hand_out(self) -> np.ndarray[Any, Any]:
+        """The ndarray to hand out; read-only where the data is."""
+        array = np.asarray(self)
+        self.handed_out = ref(array)
+        return array
+
+    def freeze(self) -> None:
+        """Make what was handed out read-only; what was made of it before stays as it is."""
+        array = self.handed_out()
+        if array is not None:
+            array.flags.writeable = False
+
+
+class Exports:
+    """The loans of a root.
+
+    last : a copy that records have of its data; while the values are the same, they need no other.
+    """
+
+    __slots__ = ("last", "live")
+
+    def __init__(self) -> None:
+        self.live: WeakSet[Export] = WeakSet()
+        self.last: Any = lambda: None
+
+    def remember(self, data: Any) -> Any:
+        """What a record keeps of the root."""
+        self.last = ref(data)
+        return data
+
+    def kept(self, data: Any) -> Any:
+        """The copy that records have of ``data``; None when there is none, or somebody has written.
+
+        Foreign writes leave no trace but the values.
+        """
+        last = self.last()
+        return last if last is not None and same_bits(last, data) else None
+
+
+def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays of one layout hold the same bits; False where a look would need a copy."""
+    if a.strides != b.strides or not a.size:
+        return False
+    flat = [x.ravel(order="K") for x in (a, b)]
+    if any(one.base is None for one in flat):
+        return False
+    one, other = (x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8) for x in flat)
+    return np.array_equal(one, other)
+
+
+def is_shared(root: Array) -> bool:
+    """Whether foreign code may see what is written to a root, or write to it."""
+    state = root._state
+    return bool(state & PINNED or (state & EXPORTED and root._exports.live))
+
+
+def is_unwritten(root: Array, data: Any) -> bool:
+    """Whether a root has this data yet, or lent a copy of it to which nobody wrote."""
+    if root._data is data:
+        return True
+    return bool(root._state & EXPORTED) and root._exports.kept(root._data) is data
+
+
+def released(root: Array) -> None:
+    """All loans of a root have ended; where nothing was written, it has its old memory again."""
+    kept = root._exports.kept(root._data)
+    root._state &= ~EXPORTED
+    if kept is not None:
+        root._data = kept
+        root._state |= KEPT
+
+
+def revoke(root: Array) -> None:
+    """The value of a root comes to be followed: no foreign code writes to its memory any more.
+
+    What was handed out keeps the present value, read-only, and the root moves on to a copy.
+    """
+    exports = [*root._exports.live]
+    for export in exports:
+        if not export.firm:
+            export.freeze()
+    if any(export.firm for export in exports):
+        return
+    root._state &= ~EXPORTED
+    if exports:
+        root._data = NUMPY.copy(root._data)

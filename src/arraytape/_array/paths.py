@@ -1,0 +1,159 @@
+"""Paths: the steps from a root's data to a view of it, forward and backward.
+
+A path is a tuple of steps ``(kind, argument)``.  The functions below work on raw data and,
+when an outer recorder is active, on Arrays alike; ``xp`` is the namespace of either.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection
+from typing import Any, Protocol
+
+from numpy import ndarray
+
+Path = tuple[tuple[str, Any], ...]
+
+GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
+
+
+class Place(Protocol):
+    """Where writes take place: a storage, for its raw data, or a pass, for what it computes on."""
+
+    xp: Any
+
+    def in_place(self, data: Any, /) -> bool: ...
+    def put(self, data: Any, key: Any, value: Any, /) -> Any: ...
+    def shares(self, part: Any, whole: Any, /) -> bool: ...
+
+
+class Cotangents(Place, Protocol):
+    """What the backward pass offers to the records of aliasing."""
+
+    followed: Collection[int]
+
+    def take(self, tid: int) -> Any: ...
+    def take_owned(self, tid: int) -> Any: ...
+    def gathered(self, tid: int) -> Any: ...
+    def in_hand(self, tid: int) -> Any: ...
+    def add(self, tid: int, contribution: Any) -> None: ...
+    def lend(self, tid: int, contribution: Any) -> None: ...
+    def give(self, tid: int, buffer: Any) -> None: ...
+    def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any: ...
+    def widened(self, buffer: Any, g: Any) -> Any: ...
+    def negated(self, g: Any) -> Any: ...
+
+
+def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
+    """One step along a path."""
+    if kind is GETITEM:
+        return data[argument]
+    if kind is PERMUTE:
+        return xp.permute_dims(data, argument)
+    if kind is RESHAPE:
+        return xp.reshape(data, argument)
+    broadcast = getattr(xp, "broadcast_view", xp.broadcast_to)  # never a copy
+    return broadcast(data, argument)
+
+
+def walk(data: Any, path: Path, xp: Any) -> Any:
+    """The part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
+    for kind, argument in path:
+        data = data[argument] if kind is GETITEM else step(data, kind, argument, xp)
+    return data
+
+
+@functools.lru_cache(1024)
+def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes along which an operand of ``shape`` was broadcast to ``given``."""
+    extra = len(given) - len(shape)
+    stretched = (i + extra for i, n in enumerate(shape) if n == 1 and given[i + extra] != 1)
+    return (*range(extra), *stretched)
+
+
+def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
+    """``g`` summed over the axes along which an operand of this shape was broadcast."""
+    if g.shape == shape:
+        return g
+    extra = len(g.shape) - len(shape)
+    if extra < 0:  # a write drops leading axes of length 1
+        return xp.reshape(sum_to(g, shape[-extra:], xp), shape)
+    axes = broadcast_axes(g.shape, shape)
+    if len(axes) == extra:
+        g = xp.sum(g, axis=axes)
+    elif axes:
+        g = xp.sum(g, axis=axes, keepdims=True)
+    return g if g.shape == shape else xp.reshape(g, shape)
+
+
+def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> Any:
+    """``buffer`` after ``walk(buffer, path) += g``: itself, where it can be written to.
+
+    Also where a step of the path has to copy.
+    """
+    trail = []
+    for kind, argument in path:
+        trail.append((buffer, kind, argument))
+        buffer = step(buffer, kind, argument, at.xp)
+        if kind is BROADCAST:
+            buffer = at.xp.zeros_like(buffer)
+    buffer += g
+    for whole, kind, argument in reversed(trail):
+        if kind is BROADCAST:
+            whole += at.fit(buffer, whole.shape, whole.dtype)
+            buffer = whole
+        elif kind is not RESHAPE and type(whole) is ndarray:
+            buffer = whole  # as back has it, without a call
+        else:
+            buffer = back(whole, (kind, argument), buffer, at)
+    return buffer
+
+
+def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> Any:
+    """``buffer`` after ``walk(buffer, path)[key] = value``: itself, where it can be written to.
+
+    Also where a reshape in the path has to copy.
+    """
+    trail = []
+    for last in path:
+        trail.append((buffer, last))
+        buffer = step(buffer, *last, at.xp)
+    buffer = at.put(buffer, key, value)
+    for whole, last in reversed(trail):
+        buffer = back(whole, last, buffer, at)
+    return buffer
+
+
+def back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
+    """``buffer`` after a write to its ``part`` one step along, which was no broadcast."""
+    kind, argument = last
+    if type(buffer) is ndarray or at.in_place(buffer):
+        if kind is RESHAPE and not at.shares(part, buffer):
+            buffer[...] = at.xp.reshape(part, buffer.shape)
+        return buffer
+    if kind is GETITEM:
+        return at.put(buffer, argument, part)
+    if kind is PERMUTE:
+        return at.xp.permute_dims(part, inverse(argument))
+    return at.xp.reshape(part, buffer.shape)
+
+
+def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes another."""
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+
+def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
+    """The transpose of a path on which every element of the root lies: it needs no buffer."""
+    shapes = [shape]
+    for kind, argument in path:
+        last = shapes[-1]
+        shapes.append(tuple([last[i] for i in argument]) if kind is PERMUTE else argument)
+    for (kind, argument), before in zip(reversed(path), reversed(shapes[:-1]), strict=True):
+        if kind is PERMUTE:
+            g = at.xp.permute_dims(g, inverse(argument))
+        elif kind is RESHAPE:
+            g = at.xp.reshape(g, before)
+        else:
+            g = sum_to(g, before, at.xp)
+    return g

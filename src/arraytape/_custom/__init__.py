@@ -1,0 +1,1 @@
+"""Functions with derivatives of the user's own, and functions that run again."""

@@ -1,0 +1,1 @@
+"""The five words in which an op is stated, and the code that they generate."""

@@ -1,0 +1,317 @@
+"""The user's own rules, and switches on the way of a gradient."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._record.op import KINDS, REGISTRY, Op, Rule, Sample, register
+from .._storage.storage import STORAGES, Storage
+from .._util import nest
+from .._util.errors import describe, user_line
+from .compile import compile_function, what_it_uses
+from .words import array_inputs, nondifferentiable
+
+_stopped = nondifferentiable("stop_gradient")
+REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
+
+
+def stop_gradient(x: Any) -> Any:
+    """The value of an Array as a constant: no gradient flows back.
+
+    Parameters
+    ----------
+    x : Array or nesting
+        An Array, or a nesting of lists, tuples and dicts of Arrays.
+
+    Returns
+    -------
+    Array or nesting
+        Copies in the same nesting.
+
+    Raises
+    ------
+    TypeError
+        When a leaf of x is no Array.
+
+    Notes
+    -----
+    Derivative: none; the gradient is None.
+    """
+    found = nest.leaves(x)
+    for leaf in found:
+        if not isinstance(leaf, Array):
+            raise TypeError(f"stop_gradient takes Arrays, got {describe(leaf)}")
+    return nest.pack(x, [_stopped(leaf) for leaf in found])
+
+
+def register_gradient(name: str) -> Callable[[Rule], Rule]:
+    """Give an op without a derivative its rule: a decorator.
+
+    Parameters
+    ----------
+    name : str
+        The op, as ``define_op`` named it.
+
+    Returns
+    -------
+    Callable
+        The decorator of a rule, which gives the rule back.  The rule takes the cotangent ``g``
+        first and asks by name for what else it needs: inputs, the result ``y``, parameters,
+        ``shape``, ``dtype``, ``xp``.  It returns the contribution to the op's input, or a tuple
+        with one for each input.
+
+    Raises
+    ------
+    LookupError
+        When there is no op of this name.
+    KeyError
+        When the op has a rule; the message names its place.
+    TypeError
+        When the rule asks for what the op has not.
+    """
+
+    def declare(rule: Rule) -> Rule:
+        op = _free(name)
+        op.checked = True
+        if len(op.inputs) == 1 and not op.variadic:
+            op.give_rules([rule], None)
+        else:
+            op.give_rules(None, rule)
+        REGISTERED[name] = user_line()
+        return rule
+
+    return declare
+
+
+def no_gradient(name: str) -> None:
+    """Declare that an op has no derivative: gradients through it are None.
+
+    Parameters
+    ----------
+    name : str
+        The op, as ``define_op`` named it.
+
+    Raises
+    ------
+    LookupError
+        When there is no op of this name.
+    KeyError
+        When the op has a rule; the message names its place.
+    """
+    op = _free(name)
+    op.give_rules([lambda g: None] * len(op.inputs), None)
+    REGISTERED[name] = user_line()
+
+
+def define_op(
+    name: str,
+    forward: Callable[..., Any],
+    word: str = "primitive",
+    *rules: Rule | None,
+    joint: Rule | None = None,
+    outputs: Sequence[str] = ("y",),
+    samples: Sequence[Sample] = (),
+    domain: tuple[float, float] = (-2.0, 2.0),
+) -> Callable[..., Any]:
+    """Make an op of a function on raw storage (NumPy's or CuPy's arrays), in one of five words.
+
+        softsign = define_op(
+            "softsign", lambda x, xp: x / (1 + xp.abs(x)), "elementwise",
+            lambda t, x, xp: t / (1 + xp.abs(x)) ** 2,
+        )
+
+    Parameters
+    ----------
+    name : str
+        An identifier, under which the op enters the registry.
+    forward : Callable
+        Takes raw arrays where its parameters are annotated with ``Array`` or, without such
+        annotations, in its positional parameters without a default; a parameter ``xp`` gets
+        the raw namespace.  It may not write to its inputs (NumPy's come read-only), and gives
+        raw arrays or numbers: several in a tuple, named by ``outputs``.  The op's signature is
+        the rest of forward's, with literals as defaults, and its docstring is forward's.
+    word : str, default: 'primitive'
+        "elementwise" with a line for each of one or two inputs, which may broadcast; "linear"
+        with the transpose; "primitive" with a VJP for each input (None: no gradient) or one
+        ``joint`` VJP, or without any until ``register_gradient``; "composite", whose forward
+        takes Arrays and calls other ops; "nondifferentiable".
+    *rules : Callable | None
+        The rules that the word asks for.  What a rule may ask for: see ``register_gradient``.
+    joint : Callable | None, default: None
+        One VJP that returns a tuple with a contribution for each input.
+    outputs : Sequence[str], default: ('y',)
+        What rules call the results.
+    samples : Sequence, default: ()
+        For tests, as ``arraytape.testing`` takes them.
+    domain : tuple[float, float], default: (-2.0, 2.0)
+        Where ``arraytape.testing`` samples inputs.
+
+    Returns
+    -------
+    Callable
+        The op's function of Arrays.
+
+    Raises
+    ------
+    KeyError
+        When the name is taken; the message names the place of the first.
+    TypeError
+        When the statement does not fit the word.
+    ValueError
+        When there is no such word.
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise TypeError(f"define_op: the name must be an identifier, got {describe(name)}")
+    if word not in KINDS:
+        raise ValueError(
+            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {word!r}"
+        )
+    if not callable(forward):
+        raise TypeError(f"define_op({name!r}): forward must be callable, got {describe(forward)}")
+    if name in REGISTRY:
+        raise KeyError(f"op {name!r} is already declared at {REGISTRY[name].declared}")
+    signature, inputs, variadic = _statement(name, forward, word)
+    count = {"elementwise": len(inputs), "linear": 1}.get(word, len(rules) and len(inputs))
+    needless = word in ("composite", "nondifferentiable") and (rules or joint)
+    if needless or len(rules) != count or (joint and (rules or word != "primitive")):
+        raise TypeError(
+            f"define_op({name!r}): {word} with inputs {tuple(inputs)} takes "
+            f"{0 if needless else count} rules, got {len(rules)}{' and joint' if joint else ''}"
+        )
+    if variadic and rules:
+        joint, rules = rules[0], ()
+    op = Op(
+        name, word, inputs, rules=rules or None, joint=joint, outputs=outputs, variadic=variadic,
+        parameters=[parameter for parameter in signature.parameters if parameter not in inputs],
+        samples=samples, domain=domain, checked=True,
+    )  # fmt: skip
+    if word == "composite":
+        register(op).public = forward
+        return forward
+    reserved = {*what_it_uses(op), *RESERVED}
+    for parameter in signature.parameters:
+        if parameter in reserved or parameter[:2] in ("d_", "t_", "s_"):
+            raise TypeError(f"define_op({name!r}): a parameter may not be called {parameter!r}")
+    public = compile_function(op, signature, given=Forward(op, forward))
+    public.__doc__ = inspect.getdoc(forward)
+    register(op).public = public
+    return public
+
+
+# Names that a compiled op uses for itself.
+RESERVED = frozenset(
+    "NAME INPUTS PLANS WIDES RAW UFUNC answer at error first_call followed kind out place plan "  # noqa: SIM905
+    "recorder recorders result state subset thread values wide ys".split()
+)
+
+
+def _statement(
+    name: str, forward: Callable[..., Any], word: str
+) -> tuple[inspect.Signature, list[str], bool]:
+    """The op's signature, its array inputs, and whether the one is a sequence of arrays."""
+    try:
+        signature = inspect.signature(forward)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"define_op({name!r}): forward has no signature; wrap it: lambda x: forward(x)"
+        ) from error
+    parameters = [p for p in signature.parameters.values() if p.name != "xp" or word == "composite"]
+    inputs, variadic = array_inputs(forward)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if not inputs:
+        inputs = [p.name for p in parameters if p.kind in positional and p.default is p.empty]
+    for p in parameters:
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or (
+            p.name in inputs and p.kind not in positional
+        ):
+            raise TypeError(f"define_op({name!r}): forward may not take {p}: see its docstring")
+        try:
+            ast.literal_eval(repr(p.default) if p.default is not p.empty else "0")
+        except (SyntaxError, ValueError) as error:
+            raise TypeError(
+                f"define_op({name!r}): the default of {p.name} must be a literal, got {p.default!r}"
+            ) from error
+    most = 2 if word == "elementwise" else 1 if word == "linear" else len(parameters)
+    if not 0 < len(inputs) <= max(most, 1):
+        raise TypeError(
+            f"define_op({name!r}): {word} takes {'1' if most == 1 else '1 or 2' if most == 2 else '1'}"
+            f" array inputs{' or more' if word == 'primitive' else ''}, forward has {tuple(inputs)}"
+        )
+    return signature.replace(parameters=parameters), inputs, variadic
+
+
+class Forward(dict[type, Callable[..., Any]]):
+    """type of data -> the user's function for it, which can spoil neither inputs nor results."""
+
+    def __init__(self, op: Op, forward: Callable[..., Any]) -> None:
+        super().__init__()
+        self.op, self.forward = op, forward
+        self.takes_namespace = "xp" in inspect.signature(forward).parameters
+
+    def __missing__(self, kind: type) -> Callable[..., Any]:
+        storage = STORAGES[kind]
+        function = partial(self.forward, xp=storage.xp) if self.takes_namespace else self.forward
+
+        def run(*args: Any, **keywords: Any) -> Any:
+            given = [read_only(arg) for arg in args]
+            data = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
+            arrays = [x for x in data if type(x) is kind]
+            found = function(*given, **keywords)
+            if len(self.op.outputs) == 1:
+                return self.result(found, arrays, storage)
+            if not isinstance(found, tuple) or len(found) != len(self.op.outputs):
+                raise ValueError(
+                    f"forward must give a tuple of {len(self.op.outputs)}, {self.op.outputs}; got "
+                    f"{describe(found)}"
+                )
+            return tuple([self.result(part, arrays, storage) for part in found])
+
+        self[kind] = run
+        return run
+
+    def result(self, found: Any, arrays: list[Any], storage: Storage) -> Any:
+        """A result in memory of its own."""
+        if type(found) not in STORAGES:
+            if not isinstance(found, bool | int | float | complex | np.generic):
+                raise TypeError(f"forward must give raw arrays or numbers, got {describe(found)}")
+            found = storage.asarray(
+                found, None, storage.device(arrays[0]) if arrays else None, None
+            )
+        if self.op.diagonal:
+            shape = np.broadcast_shapes(*(x.shape for x in arrays))
+            if found.shape != shape:
+                raise ValueError(f"an elementwise op must give shape {shape}, got {found.shape}")
+        if any(type(x) is type(found) and storage.shares(found, x) for x in arrays):
+            return storage.copy(found)
+        return found
+
+
+def read_only(data: Any) -> Any:
+    """NumPy data as a view that cannot be written to; a list of data likewise."""
+    if isinstance(data, list):
+        return [read_only(part) for part in data]
+    if type(data) is not np.ndarray:
+        return data
+    view = data.view()
+    view.flags.writeable = False
+    return view
+
+
+def _free(name: str) -> Op:
+    op = REGISTRY.get(name)
+    if op is None:
+        raise LookupError(
+            f"there is no op named {name!r}; known ops: {', '.join(sorted(REGISTRY))}"
+        )
+    if name in REGISTERED or op.rules or op.joint or not op.recorded:
+        raise KeyError(
+            f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)}"
+        )
+    return op

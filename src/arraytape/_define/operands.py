@@ -1,0 +1,165 @@
+"""What compiled ops call off the hot path: operands that are not Arrays, sequences, several results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array.array import KEPT, PINNED, SCALAR, Array, namespace, wrap
+from .._record.stack import new_tid
+from .._storage.dispatch import NUMBERS, number
+from .._storage.storage import STORAGES, storage_for
+from .._util.errors import describe, user_line
+
+CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
+GENERIC = wrap(None, 0, KEPT)  # the handle of a NumPy scalar: 0-d host data that joins any storage
+SCALARS = (bool, int, float, complex, type(None))
+
+
+CACHED: dict[float, list[Any]] = {}  # Python scalar -> [0-d float64 data], read-only
+MOST = 1024
+
+
+def cached_scalar(value: float) -> Any:
+    """A Python scalar as 0-d float64 data, remembered for the next time (but 0.0 equals -0.0)."""
+    data = np.asarray(value, np.float64)
+    if value and len(CACHED) < MOST:
+        data.flags.writeable = False
+        CACHED[value] = [data]
+    return data
+
+
+def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
+    """Handle, tid and data of an argument that is not an Array: a scalar or a raw array."""
+    if type(value) in SCALARS:
+        return CONSTANT, 0, value
+    if type(value) in STORAGES:
+        return wrap(value, 0, PINNED), 0, value
+    if isinstance(value, np.generic):
+        return GENERIC, 0, np.asarray(value)
+    if isinstance(value, bool | int | float | complex):
+        return CONSTANT, 0, value
+    if isinstance(value, Array):
+        return value, value._sync() if value._tid < 0 else value._tid, value._data
+    if storage_for(type(value)) is not None:
+        return wrap(value, 0, PINNED), 0, value
+    raise TypeError(
+        f"{name}: {argument} must be an Array, got {type(value).__module__}."
+        f"{type(value).__qualname__} [at {user_line()}]; convert it with asarray"
+    )
+
+
+def an_array(name: str, argument: str, value: Any) -> Array:
+    """An argument as an Array: itself, or a copy of a raw array; TypeError for anything else."""
+    if isinstance(value, Array):
+        return value
+    if not isinstance(value, np.ndarray | np.generic) and storage_for(type(value)) is None:
+        raise TypeError(
+            f"{name}: {argument} must be an Array, got {describe(value)} [at {user_line()}]; convert "
+            "it with asarray"
+        )
+    made: Array = namespace().asarray(value)
+    return made
+
+
+def accepted(value: Any) -> bool:
+    """Whether an operator takes ``value``; otherwise it answers NotImplemented."""
+    return (
+        type(value) in STORAGES
+        or isinstance(value, bool | int | float | complex | np.generic | Array)
+        or storage_for(type(value)) is not None
+    )
+
+
+def coerce_all(
+    name: str, argument: str, values: Any
+) -> tuple[list[Array], tuple[int, ...], list[Any]]:
+    """Handles, tids and data of a sequence of arrays."""
+    if isinstance(values, Array) or not isinstance(values, list | tuple):
+        raise TypeError(
+            f"{name}: {argument} must be a list or tuple of Arrays, got "
+            f"{type(values).__name__} [at {user_line()}]"
+        )
+    if not values:
+        raise ValueError(
+            f"{name}: {argument} is empty: needs at least one array [at {user_line()}]"
+        )
+    parts = [
+        (value, value._sync() if value._tid < 0 else value._tid, value._data)
+        if type(value) is Array else coerce(name, f"{argument}[{i}]", value)
+        for i, value in enumerate(values)
+    ]  # fmt: skip
+    handles, tids, data = zip(*parts, strict=True)
+    return list(handles), tids, list(data)
+
+
+def promote(
+    name: str, names: Sequence[str], handles: Sequence[Array], data: Sequence[Any]
+) -> tuple[Any, ...]:
+    """The type of data that an op runs on, and the data, NumPy scalars brought to its storage.
+
+    TypeError naming each argument's device when two storages meet.
+    """
+    raw = [i for i, d in enumerate(data) if type(d) in STORAGES]
+    if not raw and all(type(d) in NUMBERS for d in data):
+        data, raw = [number(data[0]), *data[1:]], [0]
+    if not raw:
+        raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
+    at = [i for i in raw if handles[i] is not GENERIC] or raw
+    home = next((data[i] for i in at if STORAGES[type(data[i])].mixed), data[at[0]])
+    kind, storage = type(home), STORAGES[type(home)]
+    homes = {i: STORAGES[type(data[i])].beneath(data[i]) for i in at}
+    if len(set(homes.values())) > 1:
+        where = "; ".join(
+            f"{names[i] if len(names) == len(data) else f'{names[0]}[{i}]'} is "
+            f"{describe(data[i])} ({beneath.name}, {STORAGES[type(data[i])].device(data[i])})"
+            for i, beneath in homes.items()
+        )
+        raise TypeError(
+            f"{name}: the arguments sit on different devices [at {user_line()}]: {where}. Move one "
+            "of them with to_device or asarray(..., device=...)"
+        )
+    device = storage.device(home)
+    return kind, *(
+        storage.asarray(d, d.dtype, device, None)
+        if handle is GENERIC and type(d) is not kind
+        else d
+        for handle, d in zip(handles, data, strict=True)
+    )
+
+
+def shape_of(value: Any) -> Any:
+    """The shape of each of a list of data."""
+    return [v.shape for v in value]
+
+
+def dtype_of(value: Any) -> Any:
+    """The dtype of each of a list of data."""
+    return [v.dtype for v in value]
+
+
+def name_all(arrays: list[Array]) -> tuple[int, ...]:
+    """Name the values of an op's several results."""
+    for array in arrays:
+        array._tid = new_tid()
+    return tuple([array._tid for array in arrays])
+
+
+def wrap_all(results: Any) -> tuple[Any, list[Array]]:
+    """An op's several raw results as Arrays, in the tuple type in which they came."""
+    arrays = [
+        wrap(r, 0, 0 if type(r) is np.ndarray or r.shape else SCALAR)
+        if type(r) in STORAGES
+        else wrap(np.asarray(r), 0, SCALAR)
+        for r in results
+    ]
+    answer = type(results)(*arrays) if hasattr(results, "_fields") else tuple(arrays)
+    return answer, arrays
+
+
+def saving(function: Any, storage: Any, *values: Any) -> Any:
+    """What an op saves beside its inputs, computed where they lie."""
+    with storage.at(*values):
+        return function(*values)

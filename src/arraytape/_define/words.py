@@ -1,0 +1,227 @@
+"""The five words in which an op is stated; ``_op`` says what a rule may ask for.
+
+word              JVP                          VJP                          keeps
+elementwise       the line                     the same line, conjugated    the names in the line
+linear            the op itself on t           a declared transpose         shape, parameters
+primitive         a rule per input             the same                     what its VJP asks for
+composite         by its parts                 by its parts                 by its parts
+nondifferentiable none                         none: the gradient is None   nothing
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+from .._array.array import Array
+from .._record.op import REGISTRY, Op, P, R, Rule, Sample, register, same, sample
+from .compile import compile_function, uncompiled
+from .docstrings import docstring
+from .operands import an_array
+
+UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
+BINARY = inspect.Signature(
+    [inspect.Parameter(x, inspect.Parameter.POSITIONAL_ONLY) for x in ("x1", "x2")]
+)
+SHAPES1 = (sample((3, 4)), sample(()), sample((0, 3)))
+SHAPES2 = (
+    sample((3, 4), (3, 4)),
+    sample((3, 1), (4,)),
+    sample((), (3,)),
+    sample((2, 0), (0,)),
+    sample((3,), 0.7),
+    sample(0.7, (3,)),
+)
+
+
+def elementwise(
+    name: str,
+    *rules: Rule,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    samples: Sequence[Sample] | None = None,
+    saves: dict[str, Rule] | None = None,
+    selects: bool = False,
+    convert: bool = True,
+    cusped: bool = False,
+) -> Callable[..., Array]:
+    """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
+
+    The line serves both modes: the VJP is ``conj(rule(conj(g)))``, summed over broadcast axes and
+    cast to the input's dtype by the engine.  ``domain`` is where the generated tests sample.
+    ``saves`` names what is computed from the inputs while recording, in place of keeping them;
+    ``selects`` says that the lines only select elements, so that what they leave out is exactly 0;
+    ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0.
+    """
+    inputs, signature = (("x",), UNARY) if len(rules) == 1 else (("x1", "x2"), BINARY)
+    default = SHAPES1 if len(rules) == 1 else SHAPES2
+    op = Op(name, "elementwise", inputs, rules=rules, domain=domain,
+            samples=default if samples is None else samples, saves=saves, selects=selects,
+            cusped=cusped)  # fmt: skip
+    return publish(op, signature, convert=convert)
+
+
+def nondifferentiable(name: str, inputs: int = 1) -> Callable[..., Array]:
+    """An elementwise op that has no derivative: its gradient is None."""
+    names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
+    return publish(Op(name, "nondifferentiable", names), signature)
+
+
+def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """An op that is linear in its one array input (or sequence of arrays): declare its transpose."""
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        return from_signature("linear", function, transpose=transpose, **options)
+
+    return declare
+
+
+def primitive(
+    *vjps: Rule | None, joint: Rule | None = None, **options: Any
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """An op with a VJP per array input (None: no gradient to that input), or one ``joint`` VJP
+    that returns a tuple of contributions, for inputs that share work.
+
+    ``linear_in`` names inputs in each of which the op is linear: there forward mode runs the op
+    itself on the tangent."""
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        return from_signature("primitive", function, vjps=vjps, joint=joint, **options)
+
+    return declare
+
+
+def composite(function: Callable[P, R]) -> Callable[P, R]:
+    """A function of other ops: both modes follow from its parts."""
+    signature = inspect.signature(function)
+    op = Op(public_name(function), "composite", inputs_among(signature)[0])
+    public = with_arrays(op.name, function, signature)
+    public.__doc__ = docstring(op, signature, function.__doc__)
+    register(op).public = public
+    return public
+
+
+def with_arrays(
+    name: str, function: Callable[P, R], signature: inspect.Signature
+) -> Callable[P, R]:
+    """A function that finds Arrays where its signature says so: raw arrays are made into such.
+
+    TypeError for what is no array.  Parameters that may be something else, too, and those that are
+    named are its own affair.  The check is written out, since a wrapper for all would take longer,
+    and compiled on the first call, since compiling all of them would slow down the import.
+    """
+    parameters = signature.parameters.values()
+    if not any(p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY for p in parameters):
+        return function
+    scope: dict[str, Any] = {"Array": Array, "an_array": an_array, "body": function}
+
+    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        exec(compile(check_of(name, signature), "<arraytape composite>", "exec"), scope)
+        public.__defaults__ = getattr(function, "__defaults__", None)
+        public.__kwdefaults__ = getattr(function, "__kwdefaults__", None)
+        public.__code__ = scope["public"].__code__
+        return public(*args, **kwargs)
+
+    scope["first_call"] = first_call
+    public: Any = functools.update_wrapper(FunctionType(uncompiled.__code__, scope), function)
+    checked: Callable[P, R] = public
+    return checked
+
+
+def check_of(name: str, signature: inspect.Signature) -> str:
+    """The source of a composite's public function: it makes Arrays of arguments and calls the body."""
+    bare, lines, handed = [], [], []
+    for p in signature.parameters.values():
+        default = p.empty if p.default is p.empty else None
+        bare.append(p.replace(annotation=p.empty, default=default))
+        handed.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name)
+        if p.kind is p.VAR_POSITIONAL:
+            handed[-1] = f"*{p.name}"
+        if p.annotation != "Array" or p.kind is p.KEYWORD_ONLY:
+            continue
+        if p.kind is p.VAR_POSITIONAL:
+            label = f"f'{p.name}[{{i}}]'"
+            made = f"an_array({name!r}, {label}, x)"
+            lines += [f"    {p.name} = [{made} for i, x in enumerate({p.name})]"]
+        else:
+            lines += [
+                f"    if type({p.name}) is not Array:",
+                f"        {p.name} = an_array({name!r}, {p.name!r}, {p.name})",
+            ]
+    head = signature.replace(parameters=bare, return_annotation=signature.empty)
+    return "\n".join([f"def public{head}:", *lines, f"    return body({', '.join(handed)})"])
+
+
+def without_derivative(function: Callable[P, R]) -> Callable[P, R]:
+    """``nondifferentiable`` for a function with parameters: its array results have no gradient."""
+    return from_signature("nondifferentiable", function)
+
+
+def from_signature(
+    kind: str,
+    function: Callable[P, R],
+    *,
+    transpose: Rule | None = None,
+    vjps: Sequence[Rule | None] = (),
+    joint: Rule | None = None,
+    outputs: Sequence[str] = ("y",),
+    samples: Sequence[Sample] = (),
+    domain: tuple[float, float] = (-2.0, 2.0),
+    saves: dict[str, Rule] | None = None,
+    selects: bool | None = None,
+    moves: bool = False,
+    linear_in: Sequence[str] = (),
+    alone: Callable[..., Any] | None = None,
+) -> Callable[P, R]:
+    """The public function of an op whose inputs are the parameters annotated with ``Array``."""
+    signature = inspect.signature(function)
+    inputs, variadic = inputs_among(signature)
+    rules: Sequence[Rule | None] | None = vjps or None
+    if transpose is not None:
+        rules, joint = (None, transpose) if variadic else ([transpose], joint)
+    op = Op(
+        public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
+        joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
+        linear_in=linear_in, alone=alone,
+        parameters=[name for name in signature.parameters if name not in inputs],
+    )  # fmt: skip
+    public: Callable[P, R] = publish(op, signature, function.__doc__)
+    public.__wrapped__ = function  # type: ignore[attr-defined]
+    return public
+
+
+def publish(
+    op: Op, signature: inspect.Signature, own: str | None = None, **options: Any
+) -> Callable[..., Any]:
+    """Compile, document and register; ``own`` is the docstring of the declaration."""
+    public = compile_function(op, signature, **options)
+    public.__doc__ = docstring(op, signature, own)
+    register(op).public = public
+    return public
+
+
+def public_name(function: Callable[..., Any]) -> str:
+    """The registry's name of a decorated function: ``linalg.svd`` when it stands in ops/linalg."""
+    chapter = function.__module__.rpartition(".")[2]
+    return f"{chapter}.{function.__name__}" if chapter in ("linalg", "fft") else function.__name__
+
+
+def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
+    """The parameters that take arrays, by annotation, and whether the one is a sequence of them."""
+    return inputs_among(inspect.signature(function))
+
+
+def inputs_among(signature: inspect.Signature) -> tuple[list[str], bool]:
+    """``array_inputs`` of a function with this signature."""
+    notes = {name: str(p.annotation) for name, p in signature.parameters.items()}
+    inputs = [name for name, note in notes.items() if "Array" in note]
+    variadic = len(inputs) == 1 and "Sequence[Array]" in notes[inputs[0]]
+    return inputs, variadic
+
+
+__all__ = [
+    "REGISTRY", "composite", "elementwise", "linear", "nondifferentiable", "primitive", "same", "sample",
+    "without_derivative",
+]  # fmt: skip

@@ -1,0 +1,348 @@
+"""NumPy's reductions on Arrays: those of the standard with more parameters, and those that skip NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array, asarray_like
+from .._util.errors import user_line
+from ..ops import elementwise_functions as elementwise
+from ..ops import searching_functions as searching
+from ..ops import statistical_functions as statistics
+from ..ops import utility_functions as utilities
+from ..ops.data_type_functions import astype
+from ..ops.extras import median as middle
+from ..ops.indexing_functions import take_along_axis
+from ..ops.manipulation_functions import (
+    broadcast_to,
+    concat,
+    moveaxis,
+    normalize_axis_index,
+    reshape,
+)
+from ..ops.sorting_functions import sort
+from .functions import array_of, as_arrays, on_host
+
+Axis = int | tuple[int, ...] | None
+
+
+def sized(name: str, **identity: Any) -> Callable[..., Array]:
+    """A reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``."""
+    homes = (statistics, utilities)
+    function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
+
+    def call(
+        a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> Array:  # fmt: skip
+        a = array_of(a)
+        options = {} if dtype is None else {"dtype": dtype}
+        if where is not True:
+            if initial is None and "left_out" not in identity:
+                raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
+            a = searching.where(as_arrays(a, where)[1], a, identity.get("left_out", initial))
+        if initial is not None and not a.size:
+            shape = np.sum(np.empty(a.shape), axis=axis, keepdims=keepdims).shape
+            return broadcast_to(astype(as_arrays(a, initial)[1], a.dtype), shape)
+        found = function(a, axis=axis, keepdims=keepdims, **options)
+        return found if initial is None else identity["combine"](found, initial)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"See ``numpy.{name}``."
+    return call
+
+
+amax = sized("max", combine=elementwise.maximum)
+amin = sized("min", combine=elementwise.minimum)
+prod = sized("prod", combine=elementwise.multiply, left_out=1)
+sum = sized("sum", combine=elementwise.add, left_out=0)
+
+
+def truth(name: str, left_out: bool) -> Callable[..., Array]:
+    """``numpy.all`` and ``numpy.any``."""
+    function = sized(name, left_out=left_out)
+
+    def call(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
+        return function(a, axis, keepdims=keepdims, where=where)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"See ``numpy.{name}``."
+    return call
+
+
+def mean(
+    a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
+) -> Array:
+    """See ``numpy.mean``."""
+    a = floating(a, dtype)
+    if where is True:
+        return statistics.mean(a, axis=axis, keepdims=keepdims)
+    where = as_arrays(a, where)[1]
+    count = statistics.sum(
+        astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
+    )
+    return sum(a, axis, keepdims=keepdims, where=where) / count
+
+
+def floating(a: Any, dtype: Any) -> Array:
+    """In the dtype asked for, and integers in double precision."""
+    a = array_of(a)
+    if dtype is None and a.dtype.kind in "biu":
+        dtype = np.float64
+    return a if dtype is None else astype(a, dtype, copy=False)
+
+
+def spread(name: str) -> Callable[..., Array]:
+    """``numpy.std`` and ``numpy.var``."""
+    function = getattr(statistics, name)
+
+    def call(
+        a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
+        correction: float = 0.0,
+    ) -> Array:  # fmt: skip
+        a = floating(a, dtype)
+        return function(a, axis=axis, correction=correction or ddof, keepdims=keepdims)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"See ``numpy.{name}``."
+    return call
+
+
+var, std = spread("var"), spread("std")
+
+
+def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
+    """See ``numpy.ptp``."""
+    return amax(a, axis, keepdims=keepdims) - amin(a, axis, keepdims=keepdims)
+
+
+# --- quantiles ---------------------------------------------------------------------------------
+def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
+    """The axes to be reduced as one, at the end; and the shape that the result has with keepdims."""
+    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    places = [normalize_axis_index("quantile", a, i) for i in axes]
+    kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
+    a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
+    rest = a.ndim - len(places)
+    return reshape(a, (*a.shape[:rest], math.prod(a.shape[rest:]))), kept
+
+
+def quantile_of(q: Any, a: Array, axis: Axis, keepdims: bool, skip: bool) -> Array:
+    """Between the two nearest places of the ordered values; NaN counts (the result) or is skipped."""
+    a = floating(a, None)
+    if not isinstance(q, Array):
+        q = np.asarray(q, a.dtype if isinstance(q, float | int) else np.float64)
+    a, q = as_arrays(a, q)
+    a, kept = last(a, axis)
+    ordered = sort(a, axis=-1)
+    missing = elementwise.isnan(ordered)
+    present = statistics.sum(astype(~missing, a.dtype), axis=-1)
+    count = present if skip else 0.0 * present + a.shape[-1]
+    place = reshape(q, (*q.shape, *(1,) * count.ndim)) * elementwise.maximum(
+        count - 1.0, 0.0 * count
+    )
+    below = astype(elementwise.floor(place), np.int64)
+    highest = astype(elementwise.maximum(count - 1.0, 0.0 * count), np.int64)
+    above = elementwise.minimum(below + 1, highest)
+    share = place - astype(below, a.dtype)
+    width = math.prod(q.shape)
+
+    def at(indices: Array) -> Array:
+        columns = moveaxis(reshape(indices, (width, *count.shape)), 0, -1)
+        found = moveaxis(take_along_axis(ordered, columns, axis=-1), -1, 0)
+        return reshape(found, (*q.shape, *count.shape))
+
+    low = at(below)
+    value = low + share * (at(above) - low)
+    if not skip:
+        value = searching.where(missing[..., -1], np.nan, value)
+    return reshape(value, (*q.shape, *kept)) if keepdims else value
+
+
+def quantile(per: float, skip: bool) -> Callable[..., Array]:
+    """``numpy.quantile`` and its kin: q counts from 0 to ``per``."""
+
+    def call(
+        a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    ) -> Array:
+        if method != "linear":
+            raise TypeError(
+                f"np.quantile of Arrays has no method={method!r}, only 'linear' [at {user_line()}]"
+            )
+        asked = on_host(q) if isinstance(q, Array) else np.asarray(q)
+        if not (asked.min() >= 0.0 and asked.max() <= per):
+            raise ValueError(f"quantiles must lie between 0 and {per:g} [at {user_line()}]")
+        return quantile_of(
+            np.true_divide(q, per) if np.ndim(q) else q / per, a, axis, keepdims, skip
+        )
+
+    return call
+
+
+def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
+    """See ``numpy.median``."""
+    a, kept = last(floating(a, None), axis)
+    found = middle(a, axis=-1)
+    return reshape(found, kept) if keepdims else found
+
+
+def nanmedian(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
+    """See ``numpy.nanmedian``."""
+    return quantile_of(0.5, a, axis, keepdims, True)
+
+
+# --- what skips NaN ----------------------------------------------------------------------------
+def without_nan(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
+    """A reduction in which NaN counts as what changes nothing."""
+
+    def call(a: Any, axis: Axis = None, **options: Any) -> Array:
+        a = array_of(a)
+        if a.dtype.kind in "fc":
+            a = searching.where(elementwise.isnan(a), instead, a)
+        return function(a, axis=axis, **options)
+
+    return call
+
+
+nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
+
+
+def extreme(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
+    """``numpy.nanmax`` and ``numpy.nanmin``: NaN where there is nothing else."""
+    of_rest = without_nan(function, instead)
+
+    def call(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
+        a = array_of(a)
+        found = of_rest(a, axis, keepdims=keepdims)
+        if a.dtype.kind != "f":
+            return found
+        lost = utilities.all(elementwise.isnan(a), axis=axis, keepdims=keepdims)
+        return searching.where(lost, np.nan, found)
+
+    return call
+
+
+def counted(a: Array, axis: Axis, keepdims: bool) -> Array:
+    """How many values are there."""
+    there = astype(~elementwise.isnan(a), np.float64)
+    return statistics.sum(there, axis=axis, keepdims=keepdims)
+
+
+def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
+    """See ``numpy.nanmean``."""
+    a = floating(a, dtype)
+    total = nansum(a, axis, keepdims=keepdims)
+    return astype(total / counted(a, axis, keepdims), total.dtype, copy=False)
+
+
+def nanvar(
+    a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False
+) -> Array:
+    """See ``numpy.nanvar``."""
+    a = floating(a, dtype)
+    away = a - nanmean(a, axis, keepdims=True)
+    square = elementwise.real(away * elementwise.conj(away)) if a.dtype.kind == "c" else away * away
+    total = nansum(square, axis, keepdims=keepdims)
+    return astype(total / (counted(a, axis, keepdims) - ddof), total.dtype, copy=False)
+
+
+def nanstd(a: Any, axis: Axis = None, dtype: Any = None, **options: Any) -> Array:
+    """See ``numpy.nanstd``."""
+    return elementwise.sqrt(nanvar(a, axis, dtype, **options))
+
+
+# --- along an axis -----------------------------------------------------------------------------
+def along(function: Callable[..., Array]) -> Callable[..., Array]:
+    """A cumulative function: of all elements in one dimension when there is no axis."""
+
+    def call(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
+        a = array_of(a)
+        if axis is None:
+            a, axis = reshape(a, (-1,)), 0
+        return function(a, axis=axis, dtype=dtype)
+
+    return call
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+    """See ``numpy.diff``."""
+    a, prepend, append = as_arrays(a, prepend, append)
+    at = normalize_axis_index("diff", a, axis)
+    edge = (*a.shape[:at], 1, *a.shape[at + 1 :])
+    ends = [x if x is None or x.ndim else broadcast_to(x, edge) for x in (prepend, append)]
+    parts = [x for x in (ends[0], a, ends[1]) if x is not None]
+    return utilities.diff(concat(parts, axis=at) if len(parts) > 1 else a, n=n, axis=at)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
+    """See ``numpy.ediff1d``."""
+    ary, *ends = as_arrays(ary, to_begin, to_end)
+    first, end = (x if x is None else reshape(x, (-1,)) for x in ends)
+    between = utilities.diff(reshape(ary, (-1,)))
+    return concat([x for x in (first, between, end) if x is not None])
+
+
+def ordered(a: Any, axis: int | None = -1) -> Array:
+    """See ``numpy.sort``."""
+    a = array_of(a)
+    return sort(reshape(a, (-1,)), axis=0) if axis is None else sort(a, axis=axis)
+
+
+def partition(a: Any, kth: Any, axis: int | None = -1) -> Array:
+    """See ``numpy.partition``: what is in order is partitioned anywhere."""
+    return ordered(a, axis)
+
+
+def rounded(a: Any, decimals: int = 0) -> Array:
+    """See ``numpy.round``."""
+    a = array_of(a)
+    if a.dtype.kind not in "fc":
+        return asarray_like(a, np.round(on_host(a), decimals))
+    if decimals > 0:
+        return elementwise.round(a * 10.0**decimals) / 10.0**decimals
+    return (
+        elementwise.round(a / 10.0**-decimals) * 10.0**-decimals
+        if decimals
+        else elementwise.round(a)
+    )
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.all: truth("all", True),
+    np.amax: amax,
+    np.amin: amin,
+    np.any: truth("any", False),
+    np.around: rounded,
+    np.diff: diff,
+    np.ediff1d: ediff1d,
+    np.max: amax,
+    np.mean: mean,
+    np.median: median,
+    np.min: amin,
+    np.nancumprod: without_nan(along(statistics.cumulative_prod), 1.0),
+    np.nancumsum: without_nan(along(statistics.cumulative_sum), 0.0),
+    np.nanmax: extreme(amax, -np.inf),
+    np.nanmean: nanmean,
+    np.nanmedian: nanmedian,
+    np.nanmin: extreme(amin, np.inf),
+    np.nanpercentile: quantile(100.0, True),
+    np.nanprod: nanprod,
+    np.nanquantile: quantile(1.0, True),
+    np.nanstd: nanstd,
+    np.nansum: nansum,
+    np.nanvar: nanvar,
+    np.partition: partition,
+    np.percentile: quantile(100.0, False),
+    np.prod: prod,
+    np.ptp: ptp,
+    np.quantile: quantile(1.0, False),
+    np.round: rounded,
+    np.sort: ordered,
+    np.std: std,
+    np.sum: sum,
+    np.var: var,
+}

@@ -1,0 +1,144 @@
+"""NumPy's functions that choose elements, find places and write into arrays, on Arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._util.errors import user_line
+from ..ops import elementwise_functions as elementwise
+from ..ops.data_type_functions import astype
+from ..ops.manipulation_functions import (
+    broadcast_arrays,
+    broadcast_to,
+    normalize_axis_index,
+    reshape,
+)
+from ..ops.searching_functions import where
+from ..ops.utility_functions import any
+from ..ops.writing import setitem
+from .functions import array_of, as_arrays, of_values, on_host
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+    """See ``numpy.select``."""
+    if len(condlist) != len(choicelist):
+        raise ValueError(
+            f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
+        )
+    *parts, y = as_arrays(*choicelist, *condlist, default)
+    choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        y = where(condition, choice, y)
+    return y
+
+
+def clip(a: Any, min: Any = None, max: Any = None) -> Array:
+    """See ``numpy.clip``: integers between floats become floats."""
+    a = array_of(a)
+    bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
+    dtype = np.result_type(a.dtype, *bounds)
+    between = a.dtype.kind in "biu" and dtype.kind == "f"
+    return elementwise.clip(astype(a, dtype) if between else a, min, max)
+
+
+def choose(a: Any, choices: Sequence[Any]) -> Array:
+    """See ``numpy.choose``."""
+    a, *choices = broadcast_arrays(*as_arrays(a, *choices))
+    if bool(any((a < 0) | (a >= len(choices)))):
+        raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
+    y = choices[-1]
+    for k, choice in enumerate(choices[:-1]):
+        y = where(a == k, choice, y)
+    return y
+
+
+def extract(condition: Any, arr: Any) -> Array:
+    """See ``numpy.extract``."""
+    condition, arr = as_arrays(condition, arr)
+    return reshape(arr, (-1,))[astype(reshape(condition, (-1,)), np.bool, copy=False)]
+
+
+# --- writing -----------------------------------------------------------------------------------
+def target(name: str, x: Any) -> Array:
+    """TypeError for a NumPy array, which cannot take a recorded value."""
+    if not isinstance(x, Array):
+        raise TypeError(
+            f"np.{name} cannot write a recorded value into a NumPy array [at {user_line()}]; make "
+            "it an Array with asarray first"
+        )
+    return x
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """See ``numpy.copyto``."""
+    dst, src = target("copyto", dst), as_arrays(dst, src)[1]
+    put_where(dst, where, src)
+
+
+def put_where(x: Array, mask: Any, value: Any) -> None:
+    """``x[...] = value`` where a mask says so."""
+    setitem(x, ..., value if mask is True else where(as_arrays(x, mask)[1], value, x))
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """See ``numpy.putmask``; one value, or one for each element."""
+    a, values = target("putmask", a), as_arrays(a, values)[1]
+    if values.size != 1 and values.shape != a.shape:
+        raise ValueError(f"np.putmask of Arrays repeats no values [at {user_line()}]")
+    put_where(a, mask, values if values.size != 1 else reshape(values, ()))
+
+
+def put(a: Any, ind: Any, v: Any) -> None:
+    """See ``numpy.put``; one value, or one for each place."""
+    a, v = target("put", a), as_arrays(a, v)[1]
+    ind = on_host(ind) if isinstance(ind, Array) else np.asarray(ind)
+    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
+    setitem(a, key, reshape(v, ()) if v.size == 1 else reshape(v, ind.shape))
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """See ``numpy.put_along_axis``."""
+    arr = target("put_along_axis", arr)
+    indices = on_host(indices) if isinstance(indices, Array) else np.asarray(indices)
+    if axis is None:
+        put(arr, indices, broadcast_to(as_arrays(arr, values)[1], indices.shape))
+        return
+    at = normalize_axis_index("put_along_axis", arr, axis)
+    lines = np.ogrid[tuple([slice(n) for n in arr.shape])]
+    key = tuple([indices if i == at else line for i, line in enumerate(lines)])
+    setitem(arr, key, as_arrays(arr, values)[1])
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """See ``numpy.fill_diagonal``."""
+    a = target("fill_diagonal", a)
+    if a.ndim < 2 or wrap:
+        raise ValueError(
+            f"np.fill_diagonal of Arrays has no wrap=True, and 2 axes [at {user_line()}]"
+        )
+    setitem(a, (np.arange(min(a.shape)),) * a.ndim, as_arrays(a, val)[1])
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.clip: clip,
+    **{
+        function: of_values(function)
+        for function in (
+            np.argpartition, np.argwhere, np.digitize, np.flatnonzero, np.isin, np.isneginf,
+            np.isposinf, np.lexsort, np.nanargmax, np.nanargmin, np.ravel_multi_index,
+            np.shares_memory, np.tril_indices_from, np.triu_indices_from, np.unravel_index,
+        )
+    },
+    np.choose: choose,
+    np.copyto: copyto,
+    np.extract: extract,
+    np.fill_diagonal: fill_diagonal,
+    np.put: put,
+    np.put_along_axis: put_along_axis,
+    np.putmask: putmask,
+    np.select: select,
+}  # fmt: skip

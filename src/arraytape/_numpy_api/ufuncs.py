@@ -1,0 +1,165 @@
+"""NumPy's ufuncs that the standard has not, and what all ufuncs can do beside being called."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from ..ops import elementwise_functions as elementwise
+from ..ops.data_type_functions import astype, result_type
+from ..ops.indexing_functions import scatter_add
+from ..ops.linear_algebra_functions import matmul
+from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, reshape, stack
+from ..ops.searching_functions import where
+from ..ops.statistical_functions import cumulative_prod, cumulative_sum
+from ..ops.writing import setitem
+from .functions import array_of, as_arrays
+
+LOG2 = math.log(2.0)
+
+
+def scaled(factor: float) -> Callable[[Any], Array]:
+    """Multiplication by a number, of integers too."""
+    return lambda x: x * factor
+
+
+def cbrt(x: Array) -> Array:
+    """See ``numpy.cbrt``; its slope at 0 is infinite, and said to be NaN."""
+    return elementwise.sign(x) * abs(x) ** (1.0 / 3.0)
+
+
+def exp2(x: Array) -> Array:
+    """See ``numpy.exp2``."""
+    return 2.0**x
+
+
+def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
+    """``numpy.fmax`` and ``numpy.fmin``: of a number and NaN, the number."""
+
+    def call(x1: Any, x2: Any) -> Array:
+        x1, x2 = as_arrays(x1, x2)
+        picked = where(elementwise.isnan(x2), x1, pick(x1, x2))
+        return where(elementwise.isnan(x1), x2, picked)
+
+    return call
+
+
+def fmod(x1: Any, x2: Any) -> Array:
+    """See ``numpy.fmod``: the remainder has the sign of x1."""
+    x1, x2 = as_arrays(x1, x2)
+    return elementwise.sign(x1) * elementwise.remainder(abs(x1), abs(x2))
+
+
+def float_power(x1: Any, x2: Any) -> Array:
+    """See ``numpy.float_power``."""
+    x1, x2 = as_arrays(x1, x2)
+    dtype = result_type(x1.dtype, x2.dtype, np.float64)
+    return astype(x1, dtype, copy=False) ** astype(x2, dtype, copy=False)
+
+
+def heaviside(x1: Any, x2: Any) -> Array:
+    """See ``numpy.heaviside``; the gradient of x2 counts where x1 is 0."""
+    x1, x2 = as_arrays(x1, x2)
+    step = where(x1 < 0.0, 0.0, where(x1 == 0.0, x2, 1.0))
+    return where(elementwise.isnan(x1), x1, step)
+
+
+def logaddexp2(x1: Any, x2: Any) -> Array:
+    """See ``numpy.logaddexp2``."""
+    x1, x2 = as_arrays(x1, x2)
+    return elementwise.logaddexp(x1 * LOG2, x2 * LOG2) / LOG2
+
+
+def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
+    """See ``numpy.divmod``."""
+    return elementwise.floor_divide(x1, x2), elementwise.remainder(x1, x2)
+
+
+def modf(x: Array) -> tuple[Array, Array]:
+    """See ``numpy.modf``: the part behind the point, whose slope is 1, and the one before it."""
+    whole = elementwise.trunc(x)
+    part = where(elementwise.isinf(x), 0.0, x - where(elementwise.isinf(x), 0.0, whole))
+    return elementwise.copysign(part, x), whole
+
+
+def matvec(x1: Any, x2: Any) -> Array:
+    """See ``numpy.matvec``."""
+    x1, x2 = as_arrays(x1, x2)
+    return matmul(x1, x2[..., None])[..., 0]
+
+
+def vecmat(x1: Any, x2: Any) -> Array:
+    """See ``numpy.vecmat``."""
+    x1, x2 = as_arrays(x1, x2)
+    x1 = elementwise.conj(x1) if x1.dtype.kind == "c" else x1
+    return matmul(x1[..., None, :], x2)[..., 0, :]
+
+
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
+    np.cbrt: cbrt,
+    np.deg2rad: scaled(np.pi / 180.0),
+    np.degrees: scaled(180.0 / np.pi),
+    np.divmod: divmod,
+    np.exp2: exp2,
+    np.fabs: elementwise.abs,
+    np.float_power: float_power,
+    np.fmax: known(elementwise.maximum),
+    np.fmin: known(elementwise.minimum),
+    np.fmod: fmod,
+    np.heaviside: heaviside,
+    np.logaddexp2: logaddexp2,
+    np.matvec: matvec,
+    np.modf: modf,
+    np.rad2deg: scaled(180.0 / np.pi),
+    np.radians: scaled(np.pi / 180.0),
+    np.rint: elementwise.round,
+    np.vecmat: vecmat,
+}
+
+
+def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
+    """``np.maximum.accumulate`` and ``np.minimum.accumulate``, step by step."""
+
+    def call(x: Array, *, axis: int, dtype: Any = None) -> Array:
+        before = (slice(None),) * axis
+        found = [x[(*before, i)] for i in range(x.shape[axis])]
+        for i in range(1, len(found)):
+            found[i] = pick(found[i - 1], found[i])
+        return stack(found, axis=axis) if found else x
+
+    return call
+
+
+ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
+    np.add: cumulative_sum,
+    np.maximum: running(elementwise.maximum),
+    np.minimum: running(elementwise.minimum),
+    np.multiply: cumulative_prod,
+}
+
+
+def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Array:
+    """``ufunc.accumulate(x)``."""
+    x = array_of(x)
+    return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
+
+
+def outer(ufunc: np.ufunc, x1: Any, x2: Any) -> Any:
+    """``ufunc.outer(x1, x2)``: every element of the one with every element of the other."""
+    x1, x2 = as_arrays(x1, x2)
+    return ufunc(reshape(x1, x1.shape + (1,) * x2.ndim), x2)
+
+
+ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
+
+
+def at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
+    """``np.add.at(x, indices, value)``: elements that are named twice get both."""
+    (value,) = (v for v in as_arrays(x, value)[1:])
+    taken = x[indices].shape
+    value = broadcast_to(astype(value * ADDED[ufunc], x.dtype, copy=False), taken)
+    setitem(x, ..., x + scatter_add(value, x.shape, indices))

@@ -1,0 +1,1 @@
+"""What is recorded, and where: the stack of recorders, ops, plans and records."""

@@ -1,0 +1,341 @@
+"""Batched data: raw data with hidden leading axes, which stands for many arrays at once.
+
+``Batched(data, axis_ids)`` shows the shape of one of them.  Each hidden axis has an id of its own,
+never a depth, so that axes of different origin cannot be taken for each other.  Rules and ops see a
+storage like any other (``namespace``); a Jacobian is one backward pass with a batched cotangent, and
+vmap is a function of Arrays of batched data.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..storage import storage_of
+
+AxisIds = tuple[int, ...]
+new_axis_id = itertools.count(1).__next__
+ACTIVE: ContextVar[AxisIds] = ContextVar("arraytape hidden axes", default=())
+PLAIN = (slice(None), Ellipsis, None)
+
+
+class NoBatchedForm(TypeError):
+    """What many arrays at once cannot do: a result whose shape, or a branch that, depends on values."""
+
+
+class Shape(tuple[int, ...]):
+    """The visible shape of batched data, which remembers the hidden axes."""
+
+    axis_ids: AxisIds
+    hidden: tuple[int, ...]
+
+
+DTYPES: dict[tuple[Any, AxisIds], Any] = {}
+
+
+def marked(dtype: Any, axis_ids: AxisIds) -> Any:
+    """A dtype equal to the given one, but identical only for the same hidden axes.
+
+    Ops compare dtypes by identity to find operands that differ in layout: so those whose hidden axes
+    differ are among them, at no cost to plain data.
+    """
+    key = dtype.type, axis_ids
+    found = DTYPES.get(key)
+    if found is None:
+        found = DTYPES[key] = np.dtype(dtype.type, copy=True)
+    return found
+
+
+def plain(dtype: Any) -> Any:
+    """NumPy's own dtype in place of a marked one."""
+    return dtype if dtype is None else np.dtype(np.dtype(dtype).type)
+
+
+class Batched:
+    """Data whose first ``len(axis_ids)`` axes are hidden; their ids ascend.
+
+    Diagonal data is kept as its diagonal until somebody asks for ``data``: ``diagonal`` is
+    (vector, first row, end), and row i is 0 but for the vector's element i.
+    """
+
+    __slots__ = ("__weakref__", "_data", "axis_ids", "diagonal")
+    __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None  # NumPy's operators leave it to ours, and CuPy's
+    __array_priority__ = 1000
+
+    def __init__(self, data: Any, axis_ids: AxisIds, diagonal: Any = None) -> None:
+        self._data, self.axis_ids, self.diagonal = data, axis_ids, diagonal
+
+    @property
+    def data(self) -> Any:
+        """The data with its hidden axes."""
+        if self._data is None:
+            self._data = dense(*self.diagonal)
+            self.diagonal = None
+        return self._data
+
+    @property
+    def sample(self) -> Any:
+        """Raw data of the same kind, dtype and place."""
+        return self.diagonal[0] if self._data is None else self._data
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """The lengths of the hidden axes."""
+        if self._data is None:
+            return (self.diagonal[2] - self.diagonal[1],)
+        return tuple(self._data.shape[: len(self.axis_ids)])
+
+    @property
+    def shape(self) -> Shape:
+        data, axis_ids = self._data, self.axis_ids
+        if data is None:
+            shape = Shape(self.diagonal[0].shape)
+            shape.hidden = self.hidden
+        else:
+            whole, count = data.shape, len(axis_ids)
+            shape = Shape(whole[count:])
+            shape.hidden = whole[:count]
+        shape.axis_ids = axis_ids
+        return shape
+
+    @property
+    def ndim(self) -> int:
+        data = self._data
+        if data is None:
+            return len(self.diagonal[0].shape)
+        return len(data.shape) - len(self.axis_ids)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def dtype(self) -> Any:
+        return marked(self.sample.dtype, self.axis_ids)
+
+    @property
+    def device(self) -> Any:
+        return self.sample.device
+
+    def aligned(self, axis_ids: AxisIds, rank: int) -> Any:
+        """The data with an axis for each of ``axis_ids``, then ``rank`` visible ones."""
+        data, count = self.data, len(self.axis_ids)
+        extra = rank - len(data.shape) + count
+        if not extra and axis_ids == self.axis_ids:
+            return data
+        sizes = dict(zip(self.axis_ids, data.shape, strict=False))
+        hidden = tuple([sizes.get(axis_id, 1) for axis_id in axis_ids])
+        return reshape(data, (*hidden, *(1,) * extra, *data.shape[count:]))
+
+    if TYPE_CHECKING:  # attached by ``indexing``, ``products`` and ``operators``
+
+        def __getitem__(self, key: Any) -> Any: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __rmatmul__(self, other: Any) -> Any: ...
+
+    def __abs__(self) -> Any:
+        return Batched(abs(self.data), self.axis_ids)
+
+    def __repr__(self) -> str:
+        times = " x ".join(map(str, self.hidden))
+        return f"{times} times {self.sample.dtype} of shape {tuple(self.shape)}"
+
+
+def reshape(data: Any, shape: tuple[int, ...]) -> Any:
+    return (
+        data.reshape(shape) if type(data) is np.ndarray else namespace_of(data).reshape(data, shape)
+    )
+
+
+def namespace_of(data: Any) -> Any:
+    return storage_of(data).xp
+
+
+def dense(vector: Any, start: int, stop: int) -> Any:
+    """The rows from start to stop of a diagonal matrix, each in the shape of its diagonal."""
+    storage, count, rows = storage_of(vector), math.prod(vector.shape), stop - start
+    xp = storage.xp
+    flat = xp.zeros((rows * count,), dtype=vector.dtype, device=vector.device)
+    if rows:
+        part = xp.reshape(vector, (count,))[start:stop]
+        flat = storage.put(flat, slice(start, None, count + 1), part)
+    return xp.reshape(flat, (rows, *vector.shape))
+
+
+def diagonal(vector: Any, axis_id: int, start: int, stop: int) -> Batched:
+    """Rows of a diagonal matrix as batched data."""
+    return Batched(None, (axis_id,), (vector, start, stop))
+
+
+def union(*axis_ids: AxisIds) -> AxisIds:
+    first = axis_ids[0]
+    if all(other == first for other in axis_ids):
+        return first
+    return tuple(sorted({axis_id for group in axis_ids for axis_id in group}))
+
+
+def axis_ids_of(values: Any) -> AxisIds:
+    """The ids of all hidden axes among the values, also in lists and tuples of them."""
+    found: AxisIds = ()
+    for value in values:
+        if type(value) is Batched:
+            found = (
+                union(found, value.axis_ids)
+                if found and found != value.axis_ids
+                else value.axis_ids
+            )
+        elif type(value) in (list, tuple):
+            inner = axis_ids_of(value)
+            found = union(found, inner) if found and inner else found or inner
+    return found
+
+
+def lengths_of(values: Any) -> dict[int, int]:
+    """The lengths of all hidden axes among the values, by id; the ids ascend."""
+    sizes: dict[int, int] = {}
+    for value in values:
+        if type(value) is Batched:
+            sizes |= dict(zip(value.axis_ids, value.hidden, strict=True))
+        elif type(value) in (list, tuple):
+            sizes |= lengths_of(value)
+    return dict(sorted(sizes.items()))
+
+
+def aligned(values: Any) -> tuple[list[Any], AxisIds]:
+    """Operands whose hidden axes line up and whose visible axes broadcast as they would alone."""
+    axis_ids, rank = axis_ids_of(values), 0
+    for value in values:
+        shape = getattr(value, "shape", ())
+        if len(shape) > rank:
+            rank = len(shape)
+    return [v.aligned(axis_ids, rank) if type(v) is Batched else v for v in values], axis_ids
+
+
+def elementwise(function: Callable[..., Any], *values: Any) -> Any:
+    """A function of each element, of batched and plain data."""
+    if len(values) == 2:  # many arrays and one, of no greater rank: nothing to line up
+        a, b = values
+        if type(a) is not Batched:
+            if len(getattr(a, "shape", ())) <= b.ndim:
+                return Batched(function(a, b.data), b.axis_ids)
+        elif type(b) is not Batched and len(getattr(b, "shape", ())) <= a.ndim:
+            return Batched(function(a.data, b), a.axis_ids)
+    operands, axis_ids = aligned(values)
+    return Batched(function(*operands), axis_ids)
+
+
+# --- hidden axes ------------------------------------------------------------------------------------
+class active:
+    """Within it values of this hidden axis may be used, and backward passes do not sum over it."""
+
+    __slots__ = ("axis_id", "token")
+
+    def __init__(self, axis_id: int) -> None:
+        self.axis_id = axis_id
+
+    def __enter__(self) -> None:
+        self.token = ACTIVE.set((*ACTIVE.get(), self.axis_id))
+
+    def __exit__(self, *error: object) -> None:
+        ACTIVE.reset(self.token)
+
+
+REPLAY = 0  # in ACTIVE: a backward pass goes through records of hidden axes that have ended
+
+
+def check(axis_ids: AxisIds) -> None:
+    """Raise for a hidden axis that has ended."""
+    open_axes = ACTIVE.get()
+    for axis_id in axis_ids:
+        if axis_id not in open_axes and REPLAY not in open_axes:
+            raise ValueError(
+                "this value escaped its vmap: it was made inside a function under vmap, which has "
+                "ended. Return it from that function instead of keeping it"
+            )
+
+
+def surplus(data: Batched, shape: Any) -> AxisIds:
+    """The hidden axes that an input of this shape lacked when recorded, and that are not open now."""
+    own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
+    return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
+
+
+def summed(x: Any, /, axis_ids: AxisIds) -> Any:
+    """Data summed over some of its hidden axes."""
+    axes = tuple([i for i, axis_id in enumerate(x.axis_ids) if axis_id in axis_ids])
+    rest = tuple([axis_id for axis_id in x.axis_ids if axis_id not in axis_ids])
+    total = namespace_of(x.data).sum(x.data, axis=axes)
+    return Batched(total, rest) if rest else total
+
+
+def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = True) -> Any:
+    """Data that also has these hidden axes (of these lengths); a copy unless copy=False."""
+    sizes = dict(zip(axis_ids, hidden, strict=True))
+    if type(x) is Batched:
+        sizes |= dict(zip(x.axis_ids, x.hidden, strict=True))
+    whole, rank = tuple(sorted(sizes)), len(x.shape)
+    view = x.aligned(whole, rank) if type(x) is Batched else x
+    xp = namespace_of(view)
+    shape = (*(sizes[axis_id] for axis_id in whole), *view.shape[len(view.shape) - rank :])
+    if not copy:
+        return Batched(xp.broadcast_view(view, shape), whole)
+    if type(view) is np.ndarray:
+        made = alike(view, shape, rank)
+        made[...] = view
+        return Batched(made, whole)
+    return Batched(xp.asarray(xp.broadcast_to(view, shape), copy=True), whole)
+
+
+def alike(view: Any, shape: tuple[int, ...], rank: int) -> Any:
+    """Memory in which the visible axes lie as they do in other data.
+
+    On that depends which reshapes share memory, and so which writes are seen through them.
+    """
+    count, strides = len(shape) - rank, view.strides[len(view.shape) - rank :]
+    order = sorted(range(rank), key=lambda i: -abs(strides[i]))
+    made = np.empty((*shape[:count], *[shape[count + i] for i in order]), view.dtype)
+    return made.transpose((*range(count), *[count + order.index(i) for i in range(rank)]))
+
+
+def like(data: Any, other: Any) -> Any:
+    """Data with the hidden axes of other data, too: itself if it has them."""
+    if type(other) is not Batched or set(other.axis_ids) <= set(axis_ids_of((data,))):
+        return data
+    return spread(data, other.axis_ids, other.hidden)
+
+
+def batched(x: Any, /, axis_id: int) -> Any:
+    """The first visible axis as a hidden one."""
+    if type(x) is not Batched:
+        return Batched(x, (axis_id,))
+    axis_ids = tuple(sorted((*x.axis_ids, axis_id)))
+    xp, data, count = namespace_of(x.data), x.data, len(x.axis_ids)
+    return Batched(xp.moveaxis(data, count, axis_ids.index(axis_id)), axis_ids)
+
+
+def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
+    """A hidden axis as the first visible one; data without it is repeated."""
+    if axis_id not in axis_ids_of((x,)):
+        x = spread(x, (axis_id,), (size,))
+    data, at = x.data, x.axis_ids.index(axis_id)
+    rest = tuple([n for n in x.axis_ids if n != axis_id])
+    if not rest:
+        return data
+    return Batched(namespace_of(data).moveaxis(data, at, len(rest)), rest)
+
+
+def refusal(look: str, x: Batched) -> Exception:
+    """Why one value cannot stand for many."""
+    check(x.axis_ids)
+    return NoBatchedForm(
+        f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "
+        f"{math.prod(x.hidden)} of shape {tuple(x.shape)}. Use where in place of a branch, or take it "
+        "out of the function"
+    )

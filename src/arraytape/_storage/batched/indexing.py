@@ -1,0 +1,235 @@
+"""Keys on batched data: they name visible axes, and hidden ones stay out of their way.
+
+At the end, what is left for functions that no other way serves: one array after the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from ..._util.attach import method
+from ..storage import STORAGES, storage_of
+from .data import (
+    Batched,
+    NoBatchedForm,
+    aligned,
+    axis_ids_of,
+    lengths_of,
+    namespace_of,
+    refusal,
+    union,
+)
+
+WHOLE = slice(None)
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+
+
+def is_array(part: Any) -> bool:
+    return type(part) in STORAGES or type(part) is bool
+
+
+def parts_of(key: Any, rank: int) -> list[Any]:
+    """The parts of a key with its Ellipsis written out, so that it names every visible axis."""
+    parts = list(key) if type(key) is tuple else [key]
+    taken = 0
+    for part in parts:
+        if part is not None and part is not Ellipsis:
+            taken += len(part.shape) if is_mask(part) else 1
+    places = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(places) > 1 or taken > rank:
+        raise IndexError(f"the key {key!r} does not fit {rank} dimensions")
+    at = places[0] if places else len(parts)
+    return [*parts[:at], *[WHOLE] * (rank - taken), *parts[at + len(places) :]]
+
+
+def is_mask(part: Any) -> bool:
+    return type(part) in STORAGES and part.dtype.kind == "b"
+
+
+def value_shape(value: Any) -> tuple[int, ...]:
+    return tuple(getattr(value, "shape", ()))
+
+
+def check_key(key: Any) -> None:
+    for part in key if type(key) is tuple else (key,):
+        if type(part) is Batched and is_mask(part):
+            raise refusal("indexing with a boolean key", part)
+
+
+def to_end(data: Any, count: int) -> Any:
+    """Data with its hidden axes last."""
+    rank = len(data.shape)
+    return namespace_of(data).permute_dims(data, (*range(count, rank), *range(count)))
+
+
+def to_front(data: Any, count: int) -> Any:
+    """Data with its last axes first."""
+    rank = len(data.shape)
+    return namespace_of(data).permute_dims(data, (*range(rank - count, rank), *range(rank - count)))
+
+
+@method(Batched, "__getitem__")
+def get(x: Any, key: Any) -> Any:
+    """``x[key]``: a view for a basic key."""
+    parts = key if type(key) is tuple else (key,)
+    if type(x) is Batched and BASIC.issuperset(map(type, parts)):
+        return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
+    check_key(key)
+    if axis_ids_of(key if type(key) is tuple else (key,)):
+        return gathered(x, key)
+    if type(x) is not Batched:
+        return namespace_of(x).getitem(x, key)
+    if not any(is_array(part) or type(part) is list for part in parts):  # such as NumPy's integers
+        return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
+    count = len(x.axis_ids)
+    found = to_end(x.data, count)[tuple(parts_of(key, x.ndim))]
+    return Batched(to_front(found, count), x.axis_ids)
+
+
+def gathered(x: Any, key: Any) -> Any:
+    """``x[key]`` with batched indices in the key: hidden axes become indices, too."""
+    parts = parts_of(key, len(x.shape))
+    if any(part is None or is_mask(part) for part in parts):
+        return each_one(lambda x, key: x[key], (x, key), {})
+    own = x.axis_ids if type(x) is Batched else ()
+    axis_ids = union(axis_ids_of(parts), own) if own else axis_ids_of(parts)
+    data = x.data if own else x
+    xp = namespace_of(data)
+    at = [i for i, part in enumerate(parts) if type(part) is not slice]
+    rank = max(len(getattr(parts[i], "shape", ())) for i in at)
+    lines = []
+    for axis_id, n in zip(own, data.shape, strict=False):
+        line = [1] * (len(axis_ids) + rank)
+        line[axis_ids.index(axis_id)] = n
+        lines.append(xp.reshape(xp.arange(n, device=data.device), tuple(line)))
+    full = [part.aligned(axis_ids, rank) if type(part) is Batched else part for part in parts]
+    adjacent = at[-1] - at[0] + 1 == len(at)
+    before = at[0] if adjacent else 0
+    found = data[(*lines, *full)]
+    width = len(axis_ids) + rank
+    # NumPy puts the indexed axes in place of the first index, or in front where a slice parts them.
+    first = 0 if own or not adjacent else before
+    order = list(range(len(found.shape)))
+    indexed, others = order[first : first + width], order[:first] + order[first + width :]
+    hidden, shown = indexed[: len(axis_ids)], indexed[len(axis_ids) :]
+    order = [*hidden, *others[:before], *shown, *others[before:]]
+    return Batched(xp.permute_dims(found, tuple(order)), axis_ids)
+
+
+def put(x: Batched, key: Any, value: Any) -> Batched:
+    """x after ``x[key] = value``, itself where its data can be written to.
+
+    x must have every hidden axis of key and value.
+    """
+    data = written(x, key, value)
+    return x if data is x.data else Batched(data, x.axis_ids)
+
+
+@method(Batched, "__setitem__")
+def put_in_place(x: Batched, key: Any, value: Any) -> None:
+    """``x[key] = value``; TypeError where the data cannot be written to in place."""
+    if put(x, key, value) is not x:
+        raise TypeError(f"{storage_of(x.sample).name} data cannot be written to in place")
+
+
+def written(x: Batched, key: Any, value: Any) -> Any:
+    """The data of x after ``x[key] = value``."""
+    storage = storage_of(x.data)
+    if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
+        (mask, one, data), _ = aligned((key, value, x))  # one value: no shape depends on the mask
+        return storage.put(data, ..., storage.xp.where(mask, one, data))
+    check_key(key)
+    parts = key if type(key) is tuple else (key,)
+    if not set(axis_ids_of((*parts, value))) <= set(x.axis_ids):
+        raise NoBatchedForm("a batched value cannot be written into data that is not batched")
+    data, axis_ids, count = x.data, x.axis_ids, len(x.axis_ids)
+    if axis_ids_of(parts):
+        for place in itertools.product(*map(range, x.hidden)):
+            at = dict(zip(axis_ids, place, strict=True))
+            one = storage.put(data[(*place, ...)], picked(tuple(parts), at), picked(value, at))
+            if not storage.in_place(data):
+                data = storage.put(data, place, one)
+        return data
+    view = to_end(data, count)
+    full = tuple(parts_of(key, x.ndim))
+    if type(value) is Batched:
+        value = to_end(value.aligned(axis_ids, value.ndim), count)
+    elif len(getattr(value, "shape", ())):
+        value = value[(..., *(None,) * count)]
+    changed = storage.put(view, full, value)
+    return data if storage.in_place(data) else to_front(changed, count)
+
+
+def scatter_add(x: Any, shape: Any, key: Any) -> Any:
+    """Zeros of ``shape`` with x added at ``key``."""
+    parts = key if type(key) is tuple else (key,)
+    check_key(key)
+    if axis_ids_of(parts):
+        return each_one(
+            lambda x, key: namespace_of(x).scatter_add(x, tuple(shape), key), (x, key), {}
+        )
+    if type(x) is not Batched:
+        return namespace_of(x).scatter_add(x, tuple(shape), key)
+    xp, count, axis_ids = namespace_of(x.data), len(x.axis_ids), x.axis_ids
+    if not any(is_array(part) or type(part) is list for part in parts):
+        whole = (*x.hidden, *shape)
+        full = xp.zeros(whole, dtype=x.data.dtype, device=x.data.device)
+        full = storage_of(full).put(full, (*(WHOLE,) * count, *parts), x.data)
+        return Batched(full, axis_ids)
+    names = tuple(parts_of(key, len(shape)))
+    found = xp.scatter_add(to_end(x.data, count), (*shape, *x.hidden), names)
+    return Batched(to_front(found, count), axis_ids)
+
+
+# --- one after the other ----------------------------------------------------------------------------
+def raw_of(values: Any) -> Any:
+    """The namespace of the raw data beneath the first array among the values."""
+    for value in values:
+        if type(value) is Batched:
+            return namespace_of(value.sample)
+        if type(value) in STORAGES:
+            return namespace_of(value)
+        if type(value) in (list, tuple) and (found := raw_of(value)) is not None:
+            return found
+    return None
+
+
+def picked(value: Any, at: dict[int, int]) -> Any:
+    """One of the arrays for which a value stands, also in lists and tuples."""
+    if type(value) is Batched:
+        data = value.data[tuple([at[axis_id] for axis_id in value.axis_ids])]
+        return data if hasattr(data, "shape") else namespace_of(value.data).asarray(data)
+    if type(value) in (list, tuple):
+        return type(value)([picked(part, at) for part in value])
+    return value
+
+
+def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]) -> Any:
+    """A function of raw data called for one array after the other, its results stacked."""
+    everything = (*values, *keywords.values())
+    axis_ids = axis_ids_of(everything)
+    if not axis_ids:
+        return function(*values, **keywords)
+    hidden = tuple(lengths_of(everything).values())
+    found = []
+    for place in itertools.product(*map(range, hidden)):
+        at = dict(zip(axis_ids, place, strict=True))
+        named = {name: picked(value, at) for name, value in keywords.items()}
+        found.append(function(*[picked(value, at) for value in values], **named))
+    if not found:
+        raise NoBatchedForm(f"{getattr(function, '__name__', 'this')} of no arrays at all")
+
+    def stacked(parts: Any) -> Any:
+        if parts[0] is None:
+            return None
+        xp = raw_of(everything)
+        whole = xp.stack([xp.asarray(part) for part in parts])
+        return Batched(xp.reshape(whole, (*hidden, *whole.shape[1:])), axis_ids)
+
+    first = found[0]
+    if isinstance(first, tuple | list):
+        parts = [stacked(column) for column in zip(*found, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    return stacked(found)

@@ -1,0 +1,336 @@
+"""The raw namespace of batched data.
+
+Functions of each element line hidden axes up; functions along axes count from the first visible one;
+functions of matrices take stacks as they are.  What is none of these has a few lines of its own, or
+is called for one array after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import numpy_namespace
+from ..storage import STORAGES, storage_at
+from . import indexing as keys
+from . import products
+from .data import (
+    Batched,
+    aligned,
+    alike,
+    axis_ids_of,
+    dense,
+    lengths_of,
+    namespace_of,
+    plain,
+    refusal,
+    spread,
+)
+from .indexing import each_one, raw_of
+from .names import ALONG, ELEMENTWISE, FLAT, IMPOSSIBLE, MATRICES, NEW
+from .operators import on_diagonal
+
+
+def function_of(name: str, values: Any) -> Any:
+    """A raw function by its dotted name, for these values."""
+    found = raw_of(values) or numpy_namespace
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def shifted(axis: Any, by: int) -> Any:
+    """An axis (or several), counted from the first visible one."""
+    if isinstance(axis, int):
+        return axis if axis < 0 else axis + by
+    return tuple([a if a < 0 else a + by for a in axis])
+
+
+def rewrapped(result: Any, axis_ids: Any) -> Any:
+    """Results of a function of stacks as batched data."""
+    if isinstance(result, tuple | list):
+        parts: list[Any] = [Batched(part, axis_ids) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return Batched(result, axis_ids)
+
+
+def first_of(x: Any) -> tuple[Any, Any, int]:
+    """The data of a batched array, its hidden axes, and how many there are."""
+    return x.data, x.axis_ids, len(x.axis_ids)
+
+
+class Part:
+    """An extension of the namespace."""
+
+    def __init__(self, whole: BatchedNamespace, prefix: str) -> None:
+        self.whole, self.prefix = whole, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        return self.whole.find(self.prefix + name)
+
+
+class BatchedNamespace:
+    """The standard's functions, and those of ``_standard``, on batched and plain data alike."""
+
+    def __init__(self) -> None:
+        self.linalg, self.fft = Part(self, "linalg."), Part(self, "fft.")
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.find(name)
+        setattr(self, name, found)  # the next look is direct
+        return found
+
+    def find(self, name: str) -> Any:
+        """The function of this dotted name; what is no function is NumPy's."""
+        own = getattr(type(self), name.replace(".", "_"), None)
+        if own is not None:
+            return getattr(self, name.replace(".", "_"))
+        for kinds, make in (
+            (ELEMENTWISE, self.of_elements), (ALONG, self.along), (FLAT, self.along_one),
+            (MATRICES, self.of_matrices), (IMPOSSIBLE, self.refused), (NEW, self.new),
+        ):  # fmt: skip
+            if name in kinds:
+                return make(name)
+        found: Any = numpy_namespace
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not None and (isinstance(found, type) or not callable(found)):
+            return found
+        return self.one_by_one(name)
+
+    # --- kinds of functions -----------------------------------------------------------------------
+    def of_elements(self, name: str) -> Callable[..., Any]:
+        def call(*values: Any, **keywords: Any) -> Any:
+            for value in values:
+                if type(value) is Batched and value._data is None:
+                    found = on_diagonal(name, function_of(name, values), values)
+                    if found is not None:
+                        return found
+            values += tuple(keywords.values())  # clip's bounds: in their order
+            operands, axis_ids = aligned(values)
+            result = function_of(name, values)(*operands)
+            return Batched(result, axis_ids) if axis_ids else result
+
+        return call
+
+    def along(self, name: str) -> Callable[..., Any]:
+        default = ALONG[name]
+
+        def call(x: Any, /, *others: Any, axis: Any = default, **keywords: Any) -> Any:
+            if not axis_ids_of((x, *others)):
+                keywords |= {} if axis is None and name != "linalg.vector_norm" else {"axis": axis}
+                return function_of(name, (x,))(x, *others, **keywords)
+            (data, *rest), axis_ids = aligned((x, *others))
+            if others:  # indices beside the data, which must not have hidden axes of length 1
+                hidden = tuple(lengths_of((x, *others)).values())
+                data, *rest = (spread(v, axis_ids, hidden).data for v in (x, *others))
+            count, rank = len(axis_ids), max(len(v.shape) for v in (x, *others))
+            at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count)
+            if at == () and name == "linalg.vector_norm":
+                return abs(x)
+            result = function_of(name, (x,))(data, *rest, axis=at, **keywords)
+            return Batched(result, axis_ids)
+
+        return call
+
+    def along_one(self, name: str) -> Callable[..., Any]:
+        def call(x: Any, /, *, axis: Any = None, **keywords: Any) -> Any:
+            if type(x) is not Batched:
+                return function_of(name, (x,))(x, axis=axis, **keywords)
+            rank = x.ndim
+            if axis is None:
+                x, axis = self.reshape(x, (-1,)), -1
+            data, axis_ids, count = first_of(x)
+            result = Batched(
+                function_of(name, (x,))(data, axis=shifted(axis, count), **keywords), axis_ids
+            )
+            if keywords.get("keepdims") and rank != result.ndim:
+                return self.reshape(result, (1,) * rank)
+            return result
+
+        return call
+
+    def of_matrices(self, name: str) -> Callable[..., Any]:
+        def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
+            function = function_of(name, (x,))
+            if not axis_ids_of((x, *others, *keywords.values())):
+                return function(x, *others, **keywords)
+            if type(x) is not Batched or axis_ids_of((*others, *keywords.values())):
+                return self.one_by_one(name)(x, *others, **keywords)
+            return rewrapped(function(x.data, *others, **keywords), x.axis_ids)
+
+        return call
+
+    def refused(self, name: str) -> Callable[..., Any]:
+        def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
+            if type(x) is Batched:
+                raise refusal(name, x)
+            return function_of(name, (x,))(x, *others, **keywords)
+
+        return call
+
+    def new(self, name: str) -> Callable[..., Any]:
+        def call(*arguments: Any, dtype: Any = None, device: Any = None, **keywords: Any) -> Any:
+            first = arguments[0]
+            axis_ids = getattr(first, "axis_ids", ())
+            shape = (*first.hidden, *first) if axis_ids else first
+            storage = storage_at(device)
+            data = storage.create(
+                name, device, shape, *arguments[1:], dtype=plain(dtype), **keywords
+            )
+            return Batched(data, axis_ids) if axis_ids else data
+
+        return call
+
+    def one_by_one(self, name: str) -> Callable[..., Any]:
+        """A function without a batched form, called for one array after the other."""
+
+        def call(*values: Any, **keywords: Any) -> Any:
+            function = function_of(name, (*values, *keywords.values()))
+            return each_one(function, values, keywords)
+
+        return call
+
+    # --- functions of their own kind ----------------------------------------------------------------
+    def isdtype(self, dtype: Any, kind: Any) -> bool:
+        return bool(numpy_namespace.isdtype(plain(dtype), kind))
+
+    def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+        if type(x) is Batched:
+            x = x if dtype is None or dtype == x.dtype else self.astype(x, dtype)
+            return self.fresh(x) if copy else x
+        if type(x) in STORAGES:
+            return namespace_of(x).asarray(x, dtype=plain(dtype), copy=copy)
+        return storage_at(device).asarray(x, plain(dtype), device, copy)
+
+    def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+        dtype = plain(dtype)
+        return self.each(lambda d, xp: xp.astype(d, dtype, copy=copy), x, "astype")
+
+    def cast(self, x: Any, /, dtype: Any) -> Any:
+        return self.astype(x, dtype)
+
+    discretized = cast
+
+    def fresh(self, x: Any, /) -> Any:
+        if type(x) is Batched and x._data is None:
+            return Batched(dense(*x.diagonal), x.axis_ids)
+        return self.each(lambda d, xp: xp.asarray(d, copy=True), x)
+
+    stop_gradient = fresh
+
+    def each(self, function: Callable[..., Any], x: Any, name: str = "") -> Any:
+        """A function of raw data that leaves its shape alone."""
+        if type(x) is not Batched:
+            return function(x, namespace_of(x))
+        xp = namespace_of(x.sample)
+        found = on_diagonal(name, lambda d: function(d, xp), (x,)) if name else None
+        return Batched(function(x.data, xp), x.axis_ids) if found is None else found
+
+    def zeros_like(self, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+        return self.each(lambda d, xp: xp.zeros_like(d, dtype=plain(dtype)), x)
+
+    def ones_like(self, x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+        return self.each(lambda d, xp: xp.ones_like(d, dtype=plain(dtype)), x)
+
+    def reshape(self, x: Any, /, shape: Any, *, copy: Any = None) -> Any:
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if type(x) is not Batched:
+            return namespace_of(x).reshape(x, shape, copy=copy)
+        if -1 in shape:
+            known = -math.prod(shape)
+            shape = tuple([(x.size // known if known else 0) if n == -1 else n for n in shape])
+        whole = (*x.hidden, *shape)
+        return Batched(namespace_of(x.data).reshape(x.data, whole, copy=copy), x.axis_ids)
+
+    def reshaped(self, x: Any, /, shape: Any) -> Any:
+        return self.reshape(x, shape, copy=True)
+
+    def matrix_transpose(self, x: Any, /) -> Any:
+        if type(x) is not Batched:
+            return x.mT if type(x) is np.ndarray else namespace_of(x).matrix_transpose(x)
+        return Batched(namespace_of(x.data).matrix_transpose(x.data), x.axis_ids)
+
+    def permute_dims(self, x: Any, /, axes: Any) -> Any:
+        if type(x) is not Batched:
+            return namespace_of(x).permute_dims(x, axes)
+        data, axis_ids, count = first_of(x)
+        order = (*range(count), *[a % max(len(axes), 1) + count for a in axes])
+        return Batched(namespace_of(data).permute_dims(data, order), axis_ids)
+
+    def moveaxis(self, x: Any, source: Any, destination: Any, /) -> Any:
+        count = len(axis_ids_of((x,)))
+        data = x.data if count else x
+        moved = namespace_of(data).moveaxis(
+            data, shifted(source, count), shifted(destination, count)
+        )
+        return Batched(moved, x.axis_ids) if count else moved
+
+    def broadcast_to(self, x: Any, /, shape: Any, view: bool = False) -> Any:
+        xp = namespace_of(x.sample if type(x) is Batched else x)
+        broadcast = xp.broadcast_view if view else xp.broadcast_to
+        if type(x) is not Batched:
+            return broadcast(x, tuple(shape))
+        if x.ndim > len(shape):
+            raise ValueError(f"cannot broadcast shape {tuple(x.shape)} to {tuple(shape)}")
+        data = x.aligned(x.axis_ids, len(shape))
+        return Batched(broadcast(data, (*x.hidden, *shape)), x.axis_ids)
+
+    def broadcast_view(self, x: Any, /, shape: Any) -> Any:
+        return self.broadcast_to(x, shape, view=True)
+
+    def concat(self, arrays: Any, /, *, axis: int | None = 0) -> Any:
+        if axis is None:
+            arrays, axis = [self.reshape(x, (-1,)) for x in arrays], 0
+        return self.joined("concat", arrays, axis)
+
+    def stack(self, arrays: Any, /, *, axis: int = 0) -> Any:
+        return self.joined("stack", arrays, axis)
+
+    def joined(self, name: str, arrays: Any, axis: int) -> Any:
+        axis_ids = axis_ids_of(arrays)
+        function = function_of(name, arrays)
+        if not axis_ids:
+            return function(arrays, axis=axis)
+        hidden = tuple(lengths_of(arrays).values())
+        same = [
+            x if type(x) is Batched and x.axis_ids == axis_ids else spread(x, axis_ids, hidden)
+            for x in arrays
+        ]
+        return Batched(
+            function([x.data for x in same], axis=shifted(axis, len(axis_ids))), axis_ids
+        )
+
+    def take(self, x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+        if type(indices) is Batched:
+            at = 0 if axis is None else axis % len(x.shape)
+            return self.get(x, (*(slice(None),) * at, indices))
+        if type(x) is not Batched:
+            return namespace_of(x).take(x, indices, axis=axis)
+        data, axis_ids, count = first_of(x)
+        at = shifted(0 if axis is None else axis, count)
+        return Batched(namespace_of(data).take(data, indices, axis=at), axis_ids)
+
+    def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+        return self.sum(self.conj(x1) * x2, axis=axis)
+
+    # --- products, systems, keys ----------------------------------------------------------------------
+    matmul = staticmethod(products.matmul)
+    linalg_solve = staticmethod(products.solve)
+    get = staticmethod(keys.get)
+    put = staticmethod(keys.put)
+    scatter_add = scattered = staticmethod(keys.scatter_add)
+
+    def getitem(self, x: Any, /, key: Any) -> Any:
+        part = self.get(x, key)
+        if type(x) is not Batched or type(x.data) is not np.ndarray or not math.prod(x.hidden):
+            return self.fresh(part)
+        if axis_ids_of(key if type(key) is tuple else (key,)):
+            return part
+        one = x.data[(0,) * len(x.axis_ids)][key]  # in whose memory layout the others are put, too
+        copy = alike(np.asarray(one), part.data.shape, np.ndim(one))
+        copy[...] = part.data
+        return Batched(copy, part.axis_ids)

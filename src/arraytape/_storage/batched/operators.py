@@ -1,0 +1,123 @@
+"""Python's operators on batched data, and what keeps diagonal data diagonal."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .data import Batched, axis_ids_of, elementwise, refusal
+
+
+# --- diagonal data: what keeps it diagonal ----------------------------------------------------------
+def fits(value: Any, vector: Any) -> bool:
+    """Whether an operand beside a diagonal leaves its shape alone: plain data or a scalar."""
+    shape = getattr(value, "shape", ())
+    if type(value) is Batched:
+        return False
+    if shape == vector.shape or shape == ():
+        return True
+    return (
+        len(shape) <= len(vector.shape) and np.broadcast_shapes(shape, vector.shape) == vector.shape
+    )
+
+
+def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+    """An elementwise function by the diagonal alone, where what is off it stays 0; else None."""
+    whole = [v for v in values if type(v) is Batched and v._data is None]
+    if not whole:
+        return None
+    first = whole[0]
+    vector, start, stop = first.diagonal
+    alike = all(v.axis_ids == first.axis_ids and v.diagonal[1:] == (start, stop) for v in whole)
+    same_shape = all(v.diagonal[0].shape == vector.shape for v in whole)
+    if not (alike and same_shape):
+        return None
+    if name in ("add", "subtract"):
+        good = len(whole) == 2
+    elif name == "multiply":
+        good = len(whole) == 1 and all(v is first or fits(v, vector) for v in values)
+    elif name == "divide":
+        good = values[0] is first and fits(values[1], vector)
+    elif name == "where":
+        good = fits(values[0], vector) and all(
+            any(v is w for w in whole) or (isinstance(v, int | float) and v == 0)
+            for v in values[1:]
+        )
+    else:
+        good = name in ("negative", "positive", "conj", "real", "astype")
+    if not good:
+        return None
+    found = function(*[v.diagonal[0] if type(v) is Batched else v for v in values])
+    return Batched(None, first.axis_ids, (found, start, stop))
+
+
+# --- operators --------------------------------------------------------------------------------------
+OPERATORS = {
+    "add": "add", "and": "and_", "eq": "eq", "ge": "ge", "gt": "gt", "le": "le", "lshift": "lshift",
+    "lt": "lt", "mod": "mod", "mul": "mul", "ne": "ne", "or": "or_", "pow": "pow", "rshift": "rshift",
+    "sub": "sub", "truediv": "truediv", "xor": "xor", "floordiv": "floordiv",
+}  # fmt: skip
+LINEAR = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide"}
+LOOKS = {
+    "array": "np.asarray()", "bool": "bool()", "complex": "complex()", "float": "float()",
+    "index": "index()", "int": "int()", "iter": "iteration", "len": "len()",
+}  # fmt: skip
+
+
+def binary(short: str, side: str) -> Callable[..., Any]:
+    function, name = getattr(operator, OPERATORS[short]), LINEAR.get(short, "")
+
+    def forward(x: Batched, other: Any) -> Any:
+        if name and (x._data is None or (type(other) is Batched and other._data is None)):
+            found = on_diagonal(name, function, (x, other))
+            if found is not None:
+                return found
+        return elementwise(function, x, other)
+
+    def reflected(x: Batched, other: Any) -> Any:
+        if name and x._data is None:
+            found = on_diagonal(name, function, (other, x))
+            if found is not None:
+                return found
+        return elementwise(function, other, x)
+
+    def in_place(x: Batched, other: Any) -> Any:
+        if x._data is None or not set(axis_ids_of((other,))) <= set(x.axis_ids):
+            return forward(x, other)
+        operand = other.aligned(x.axis_ids, x.ndim) if type(other) is Batched else other
+        result = getattr(operator, f"i{short}")(x.data, operand)
+        return x if result is x.data else Batched(result, x.axis_ids)
+
+    return {"": forward, "r": reflected, "i": in_place}[side]
+
+
+def unary(name: str, function: Any) -> Callable[..., Any]:
+    def method(x: Batched) -> Any:
+        found = on_diagonal(name, function, (x,))
+        return elementwise(function, x) if found is None else found
+
+    return method
+
+
+def refusing(look: str) -> Callable[..., Any]:
+    def method(x: Batched, *_: Any, **__: Any) -> Any:
+        raise refusal(look, x)
+
+    return method
+
+
+for _name, _look in LOOKS.items():
+    setattr(Batched, f"__{_name}__", refusing(_look))
+for _name, _function in {
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "invert": operator.invert,
+}.items():
+    long = {"neg": "negative", "pos": "positive"}.get(_name, _name)
+    setattr(Batched, f"__{_name}__", unary(long, _function))
+for _name in OPERATORS:
+    for _side in ("",) if _name in ("eq", "ge", "gt", "le", "lt", "ne") else ("", "r", "i"):
+        setattr(Batched, f"__{_side}{_name}__", binary(_name, _side))

@@ -1,0 +1,100 @@
+"""Matrix products and linear systems of batched data: one call for all rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..._util.attach import method
+from .data import Batched, aligned, axis_ids_of, namespace_of
+
+FEW = 32  # columns: with fewer, one large product beats many small ones
+
+
+@method(Batched, "__matmul__")
+def matmul(a: Any, b: Any) -> Any:
+    """``a @ b``, of batched and plain data."""
+    if type(a) is Batched and type(b) is not Batched:
+        found = rows_times(a, b)
+    elif type(b) is Batched and type(a) is not Batched:
+        found = times_columns(a, b)
+    elif axis_ids_of((a, b)):
+        found = None
+    else:
+        return a @ b
+    return general(a, b) if found is None else found
+
+
+@method(Batched, "__rmatmul__")
+def matmul_reflected(b: Any, a: Any) -> Any:
+    """``a @ b`` of a plain ``a``."""
+    return matmul(a, b)
+
+
+def rows_times(a: Batched, b: Any) -> Any:
+    """Many a, one b: the rows of all a in one product."""
+    if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
+        return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
+    xp = namespace_of(b)
+    if a._data is None and math.prod(a.shape) == a.shape[-1]:  # diag(v) @ b scales the rows of b
+        vector, start, stop = a.diagonal
+        flat = xp.reshape(vector, (-1, 1))
+        whole = start == 0 and stop == b.shape[0]
+        rows = flat * b if whole else flat[start:stop, :] * b[start:stop, :]
+        return Batched(xp.reshape(rows, (stop - start, *a.shape[:-1], b.shape[1])), a.axis_ids)
+    data = a.data
+    if len(data.shape) == 2:
+        return Batched(data @ b, a.axis_ids)
+    product = xp.reshape(data, (math.prod(data.shape[:-1]), data.shape[-1])) @ b
+    return Batched(xp.reshape(product, (*data.shape[:-1], b.shape[1])), a.axis_ids)
+
+
+def times_columns(a: Any, b: Batched) -> Any:
+    """One a, many b: the columns of all b in one product, where there are few in each."""
+    if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
+        return None
+    if b.ndim == 1:  # a @ v is v @ a^T
+        turned = a if len(a.shape) == 1 else namespace_of(a).matrix_transpose(a)
+        return Batched(b.data @ turned, b.axis_ids) if len(a.shape) <= 2 else None
+    if len(a.shape) > 2 or b.ndim > 2:
+        return None
+    if len(a.shape) == 1 or b.shape[-1] >= FEW:
+        return Batched(a @ b.data, b.axis_ids)
+    xp, data = namespace_of(a), b.data
+    back = xp.matrix_transpose(data)  # (hidden, columns, n)
+    flat = xp.reshape(back, (math.prod(back.shape[:-1]), data.shape[-2]))
+    product = xp.reshape(flat @ xp.matrix_transpose(a), (*back.shape[:-1], a.shape[0]))
+    return Batched(xp.matrix_transpose(product), b.axis_ids)
+
+
+def general(a: Any, b: Any) -> Any:
+    """Vectors as matrices, hidden axes lined up in front of the visible ones of stacks."""
+    if not (len(a.shape) and len(b.shape)):
+        raise ValueError(f"matmul needs at least one dimension, got {a.shape} and {b.shape}")
+    row, column = len(a.shape) == 1, len(b.shape) == 1
+    a = a[None, :] if row else a
+    b = b[:, None] if column else b
+    (left, right), axis_ids = aligned((a, b))
+    product = Batched(left @ right, axis_ids)
+    if row:
+        product = product[..., 0, :]
+    return product[..., 0] if column else product
+
+
+def solve(a: Any, b: Any) -> Any:
+    """``a^-1 b``: b is a vector only if it shows one dimension, whatever it hides."""
+    if not axis_ids_of((a, b)):
+        return namespace_of(a).linalg.solve(a, b)
+    vector = len(b.shape) == 1
+    columns = b[:, None] if vector else b
+    if type(a) is not Batched and len(a.shape) == 2 and len(columns.shape) == 2:
+        xp, data = namespace_of(a), columns.data
+        n, back = data.shape[-2], xp.matrix_transpose(data)  # (hidden, columns, n)
+        flat = xp.reshape(back, (math.prod(back.shape[:-1]), n))
+        found = xp.matrix_transpose(xp.linalg.solve(a, xp.matrix_transpose(flat)))
+        found = xp.matrix_transpose(xp.reshape(found, back.shape))
+        solved = Batched(found, columns.axis_ids)
+    else:
+        (left, right), axis_ids = aligned((a, columns))
+        solved = Batched(namespace_of(left).linalg.solve(left, right), axis_ids)
+    return solved[..., 0] if vector else solved

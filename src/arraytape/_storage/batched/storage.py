@@ -1,0 +1,115 @@
+"""The storage of batched data, over the data of any other storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
+from .data import Batched, axis_ids_of, check, refusal
+from .namespace import BatchedNamespace
+
+
+def each(value: Any) -> Any:
+    """A value, or the members of a list or tuple."""
+    return value if type(value) in (list, tuple) else (value,)
+
+
+class BatchedStorage(Storage):
+    """Batched data over the data of any other storage."""
+
+    name, kind, mixed = "batched", Batched, True
+
+    def __init__(self) -> None:
+        self.xp = BatchedNamespace()
+
+    def function(self, name: str) -> Callable[..., Any]:
+        found = EVERYWHERE.get(name) or self.xp.find(name)
+
+        def checked(*values: Any, **keywords: Any) -> Any:
+            check(axis_ids_of((*values, *keywords.values())))
+            with self.at(*values):
+                return found(*values, **keywords)
+
+        return checked
+
+    def beneath(self, data: Any) -> Storage:
+        return storage_of(data.sample)
+
+    def devices(self) -> tuple[Any, ...]:
+        return ()
+
+    def takes(self, device: Any) -> bool:
+        return False
+
+    def device(self, data: Any) -> Any:
+        return storage_of(data.sample).device(data.sample)
+
+    def on(self, device: Any) -> Any:
+        return storage_at(device).on(device)
+
+    def moved(self, data: Any, device: Any) -> Any:
+        raise refusal("a move to another device", data)
+
+    def at(self, *data: Any) -> AbstractContextManager[Any]:
+        inner = [d.sample if type(d) is Batched else d for part in data for d in each(part)]
+        first = next((d for d in inner if type(d) in STORAGES), None)
+        return HERE if first is None else storage_of(first).at(*inner)
+
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        return self.xp.find(name)(*arguments, device=device, **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        return self.xp.asarray(value, dtype=dtype, device=device, copy=copy)
+
+    def to_dlpack(self, data: Any, **options: Any) -> Any:
+        raise refusal("dlpack", data)
+
+    def copy(self, data: Any) -> Any:
+        return Batched(storage_of(data.data).copy(data.data), data.axis_ids)
+
+    def laid_out(self, data: Any, like: Any) -> Any:
+        if not (type(data) is type(like) is Batched and data.axis_ids == like.axis_ids):
+            return data
+        laid = storage_of(data.data).laid_out(data.data, like.data)
+        return data if laid is data.data else Batched(laid, data.axis_ids)
+
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        raise refusal("a look at the values", data)
+
+    def in_place(self, data: Any) -> bool:
+        return storage_of(data.sample).in_place(data.sample)
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        return self.xp.put(data, key, value)
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        a, b = (d.data if type(d) is Batched else d for d in (part, whole))
+        return storage_of(a).shares(a, b)
+
+    def owns(self, data: Any) -> bool:
+        return data._data is None or storage_of(data._data).owns(data._data)
+
+    def writeable(self, data: Any) -> bool:
+        return storage_of(data.data).writeable(data.data)
+
+    def key(self, key: Any, data: Any) -> Any:
+        if type(key) is tuple:
+            return tuple([self.key(part, data) for part in key])
+        if type(key) is Batched:
+            return key
+        sample = data.sample if type(data) is Batched else data
+        return storage_of(sample).key(key, sample)
+
+    def unless_none(self, mask: Any) -> Any:
+        data = mask.data if type(mask) is Batched else mask
+        return None if storage_of(data).unless_none(data) is None else mask
+
+    def has_nan(self, data: Any) -> bool:
+        return storage_of(data.sample).has_nan(data.sample)
+
+
+BATCHED = BatchedStorage()

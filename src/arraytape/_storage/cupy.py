@@ -1,0 +1,297 @@
+"""CuPy's arrays as a storage: imported when a CUDA device is named, or CuPy's data met, first.
+
+Devices are called "cuda:0", "cuda:1"...; "cuda" and CuPy's own Device objects are understood too.
+What CuPy leaves open stays open here: an index out of range wraps around, and singular matrices give
+what cuSOLVER leaves behind unless ``cupyx.errstate(linalg="raise")`` asks for a LinAlgError.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import namedtuple
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .standard import Standard
+from .storage import HERE, ON_DEMAND, Storage
+
+EigResult = namedtuple("EigResult", ["eigenvalues", "eigenvectors"])
+
+
+SINCE_14 = ("linalg.eig", "linalg.eigvals")  # what CuPy 13 has not
+
+
+def is_floating(x: Any) -> bool:
+    """Whether data, or a Python scalar, is real floating point."""
+    return x.dtype.kind == "f" if hasattr(x, "dtype") else isinstance(x, float)
+
+
+class CuPyNamespace(Standard):
+    """The raw namespace of CuPy's arrays: array-api-compat's, and what differs in CuPy 13 or 14.
+
+    CuPy makes new data on the current device, whatever ``device=`` says: see ``CuPyStorage.at``.
+    """
+
+    def __init__(self, base: Any, cupy: Any) -> None:
+        super().__init__(base)
+        self.cupy = cupy
+        self.linalg = CuPyLinalg(base.linalg, cupy)
+
+    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+        import cupyx
+
+        if x.dtype.kind == "c":  # atomicAdd knows no complex numbers: the parts one by one
+            value = self.base.astype(value, x.dtype, copy=False)
+            cupyx.scatter_add(x.real, key, value.real)
+            cupyx.scatter_add(x.imag, key, value.imag)
+        else:
+            cupyx.scatter_add(x, key, value)
+        return x
+
+    def clip(self, x: Any, /, min: Any = None, max: Any = None) -> Any:
+        # Not by masks, whose counts CuPy would fetch from the GPU.  NaN bounds give NaN.
+        low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
+        if low is None and high is None:
+            return self.fresh(x)
+        clipped = x if low is None else self.cupy.maximum(x, low)
+        return clipped if high is None else self.cupy.minimum(clipped, high)
+
+    def bound(self, value: Any, x: Any, *, upper: bool) -> Any:
+        """A bound in x's dtype; None for an integer that x's dtype cannot pass anyway."""
+        if value is None or hasattr(value, "dtype"):
+            return None if value is None else self.base.astype(value, x.dtype, copy=False)
+        if x.dtype.kind in "iu":
+            info = np.iinfo(x.dtype)
+            if value >= info.max if upper else value <= info.min:
+                return None
+        with np.errstate(over="ignore"):  # beyond float32: infinite
+            return x.dtype.type(value)
+
+    def count_nonzero(self, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        return self.cupy.sum(x != 0, axis=axis, dtype=np.int64, keepdims=keepdims)
+
+    def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+        x1, x2 = (x if hasattr(x, "dtype") else self.cupy.asarray(x) for x in (x1, x2))
+        return self.cupy.isin(x1, x2, invert=invert)
+
+    def remainder(self, x1: Any, x2: Any, /) -> Any:
+        if not (is_floating(x1) or is_floating(x2)):
+            return self.cupy.remainder(x1, x2)
+        # CuPy's x1 - floor(x1 / x2) * x2 rounds twice and is NaN at infinities; fmod is exact.
+        rest = self.cupy.fmod(x1, x2)
+        turned = (rest != 0) & ((rest < 0) != (x2 < 0))
+        rest = self.cupy.where(turned, rest + x2, rest)
+        return self.cupy.where(rest == 0, self.cupy.copysign(rest, x2), rest)
+
+    def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+        x2 = x2 if hasattr(x2, "dtype") else self.cupy.asarray(x2)
+        return self.cupy.searchsorted(x1, x2, side=side, sorter=sorter)
+
+    def sign(self, x: Any, /) -> Any:
+        if x.dtype.kind == "c":
+            size = self.cupy.abs(x)
+            return x / self.cupy.where(size == 0, size.dtype.type(1), size)
+        signs = self.cupy.sign(x)  # CuPy 13 says that NaN has the sign 0
+        return self.cupy.where(x == x, signs, x) if x.dtype.kind == "f" else signs
+
+
+class CuPyLinalg:
+    """The linalg extension over array-api-compat's."""
+
+    def __init__(self, base: Any, cupy: Any) -> None:
+        self.base, self.cupy = base, cupy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.base, name)
+
+    def solve(self, x1: Any, x2: Any, /) -> Any:
+        # CuPy does not broadcast stacks, and CuPy 13 takes every x2 of a lower rank for vectors.
+        columns = x2[:, None] if x2.ndim == 1 else x2
+        stack = np.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
+        x1 = self.cupy.broadcast_to(x1, stack + x1.shape[-2:])
+        columns = self.cupy.broadcast_to(columns, stack + columns.shape[-2:])
+        y = self.cupy.linalg.solve(x1, columns)
+        return y[..., 0] if x2.ndim == 1 else y
+
+    def eig(self, x: Any, /) -> Any:
+        values, vectors = self.general("eig", x)
+        return EigResult(values, vectors)
+
+    def eigvals(self, x: Any, /) -> Any:
+        return self.general("eigvals", x)
+
+    def general(self, name: str, x: Any) -> Any:
+        """Eigenvalues of general matrices: CuPy's from version 14 on, where cuSOLVER has them."""
+        found = getattr(self.cupy.linalg, name, None)
+        if found is None:
+            raise NotImplementedError(
+                f"CuPy {self.cupy.__version__} has no linalg.{name}: CuPy 14 has, or move the matrix "
+                "to 'cpu' with to_device"
+            )
+        return found(x)
+
+
+class Placed:
+    """A raw namespace on a machine of several GPUs: each function runs where its data lies."""
+
+    def __init__(self, within: Any, storage: CuPyStorage) -> None:
+        self._within, self._storage = within, storage
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._within, name)
+        if isinstance(found, ModuleType | CuPyLinalg):
+            found = Placed(found, self._storage)
+        elif callable(found) and not isinstance(found, type):
+            found = placed(found, self._storage)
+        setattr(self, name, found)
+        return found
+
+
+def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
+    """A raw function that runs on its ``device=`` or, without one, where its arguments lie."""
+
+    def call(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
+        with storage.at(arguments, *keywords.values()) if device is None else device:
+            return function(*arguments, **keywords)
+
+    return call
+
+
+class CuPyStorage(Storage):
+    """CuPy's arrays on the GPUs of CUDA."""
+
+    name = "cupy"
+    ordered_writes = False  # threads write in any order
+    dlpack_types = (2, 10, 13)  # CUDA's, ROCm's and CUDA's managed memory
+
+    def __init__(self) -> None:
+        import array_api_compat.cupy as compat
+        import cupy
+
+        self.cupy = cupy
+        self.kind = cupy.ndarray
+        self.xp: Any = CuPyNamespace(compat, cupy)
+        if len(self.devices()) > 1:
+            self.xp = Placed(self.xp, self)
+
+    def devices(self) -> tuple[Any, ...]:
+        try:
+            count = self.cupy.cuda.runtime.getDeviceCount()
+        except self.cupy.cuda.runtime.CUDARuntimeError:  # no driver, or no GPU
+            count = 0
+        return tuple(f"cuda:{i}" for i in range(count))
+
+    def device(self, data: Any) -> Any:
+        return f"cuda:{data.device.id}"
+
+    def on(self, device: Any) -> Any:
+        if device is None or isinstance(device, self.cupy.cuda.Device):
+            return device
+        return self.cupy.cuda.Device(int(str(device).partition(":")[2] or 0))
+
+    def takes(self, device: Any) -> bool:
+        if isinstance(device, self.cupy.cuda.Device):
+            device = f"cuda:{device.id}"
+        return ("cuda:0" if device == "cuda" else device) in self.devices()
+
+    def at(self, *data: Any) -> Any:
+        home = self.home(data)
+        return HERE if home is None else home  # CuPy's devices are context managers
+
+    def home(self, data: Any) -> Any:
+        """The device of all the data in a nested sequence; None when there is none.
+
+        Raises ValueError for data on several devices.
+        """
+        home = None
+        for part in data:
+            if isinstance(part, self.kind):
+                device = part.device
+            elif type(part) is list or type(part) is tuple:
+                device = self.home(part)
+            else:
+                continue
+            if home is None:
+                home = device
+            elif device is not None and device.id != home.id:
+                raise ValueError(
+                    f"data on cuda:{home.id} does not mix with data on cuda:{device.id}: move one "
+                    "of them with to_device or asarray(..., device=...)"
+                )
+        return home
+
+    def moved(self, data: Any, device: Any) -> Any:
+        with self.on(device):
+            return self.cupy.array(data, order="C")  # no other order crosses devices always
+
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        with HERE if device is None else self.on(device):
+            return self.function(name)(*arguments, **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        ours = isinstance(value, self.kind)
+        if copy is False and not ours:
+            raise ValueError("data on a GPU cannot share host memory")
+        with self.at(value) if device is None else self.on(device):
+            try:
+                return self.cupy.array(value, dtype=dtype, copy=bool(copy) or not ours)
+            except ValueError as error:
+                if "nsupported dtype" in str(error):  # text, objects
+                    raise TypeError(str(error)) from error
+                raise
+
+    def from_dlpack(self, x: Any, copy: bool | None) -> Any:
+        data = self.cupy.from_dlpack(x)
+        return self.copy(data) if copy else data
+
+    def to_dlpack(self, data: Any, *, copy: bool | None, dl_device: Any, **options: Any) -> Any:
+        if copy and dl_device in (None, data.__dlpack_device__()):  # CuPy copies to the host only
+            data, copy = self.copy(data), None
+        with data.device:
+            return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
+
+    def copy(self, data: Any) -> Any:
+        with data.device:
+            return data.copy(order="K")
+
+    def laid_out(self, data: Any, like: Any) -> Any:
+        if data.strides == like.strides:
+            return data
+        with data.device:
+            copy = self.cupy.empty_like(like, dtype=data.dtype)
+            copy[...] = data
+        return copy
+
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = self.cupy.asnumpy(data)
+        return found
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        return bool(self.cupy.may_share_memory(part, whole))
+
+    def owns(self, data: Any) -> bool:
+        return type(data) is self.cupy.ndarray and data.base is None
+
+    def writeable(self, data: Any) -> bool:
+        # CuPy has no such flag; what repeats an element is the result of broadcasting.
+        return all(
+            stride or length < 2 for stride, length in zip(data.strides, data.shape, strict=True)
+        )
+
+
+@functools.cache
+def storage() -> CuPyStorage:
+    """The one CuPy storage; ImportError that says what to install when there is no CuPy."""
+    try:
+        return CuPyStorage()
+    except ImportError as error:
+        raise ImportError(
+            f"CuPy cannot be imported ({error}); pip install 'arraytape[cupy12]' for CUDA 12, "
+            "'arraytape[cupy13]' for CUDA 13"
+        ) from error
+
+
+ON_DEMAND.update(cupy=storage, cuda=storage)

@@ -1,0 +1,144 @@
+"""The inspection API: what this namespace can do."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from .storage import DEFAULT, devices, discover, storage_at
+
+KINDS = {
+    "bool": ("bool",),
+    "signed integer": ("int8", "int16", "int32", "int64"),
+    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
+    "real floating": ("float32", "float64"),
+    "complex floating": ("complex64", "complex128"),
+}
+KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
+KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
+ALL = KINDS["bool"] + KINDS["numeric"]
+
+
+class Info:
+    """What this namespace can do: the answer of ``__array_namespace_info__()``."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """What the standard leaves open and this namespace has.
+
+        Returns
+        -------
+        dict
+            "boolean indexing" and "data-dependent shapes": True; "max dimensions": 64.
+        """
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> Any:
+        """Where creation functions put arrays when they are given no device.
+
+        Returns
+        -------
+        str
+            The device: 'cpu' unless ``set_default_device`` changed it.
+        """
+        return DEFAULT[0]
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        """The dtypes that creation functions give Python numbers, and those of indices.
+
+        Parameters
+        ----------
+        device : str | None, default: None
+            A device, all of which have the same ones.
+
+        Returns
+        -------
+        dict
+            A dtype for "real floating", "complex floating", "integral" and "indexing".
+
+        Raises
+        ------
+        ValueError
+            When there is no such device.
+        """
+        self._check(device)
+        defaults = ("float64", "complex128", "int64", "int64")
+        names = ("real floating", "complex floating", "integral", "indexing")
+        return {name: np.dtype(default) for name, default in zip(names, defaults, strict=True)}
+
+    def devices(self) -> tuple[Any, ...]:
+        """The devices on which arrays may lie.
+
+        Returns
+        -------
+        tuple of str
+            'cpu', and with CuPy 'cuda:0' and so on.
+        """
+        if find_spec("cupy"):
+            discover(device="cuda")
+        return devices()
+
+    def dtypes(
+        self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, Any]:
+        """The dtypes by name.
+
+        Parameters
+        ----------
+        device : str | None, default: None
+            A device, all of which have the same ones.
+        kind : str | tuple[str, ...] | None, default: None
+            A kind such as 'real floating' (see ``isdtype``), or several; None: all of them.
+
+        Returns
+        -------
+        dict
+            Names and dtypes.
+
+        Raises
+        ------
+        ValueError
+            When there is no such kind or device.
+        """
+        self._check(device)
+        kinds = (kind,) if isinstance(kind, str) else kind
+        unknown = [k for k in kinds or () if k not in KINDS]
+        if unknown:
+            raise ValueError(f"unknown kinds of dtype {unknown}; known: {', '.join(KINDS)}")
+        names = ALL if kinds is None else [name for k in kinds for name in KINDS[k]]
+        return {name: np.dtype(name) for name in ALL if name in names}
+
+    def _check(self, device: Any) -> None:
+        storage_at(device)
+
+
+def set_default_device(device: Any) -> None:
+    """Set where creation functions put arrays when they are given no device, from here on.
+
+    So third-party code that names no device runs on a GPU.
+
+    Parameters
+    ----------
+    device : str
+        Such as 'cpu' or 'cuda:0'.
+
+    Raises
+    ------
+    ValueError
+        When there is no such device.
+    """
+    storage_at(device)
+    DEFAULT[0] = device
+
+
+def __array_namespace_info__() -> Info:
+    """The inspection API of this namespace.
+
+    Returns
+    -------
+    Info
+        With the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices``
+        and ``dtypes``.
+    """
+    return Info()

@@ -1,0 +1,227 @@
+"""The raw namespace of NumPy data: the standard's names in NumPy's cheapest correct spelling.
+
+Ufuncs and the names of ``DIRECT`` are NumPy's own; what NumPy spells slowly or differently
+is written out here; everything else comes from array-api-compat, imported on first use.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from . import standard
+
+# NumPy's overloads of reduce do not accept a keepdims that is a variable.
+add: Any = np.add
+multiply: Any = np.multiply
+maximum: Any = np.maximum
+minimum: Any = np.minimum
+logical_or: Any = np.logical_or
+logical_and: Any = np.logical_and
+
+DIRECT = frozenset(
+    [
+        "arange",
+        "broadcast_to",
+        "broadcast_arrays",
+        "broadcast_shapes",
+        "concat",
+        "empty",
+        "expand_dims",
+        "eye",
+        "flip",
+        "full",
+        "linspace",
+        "matrix_transpose",
+        "moveaxis",
+        "ones",
+        "permute_dims",
+        "repeat",
+        "roll",
+        "squeeze",
+        "stack",
+        "take",
+        "take_along_axis",
+        "tensordot",
+        "tile",
+        "tril",
+        "triu",
+        "where",
+        "zeros",
+    ]
+)
+
+
+def getitem(x: Any, /, key: Any) -> Any:
+    return x[key]
+
+
+def stop_gradient(x: Any, /) -> Any:
+    return x.copy(order="K")
+
+
+# What an operator does where it differs from the function of the same meaning: ndarray's power
+# knows cheap and exact spellings of scalar exponents (x ** 2 is x * x).
+power_operator = operator.pow
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return add.reduce(x, axis, dtype, None, keepdims)
+
+
+def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return multiply.reduce(x, axis, dtype, None, keepdims)
+
+
+def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return maximum.reduce(x, axis, None, None, keepdims)
+
+
+def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return minimum.reduce(x, axis, None, None, keepdims)
+
+
+def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return logical_or.reduce(x, axis, None, None, keepdims)
+
+
+def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return logical_and.reduce(x, axis, None, None, keepdims)
+
+
+SMALL = 4096  # elements: below, writing a broadcast out is cheaper than making the view
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Any:
+    """For rules: a view only where the result is large."""
+    count = 1
+    for n in shape:
+        count *= n
+    if count > SMALL:
+        return np.broadcast_to(x, shape)
+    spread = np.empty(shape, x.dtype)
+    spread[...] = x
+    return spread
+
+
+broadcast_view = np.broadcast_to
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    return x.mT
+
+
+def real(x: Any, /) -> Any:
+    return x.real.copy(order="K")
+
+
+def imag(x: Any, /) -> Any:
+    return x.imag.copy(order="K")
+
+
+def round(x: Any, /) -> Any:
+    return np.round(x)
+
+
+def scatter_add(x: Any, /, shape: Any, key: Any) -> Any:
+    full = np.zeros(shape, dtype=x.dtype)
+    np.add.at(full, key, x)
+    return full
+
+
+scattered = scatter_add
+
+
+def cast(x: Any, /, dtype: Any) -> Any:
+    return x.astype(dtype)
+
+
+discretized = cast
+
+
+def reshaped(x: Any, /, shape: Any) -> Any:
+    return x.reshape(shape, copy=True)
+
+
+def reinterpreted(x: Any, /, into: str) -> Any:
+    dtype = np.result_type(x.dtype, 1j) if into == "c" else x.real.dtype
+    return np.array(x, order="C").view(dtype)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """NumPy's own where it is the standard's: between Python numbers, of real floating-point data."""
+    if x.dtype.kind == "f" and PLAIN_BOUNDS.issuperset((type(min), type(max))):
+        return np.positive(x) if min is None and max is None else np.clip(x, min, max)
+    import array_api_compat.numpy as compat
+
+    return vars(compat)["clip"](x, min, max)
+
+
+PLAIN_BOUNDS = frozenset((float, int, type(None)))
+
+
+def cofactors(x: Any, /) -> Any:
+    return standard.cofactors(x, np)
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.mean(x, axis=axis, keepdims=keepdims)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return x.astype(dtype, copy=copy)
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
+    return x.reshape(shape, copy=copy)
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """As the standard has it where NumPy differs; most data needs no second look."""
+    with np.errstate(invalid="ignore"):
+        floored = np.floor_divide(x1, x2)
+    if floored.dtype.kind != "f" or (np.isfinite(floored).all() and np.isfinite(x2).all()):
+        return floored
+    with np.errstate(all="ignore"):
+        return standard.floor_divide(x1, x2, floored, np)
+
+
+def expm1(x: Any, /) -> Any:
+    if x.dtype.kind != "c":
+        return np.expm1(x)
+    with np.errstate(all="ignore"):
+        return standard.expm1(x, np)
+
+
+def tanh(x: Any, /) -> Any:
+    return standard.tanh(x, np) if x.dtype.kind == "c" else np.tanh(x)
+
+
+# What float64 data may call in place of the function above: no look at the dtype.
+FLOAT64 = {"expm1": np.expm1, "tanh": np.tanh}
+
+
+class finfo:
+    """Limits of a floating-point dtype, as Python numbers."""
+
+    def __init__(self, dtype: Any) -> None:
+        info = np.finfo(dtype)
+        self.bits, self.dtype = int(info.bits), info.dtype
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.smallest_normal = float(info.smallest_normal)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+        return f"finfo({fields})"
+
+
+def __getattr__(name: str) -> Any:
+    found = getattr(np, name, None)
+    if not (name in DIRECT or isinstance(found, np.ufunc)):
+        import array_api_compat.numpy as compat
+
+        found = getattr(compat, name)
+    globals()[name] = found
+    return found

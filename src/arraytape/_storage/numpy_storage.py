@@ -1,0 +1,87 @@
+"""The storage of NumPy's arrays: the first to be known, and the default one."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from . import numpy_namespace
+from .storage import HOST, Storage, enter
+
+
+class NumPyStorage(Storage):
+    """NumPy's arrays, in NumPy's cheapest spelling."""
+
+    name = "numpy"
+    kind = np.ndarray
+    xp = numpy_namespace
+    dlpack_types = (1, 3, 11)  # the CPU's, and pinned memory of CUDA's and ROCm's
+
+    def ufunc(self, name: str) -> tuple[Any, str]:
+        """NumPy's own function for an op, and for which data it will do: "" for none."""
+        if name in numpy_namespace.FLOAT64:
+            return numpy_namespace.FLOAT64[name], "float64"
+        found = vars(numpy_namespace).get(name) or getattr(np, name, None)
+        return (found, "ufunc") if isinstance(found, np.ufunc) else (None, "")
+
+    def devices(self) -> tuple[Any, ...]:
+        return (HOST,)
+
+    def device(self, data: Any) -> Any:
+        return HOST
+
+    def moved(self, data: Any, device: Any) -> Any:
+        return data.copy()
+
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        return attrgetter(name)(np)(*arguments, **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        return np.array(value, dtype=dtype, copy=copy)
+
+    def from_dlpack(self, x: Any, copy: bool | None) -> Any:
+        return np.from_dlpack(x, copy=copy)
+
+    def copy(self, data: Any) -> Any:
+        return data.copy(order="K")
+
+    def laid_out(self, data: Any, like: Any) -> Any:
+        if data.strides == like.strides:
+            return data
+        copy = np.empty_like(like, dtype=data.dtype)
+        if data.strides == copy.strides:  # ``like`` has gaps, data has none
+            return data
+        copy[...] = data
+        return copy
+
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        return data  # type: ignore[no-any-return]
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        return np.may_share_memory(part, whole)
+
+    def owns(self, data: Any) -> bool:
+        return type(data) is np.ndarray and data.base is None
+
+    def writeable(self, data: Any) -> bool:
+        return data.flags.writeable  # type: ignore[no-any-return]
+
+    def key(self, key: Any, data: Any) -> Any:
+        return key
+
+    def unless_none(self, mask: Any) -> Any:
+        return mask if np.count_nonzero(mask) else None  # half of what any() takes
+
+    def counted(self, mask: Any) -> int | None:
+        return int(np.count_nonzero(mask))
+
+    def has_nan(self, data: Any) -> bool:
+        flat = data.ravel()
+        square = flat.dot(flat)  # of real data not negative, so only a NaN makes one
+        return bool(square != square)
+
+
+NUMPY = NumPyStorage()
+enter(NUMPY)

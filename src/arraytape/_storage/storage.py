@@ -1,0 +1,254 @@
+"""Storage: what an Array needs to know about one kind of data.
+
+One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ``cupy.ndarray``, ...) and is
+found by ``type(data)``.  Its ``xp`` is the raw namespace: the standard's functions on raw data, and
+the few more that ``_standard`` names.  Raw data has the attributes ``shape`` and ``dtype`` (NumPy's)
+and Python's operators.  Item assignment and in-place operators need not be among them: a storage
+that says so with ``in_place`` gives ``put``, and its Arrays are written to all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+COMPLEX = "complex floating"
+HOST = "cpu"
+HERE: AbstractContextManager[Any] = nullcontext()
+
+
+class Storage:
+    """The protocol of a storage, written in the standard's terms: override what is cheaper.
+
+    ``kind`` is the type of the data, ``name`` how messages call it, ``xp`` its raw namespace.
+    """
+
+    name: str
+    kind: Any
+    xp: Any
+    ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
+    mixed = False  # whether its namespace takes the data of other storages, too
+    dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The raw function behind an op, by its dotted name ("exp", "linalg.svd")."""
+        if name in EVERYWHERE:
+            return EVERYWHERE[name]
+        found: Any = self.xp
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found  # type: ignore[no-any-return]
+
+    def beneath(self, data: Any) -> Storage:
+        """The storage of the data that this data is made of."""
+        return self
+
+    # --- devices ----------------------------------------------------------------------------------
+    def devices(self) -> tuple[Any, ...]:
+        """The devices as users name them, the default one first."""
+        raise NotImplementedError
+
+    def device(self, data: Any) -> Any:
+        """Where data lies, as users name it."""
+        return data.device
+
+    def on(self, device: Any) -> Any:
+        """What the raw namespace calls a device of ours; None for the default one."""
+        return device
+
+    def takes(self, device: Any) -> bool:
+        """Whether this is one of the storage's devices."""
+        return device in self.devices()
+
+    def moved(self, data: Any, device: Any) -> Any:
+        """A copy of data on another of the storage's devices."""
+        return data.to_device(self.on(device))
+
+    def at(self, *data: Any) -> AbstractContextManager[Any]:
+        """Within it, operators on raw data compute where this data lies.
+
+        Raises ValueError for data on several devices.  The functions of ``xp`` need no such help.
+        """
+        return HERE
+
+    # --- making -----------------------------------------------------------------------------------
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        """New data from the creation function of this name."""
+        return self.function(name)(*arguments, device=self.on(device), **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        """``value`` (scalars, nested sequences, host data or this storage's own) as data.
+
+        ``copy=True`` promises memory of its own.
+        """
+        return self.xp.asarray(value, dtype=dtype, device=self.on(device), copy=copy)
+
+    def from_dlpack(self, x: Any, copy: bool | None) -> Any:
+        """Another library's data, shared unless copy=True."""
+        return self.xp.from_dlpack(x, copy=copy)
+
+    def to_dlpack(self, data: Any, *, copy: bool | None, dl_device: Any, **options: Any) -> Any:
+        """A dlpack capsule; copy, dl_device, max_version and stream as in the standard."""
+        return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
+
+    def copy(self, data: Any) -> Any:
+        """The same values in memory of their own; strides keep their order, so views stay views.
+
+        Data that nobody can write to is its own copy.
+        """
+        return self.xp.asarray(data, copy=True) if self.in_place(data) else data
+
+    def laid_out(self, data: Any, like: Any) -> Any:
+        """Data in the memory layout of other data of its shape: itself where it is so already."""
+        return data
+
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        """The data as a NumPy array, sharing memory where it can."""
+        raise NotImplementedError
+
+    # --- memory -----------------------------------------------------------------------------------
+    def in_place(self, data: Any) -> bool:
+        """Whether ``data[key] = value`` and ``data += value`` write to the memory of data.
+
+        If not, there is no item assignment, ``data += value`` binds the name to new data, and all
+        writes are ``put``.
+        """
+        return True
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        """Data after ``data[key] = value``, which casts the value to its dtype: itself or new data.
+
+        New data keeps the memory layout of the old, as far as ``shares`` depends on it.
+        """
+        data[key] = value
+        return data
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        """Whether a write to one may be seen through the other.
+
+        Of data without in-place writes: whether ``part``, which was reshaped from ``whole``, is to
+        be a view of it.
+        """
+        raise NotImplementedError
+
+    def owns(self, data: Any) -> bool:
+        """Whether data is memory of its own, not a view, so that a sum may be formed in it."""
+        return not self.in_place(data)
+
+    def writeable(self, data: Any) -> bool:
+        return True
+
+    def key(self, key: Any, data: Any) -> Any:
+        """An indexing key with its host arrays moved to where ``data`` lies."""
+        return self.xp.key(key, data)
+
+    # --- looks at values: what may cost a transfer ------------------------------------------------
+    def unless_none(self, mask: Any) -> Any:
+        """A mask to keep, or None when nothing in it is set; the mask where a look is not free."""
+        return mask
+
+    def counted(self, mask: Any) -> int | None:
+        """How many elements of a mask are set; None where a look is not free."""
+        return None
+
+    def has_nan(self, data: Any) -> bool:
+        """Whether any element is NaN: one look at floating-point data."""
+        return bool(self.host(self.xp.any(self.xp.isnan(data))))
+
+
+STORAGES: dict[type, Storage] = {}  # by type of data
+# Package or kind of device -> what makes its storage, importing the library it needs.
+ON_DEMAND: dict[str, Callable[[], Storage]] = {}
+DEFAULT: list[Any] = [HOST]  # the device of creation functions that are given none
+
+
+def enter(storage: Storage) -> None:
+    """Make a storage known: its data is accepted, its devices can be named."""
+    STORAGES[storage.kind] = storage
+
+
+def discover(kind: type | None = None, device: Any = None) -> None:
+    """Enter the storage of a library whose data, or whose device, is met for the first time.
+
+    Raises ValueError for a device of a library that cannot be imported.
+    """
+    whose = (kind or type(device)).__module__.partition(".")[0]
+    library = ON_DEMAND.get(whose) or ON_DEMAND.get(str(device).partition(":")[0])
+    if library is None:
+        return
+    try:
+        enter(library())
+    except ImportError as error:
+        raise ValueError(f"no storage for device {device!r}: {error}") from error
+
+
+def storage_for(kind: type) -> Storage | None:
+    """The storage of a type of data, if there is one."""
+    if issubclass(kind, np.generic):  # an element of NumPy's
+        return STORAGES[np.ndarray]
+    if kind not in STORAGES:
+        discover(kind)
+    return STORAGES.get(kind)
+
+
+def storage_of(data: Any) -> Storage:
+    """The storage for this raw data; TypeError when no storage holds its type."""
+    found = STORAGES.get(type(data)) or storage_for(type(data))
+    if found is None:
+        raise TypeError(
+            f"arraytape cannot hold data of type {type(data).__module__}.{type(data).__name__}; "
+            f"known storages: {', '.join(names())}. Convert it with asarray first."
+        )
+    return found
+
+
+def names() -> list[str]:
+    return sorted({storage.name for storage in STORAGES.values()})
+
+
+def storage_at(device: Any) -> Storage:
+    """The storage that has this device; None is the default one.  ValueError for an unknown one."""
+    wanted = DEFAULT[0] if device is None else device
+    for attempt in range(2):
+        for storage in STORAGES.values():
+            if storage.takes(wanted):
+                return storage
+        if not attempt:
+            discover(device=wanted)
+    raise ValueError(f"unknown device {wanted!r}; known: {', '.join(map(str, devices()))}")
+
+
+def devices() -> tuple[Any, ...]:
+    """All devices of all storages that are known."""
+    return tuple(device for storage in STORAGES.values() for device in storage.devices())
+
+
+def moved(data: Any, /, device: Any) -> Any:
+    """A copy of raw data on any device, from any other."""
+    source, target = storage_of(data), storage_at(device)
+    if source is target:
+        return source.moved(data, device)
+    return target.asarray(source.host(data), None, device, True)
+
+
+# Raw functions that are the same for every storage.
+EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved}
+
+
+def is_complex(x: Any) -> bool:
+    """Whether x (data, an Array or a scalar) is complex: a fact of its dtype, not of its values."""
+    dtype = getattr(x, "dtype", None)
+    return isinstance(x, complex) if dtype is None else dtype.kind == "c"
+
+
+def conjugate(x: Any, xp: Any) -> Any:
+    """The complex conjugate; a real array as it is."""
+    return xp.conj(x) if is_complex(x) else x
+
+
+def inexact(x: Any) -> bool:
+    """Whether values of x's dtype have gradients: real and complex floating point."""
+    return x.dtype.kind in "fc"

@@ -1,0 +1,1 @@
+"""The tape: recording, the backward pass and its guard, Jacobians, forward mode."""

@@ -1,0 +1,123 @@
+"""What ``gradient`` is given: targets, sources and output gradients, checked before anything runs."""
+
+from __future__ import annotations
+
+import enum
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array, namespace, wrap
+from .._storage.batched.data import lengths_of
+from .._storage.storage import inexact, is_complex, storage_of
+from .._util import nest
+from .._util.errors import TapeWarning, describe, stacklevel
+from .hidden_axes import spread
+
+
+class UnconnectedGradients(enum.Enum):
+    """What ``gradient`` gives for a source that the target does not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
+    """The enum member; ValueError with the allowed values for anything else."""
+    try:
+        return UnconnectedGradients(value)
+    except ValueError:
+        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
+
+
+def arrays_of(
+    structure: Any, what: str, caller: str = "gradient", left: str | None = None
+) -> list[Array]:
+    """The leaves of targets or sources: Arrays, or a TypeError that says what was given.
+
+    ``left`` is where a value last left the tape, for what is a number or a foreign array now.
+    """
+    found = nest.leaves(structure)
+    for leaf in found:
+        if type(leaf) is Array and leaf._data.dtype.kind in "fc":
+            continue
+        if not isinstance(leaf, Array):
+            hint = "pass the Array that the tape recorded"
+            if leaf is None:
+                hint = f"a {what} may not be None: was it computed?"
+            elif left is not None:
+                hint += (
+                    f". A value left this tape at {left}: what comes back from there is a constant. "
+                    "Keep the computation in arraytape's own functions up to the target"
+                )
+            elif isinstance(leaf, int | float | complex) or hasattr(leaf, "shape"):
+                hint += (
+                    ". A number or a foreign array is a constant to it: make an Array of it with "
+                    "asarray before the computation"
+                )
+            raise TypeError(
+                f"{caller}(): every {what} must be an Array, got {describe(leaf)}; {hint}"
+            )
+        if not differentiable(leaf):
+            warnings.warn(
+                f"{caller}(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+    return found
+
+
+def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
+    """One cotangent for each target: the given ones, checked, or ones."""
+    if output_gradients is None:
+        return [one(y) for y in targets]
+    given = nest.leaves_like(target, output_gradients, "output_gradients")
+    return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
+
+
+def filled(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
+    """Zeros or ones in the dtype and place of an Array, and in its shape unless one is given."""
+    storage = storage_of(like._data)
+    shape = like.shape if shape is None else shape
+    return wrap(storage.create(name, like.device, shape, dtype=like.dtype))
+
+
+def one(y: Array) -> Array:
+    """The cotangent of a target that stands for itself: ones, for a NumPy scalar without a detour."""
+    if type(y._data) is np.ndarray and y._data.shape == ():
+        return wrap(np.array(1.0, y._data.dtype))
+    return filled("ones", y)
+
+
+def differentiable(x: Array) -> bool:
+    """Whether arrays of this dtype have gradients."""
+    return inexact(x._data)
+
+
+def as_seed(g: Any, y: Array, index: int) -> Array:
+    """An output gradient that fits its target; an error says which does not."""
+    given = g
+    if not isinstance(g, Array):
+        if not isinstance(g, int | float | complex) and not hasattr(g, "shape"):
+            raise TypeError(f"output_gradients[{index}] must be an Array, got {describe(g)}")
+        g = wrap(storage_of(y._data).asarray(g, None, y.device, True))
+    if g.shape != y.shape:
+        raise ValueError(
+            f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape}"
+        )
+    number = isinstance(given, int | float | complex)  # which takes the kind of its target
+    alike = is_complex(g) <= is_complex(y) if number else g.dtype.kind == y.dtype.kind
+    if not alike and differentiable(y):
+        raise ValueError(
+            f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
+        )
+    seed: Array = g
+    lacking = lengths_of((y._data,)).items() - lengths_of((seed._data,)).items()
+    if lacking:  # under vmap: one output gradient for all examples
+        hidden = dict(sorted(lacking))
+        seed = spread(seed, tuple(hidden), tuple(hidden.values()))
+    if seed.dtype != y.dtype:
+        xp: Any = namespace()
+        seed = xp.astype(seed, y.dtype)  # recorded: it may be an outer tape's
+    return seed

@@ -1,0 +1,102 @@
+"""Ops that make an axis hidden or visible, add and sum hidden axes, and what a pass does about them.
+
+The ops are of the linear word but in no registry: their data does not stand by itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .._array.array import Array
+from .._define.compile import compile_function
+from .._record.op import Op, Rule
+from .._storage.batched import data as raw
+from .._storage.batched.data import Batched
+from .._storage.batched.storage import BATCHED
+from .._storage.storage import EVERYWHERE, enter
+
+enter(BATCHED)
+
+
+def of_hidden_axes(
+    transpose: Rule, **saves: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A linear op on Arrays from a raw function of one array."""
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        name, signature = function.__name__, inspect.signature(function)
+        op = Op(
+            name, "linear", ("x",), parameters=tuple(signature.parameters)[1:], rules=[transpose],
+            saves=saves, moves=True,
+        )  # fmt: skip
+        EVERYWHERE[name] = function
+        op.public = compile_function(op, signature)
+        return op.public
+
+    return declare
+
+
+ON_ARRAYS: dict[str, Callable[..., Any]] = {}
+
+
+def either(name: str, g: Any, *arguments: Any) -> Any:
+    """The op of this name on an Array, its raw function on data."""
+    return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
+
+
+batched = of_hidden_axes(
+    lambda g, axis_id, size: either("unbatched", g, axis_id, size), size=lambda x: x.shape[0]
+)(raw.batched)
+shown = of_hidden_axes(lambda g, axis_id: either("batched", g, axis_id))(raw.unbatched)
+summed = of_hidden_axes(
+    lambda g, axis_ids, hidden: either("spread", g, axis_ids, hidden),
+    hidden=lambda x, axis_ids: tuple(
+        [n for axis_id, n in zip(x.axis_ids, x.hidden, strict=True) if axis_id in axis_ids]
+    ),
+)(raw.summed)
+spread = of_hidden_axes(lambda g: g)(raw.spread)  # the engine sums what the input lacked
+
+
+def unbatched(x: Any, axis_id: int, size: int) -> Any:
+    """A hidden axis of an Array as its first visible one; an Array without it is repeated."""
+    if axis_id not in raw.axis_ids_of((x._data,)):
+        x = spread(x, (axis_id,), (size,))  # first, so that its gradient is summed
+    return shown(x, axis_id, size)
+
+
+ON_ARRAYS |= {"batched": batched, "unbatched": unbatched, "summed": summed, "spread": spread}
+
+
+class Levelled:
+    """What a backward pass on raw data does about hidden axes."""
+
+    def settle(self, contribution: Any, shape: Any) -> Any:
+        """A contribution summed over the hidden axes that its input lacked when it was recorded.
+
+        But not over those that are open where the pass was asked for.
+        """
+        if type(contribution) is Batched and (gone := raw.surplus(contribution, shape)):
+            return raw.summed(contribution, gone)
+        return contribution
+
+    def widened(self, buffer: Any, g: Any) -> Any:
+        """A buffer with the hidden axes of what is to be added to it."""
+        return raw.like(buffer, g)
+
+
+class RecordedLevels:
+    """The same on Arrays."""
+
+    def settle(self, contribution: Any, shape: Any) -> Any:
+        data = contribution._data
+        if type(data) is Batched and (gone := raw.surplus(data, shape)):
+            return summed(contribution, gone)
+        return contribution
+
+    def widened(self, buffer: Any, g: Any) -> Any:
+        data = g._data
+        if type(data) is not Batched or set(data.axis_ids) <= set(raw.axis_ids_of((buffer._data,))):
+            return buffer
+        return spread(buffer, data.axis_ids, data.hidden)

@@ -1,0 +1,264 @@
+"""Jacobians: all rows of a target's derivative, ``gradient`` of each of its elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._array.array import Array, namespace, wrap
+from .._array.paths import Path
+from .._record.op import PLANS, Plan
+from .._storage.batched import data as raw
+from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, new_axis_id
+from .._storage.storage import STORAGES, storage_of
+from .._util import nest
+from .._util.errors import describe
+from .arguments import UnconnectedGradients, arrays_of, unconnected
+from .hidden_axes import unbatched
+
+MEMORY = 2**26  # bytes: what one cotangent of a batched pass may take, roughly
+Places = list[tuple[int, Path]]
+Seed = Callable[[int], Array]
+
+
+class Jacobians:
+    """The part of GradientTape that differentiates every element of a target."""
+
+    _check_usable: Any
+    _finish: Any
+    _prepare: Any
+    _run: Any
+    _stopped: Any
+    _use_up: Any
+
+    def jacobian(
+        self,
+        target: Array,
+        sources: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The derivative of every element of ``target`` with respect to ``sources``.
+
+        Parameters
+        ----------
+        target : Array
+            What to differentiate.
+        sources : Array or nesting
+            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
+            value that it held then, an intermediate result for the value that it holds now.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
+
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``sources``; each Jacobian has the shape target.shape + source.shape and
+            its source's dtype.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+
+        Notes
+        -----
+        ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the gradient of y[i]'s real
+        part, which is conj(dy[i]/dx) where y is holomorphic.  All rows go through one backward pass.
+        """
+        self._check_usable()
+        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+        y = one_array(target, "jacobian", "target")
+        asked = arrays_of(sources, "source", "jacobian")
+        with self._stopped():
+            starts, places, exits = self._prepare([y], asked)
+            found = rows_of(self, y, starts, places)
+            answer = [
+                self._finish(
+                    x, shaped(g, y.shape + x.shape), zero, exits.get(tid), y.shape + x.shape
+                )
+                for x, g, (tid, _) in zip(asked, found, places, strict=True)
+            ]
+            packed = nest.pack(sources, answer)
+            self._use_up()
+        return packed
+
+    def batch_jacobian(
+        self,
+        target: Array,
+        source: Array,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
+
+        For functions that treat the entries along the first axis one by one: other dependences are
+        added up.
+
+        Parameters
+        ----------
+        target : Array
+            What to differentiate, with two dimensions at least.
+        source : Array
+            With respect to what, with two dimensions at least and the first one as long as that of
+            the target.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
+
+        Returns
+        -------
+        Array
+            Of shape (batch, *target.shape[1:], *source.shape[1:]).
+
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+        ValueError
+            When there are fewer than two dimensions, or the first ones differ.
+        """
+        self._check_usable()
+        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+        y = one_array(target, "batch_jacobian", "target")
+        x = one_array(source, "batch_jacobian", "source")
+        if min(y.ndim, x.ndim) < 2 or y.shape[0] != x.shape[0]:
+            raise ValueError(
+                "batch_jacobian(): target and source need at least two dimensions, the first one "
+                f"the same; got target {describe(y)}, source {describe(x)}"
+            )
+        with self._stopped():
+            starts, places, exits = self._prepare([y], [x])
+            (found,) = rows_of(self, y, starts, places, y.shape[0])
+            shape = y.shape + x.shape[1:]
+            if found is not None:
+                found = shaped(namespace().moveaxis(found, 0, 1), shape)
+            answer = self._finish(x, found, zero, exits.get(places[0][0]), shape)
+            self._use_up()
+        return answer
+
+
+def one_array(x: Any, caller: str, what: str) -> Array:
+    """``x`` itself; TypeError for what is not one Array."""
+    if isinstance(x, list | tuple | dict):
+        raise TypeError(
+            f"{caller}(): the {what} must be one Array, got a {type(x).__name__} of {len(x)}; call "
+            "it once for each on a persistent tape"
+        )
+    return arrays_of(x, what, caller)[0]
+
+
+def unit(y: Array, i: int, batch: int) -> Array:
+    """1 at the i-th element (of each of so many entries along the first axis), 0 elsewhere."""
+    storage = storage_of(y._data)
+    size = math.prod(y.shape) // batch if batch else 0
+    data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)
+    if size:
+        data = storage_of(data).put(data, (slice(None), i), 1)
+    return wrap(raw.like(storage.xp.reshape(data, tuple(y.shape)), y._data))
+
+
+def shaped(g: Any, shape: tuple[int, ...]) -> Any:
+    """A Jacobian in its final shape; None stays None."""
+    if g is None or g.shape == shape:
+        return g
+    return namespace().reshape(g, shape, copy=True)
+
+
+def rows_of(tape: Any, y: Array, starts: list[int], places: Places, batch: int = 1) -> list[Any]:
+    """For each source the gradients of y's elements (of so many entries at once), in rows."""
+    if not places:
+        return []
+    rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
+    largest = largest_of(tape._records) if rows > 1 and batch else None
+    with storage_of(y._data).at(y._data):
+        if largest is not None:
+            step = max(1, MEMORY // (8 * max(largest, y.size)))
+            try:
+                return at_once(tape, y, starts, places, rows, batch, step)
+            except Exception as error:
+                if not lacks_batched_form(error):
+                    raise
+        return by_rows(tape._run, starts, places, rows, lambda i: unit(y, i, batch))
+
+
+def by_rows(run: Any, starts: list[int], places: Places, rows: int, seed: Seed) -> list[Any]:
+    """One backward pass for each row: for each source its rows along a new first axis."""
+    xp: Any = namespace()
+    found = [run(starts, [seed(i)], places, picks=True) for i in range(max(rows, 1))]
+    return [
+        None if column[0] is None
+        else xp.stack(column) if rows
+        else xp.zeros((0, *column[0].shape), dtype=column[0].dtype, device=column[0].device)
+        for column in zip(*found, strict=True)
+    ]  # fmt: skip
+
+
+# --- all rows in one backward pass ------------------------------------------------------------------
+def largest_of(records: Any) -> int | None:
+    """The most elements that a record keeps in one array; None where a user's rule is among them.
+
+    Those are not trusted to take batched data.
+    """
+    largest = 0
+    for record in records:
+        plan = PLANS[record[0]]
+        if (type(plan) is Plan and plan.op.checked) or hasattr(record[-1], "missing"):
+            return None
+        for item in record:
+            if type(item) in STORAGES and item.size > largest:
+                largest = item.size
+    return largest
+
+
+def lacks_batched_form(error: BaseException | None) -> bool:
+    """Whether an error comes from something that many arrays at once cannot do."""
+    while error is not None and not isinstance(error, NoBatchedForm):
+        error = error.__cause__
+    return error is not None
+
+
+def at_once(
+    tape: Any, y: Array, starts: list[int], places: Places, rows: int, batch: int, step: int
+) -> list[Any]:
+    """One backward pass with a batched cotangent, or a few of ``step`` rows each."""
+    axis_id = new_axis_id()
+    chunks = []
+    with active(axis_id):
+        for start in range(0, rows, step):
+            stop = min(start + step, rows)
+            found = tape._run(starts, [seeds(y, axis_id, start, stop, batch)], places, picks=True)
+            chunks.append([rows_in(g, axis_id, stop - start) for g in found])
+    if len(chunks) == 1:
+        return chunks[0]
+    return [
+        None if parts[0] is None else namespace().concat(parts)
+        for parts in zip(*chunks, strict=True)
+    ]
+
+
+def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
+    """The rows that a gradient stands for, along a new first axis."""
+    if g is None:
+        return None
+    return unbatched(g, axis_id, size) if g._tid else wrap(raw.unbatched(g._data, axis_id, size))
+
+
+def seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
+    """Some rows of the unit matrix in the shape of y (repeated for each entry of a batch)."""
+    storage, shape = storage_of(y._data), tuple(y.shape)
+    if batch == 1:
+        ones = storage.create("ones", y.device, shape, dtype=y.dtype)
+        return wrap(raw.like(diagonal(ones, axis_id, start, stop), y._data))
+    size = math.prod(shape) // batch
+    data = storage.create("zeros", y.device, (stop - start, batch, size), dtype=y.dtype)
+    for row in range(start, stop):
+        data = storage_of(data).put(data, (row - start, slice(None), row), 1)
+    rows = Batched(storage.xp.reshape(data, (stop - start, *shape)), (axis_id,))
+    return wrap(raw.like(rows, y._data))

@@ -1,0 +1,58 @@
+"""Ops without a rule: found between sources and targets before a backward pass consumes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .._record.op import PLANS, REGISTRY, Plan, Structural, inputs_of, made_of, results_of
+from .._util.errors import user_line
+
+
+def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
+    """The name of the op of this record if it has no rule, else None."""
+    if isinstance(plan, Plan):
+        return plan.op.name if plan.missing else None
+    return getattr(record[-1], "missing", None)
+
+
+class MissingRule(LookupError):
+    """An op or function without a rule, which ``name`` names, lies on the path of a gradient."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message, name)
+        self.message, self.name = message, name
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def missing_rule_error(name: str) -> MissingRule:
+    """The error for an op without a rule on the path."""
+    op = REGISTRY.get(name)
+    if op is None:
+        declare = "Give it one with host_function(f, vjp) or custom_gradient"
+    elif op.rules or op.joint:
+        declare = "It has one by now, but had none when it ran: record again"
+    else:
+        declare = f"Declare one with register_gradient({name!r}) or no_gradient({name!r})"
+    return MissingRule(
+        f"gradient registry has no entry for: {name}. {declare}, or stop_gradient its result "
+        f"[at {user_line()}]",
+        name,
+    )
+
+
+def check_rules(
+    records: Sequence[tuple[Any, ...]], starts: Iterable[int], sources: Iterable[int]
+) -> None:
+    """LookupError when an op without a rule lies between the sources and the targets ``starts``."""
+    depending = made_of(records, sources)
+    reached = set(starts)
+    for record in reversed(records):
+        if reached.isdisjoint(results_of(record)):
+            continue
+        name = missing_rule(PLANS[record[0]], record)
+        if name is not None and not depending.isdisjoint(inputs_of(record)):
+            raise missing_rule_error(name)
+        reached.update(inputs_of(record))

@@ -1,0 +1,105 @@
+"""The tangents of forward mode, by the names of the values to which they belong.
+
+A write to an array changes a part of its tangent.  What was a tangent before its value was written
+to is seldom asked for again, so the write goes into the old one's memory, and only the part that
+it changed is put aside: a loop that writes T rows costs T rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._array.aliasing import ADD
+from .._array.array import Array
+from .._array.paths import Path, add_through, walk, write_through
+from .._record.op import PLANS
+from .._storage.batched.data import axis_ids_of
+from .._storage.storage import is_complex, storage_of
+from .backward import Recorded
+
+
+class Tangents:
+    """Tangents by tid, older ones among them as what a write took away."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, Array] = {}
+        self._own: dict[int, int] = {}  # id of an Array that nothing else refers to -> its tid
+        # tid -> the tid after the write, and where it was, with what was there before
+        self._before: dict[int, tuple[int, Path, Any, Array]] = {}
+
+    def __contains__(self, tid: int) -> bool:
+        return tid in self._held or tid in self._before
+
+    def __getitem__(self, tid: int) -> Array:
+        found = self._held.get(tid)
+        return self._restored(tid) if found is None else found
+
+    def get(self, tid: int) -> Array | None:
+        known = tid in self
+        return self[tid] if known else None
+
+    def __setitem__(self, tid: int, tangent: Array) -> None:
+        self._own.pop(id(tangent), None)  # under two names from now on
+        self._held[tid] = tangent
+
+    def _restored(self, tid: int) -> Array:
+        """What the tangent was before the writes that followed."""
+        taken = []
+        while tid in self._before:
+            tid, *change = self._before[tid]
+            taken.append(change)
+        newest = self._held[tid]
+        at = Recorded(storage_of(newest._data), ())
+        whole: Array = at.copied(newest)
+        for path, key, part in reversed(taken):
+            whole = write_through(whole, path, key, part, at)
+        return whole
+
+    def write(self, record: tuple[Any, ...]) -> None:
+        """Through a record of a write: the tangent of the root's new value."""
+        _, new, old, vtid, path, *_ = record
+        held, t = self.get(old), self.get(vtid)
+        some = t if held is None else held
+        if some is None:
+            return
+        at = Recorded(storage_of(some._data), ())
+        if held is None:
+            shape, dtype = record[-2:]
+            whole = at.xp.zeros(shape, dtype=dtype, device=some.device)
+        elif self._own.get(id(held)) == old and fits(held, t, key := key_of(record)):
+            self._before[old] = new, path, key, at.copied(walk(held, path, at.xp)[key])
+            del self._held[old], self._own[id(held)]
+            whole = held
+        else:
+            whole = at.copied(held)
+        whole = changed(record, whole, t, at)
+        self._held[new], self._own[id(whole)] = whole, new
+
+
+def key_of(record: tuple[Any, ...]) -> Any:
+    """The key of what a record writes to, at the end of its path."""
+    return ... if PLANS[record[0]] is ADD else record[5]
+
+
+def fits(whole: Array, t: Array | None, key: Any) -> bool:
+    """Whether a write may go into a tangent: it reads another one, and adds no hidden axes."""
+    if t is whole or axis_ids_of((key,)):
+        return False
+    return t is None or set(axis_ids_of((t._data,))) <= set(axis_ids_of((whole._data,)))
+
+
+def changed(record: tuple[Any, ...], whole: Any, t: Any, at: Any) -> Any:
+    """A root's tangent after a write into it, when the value written has the tangent ``t``."""
+    (_, _, _, _, path, *how), dtype = record[:-2], record[-1]
+    if t is not None and is_complex(t) and dtype.kind != "c":
+        t = at.xp.real(t)
+    if PLANS[record[0]] is ADD:
+        return whole if t is None else add_through(whole, path, t if how[0] > 0 else -t, at)
+    key, _, _, lost = how
+    if lost is None or t is None:
+        return write_through(whole, path, key, 0.0 if t is None else t, at)
+    # Elements named twice: which write lasted is known, and not for the tangent to decide.
+    whole = write_through(whole, path, key, 0.0, at)
+    lasting = at.xp.where(lost, 0.0, at.xp.broadcast_to(t, lost.shape))
+    added = at.xp.scatter_add(lasting, walk(whole, path, at.xp).shape, key)
+    return add_through(whole, path, added, at)

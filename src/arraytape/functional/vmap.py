@@ -1,0 +1,151 @@
+"""vmap: a function of one array on many at once, by the storage of batched data."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._array.array import KEPT, SCALAR, Array, wrap
+from .._array.views import current, keep, stable_handle
+from .._storage.batched.data import active, new_axis_id
+from .._tape.hidden_axes import batched, unbatched
+from .._util import nest
+from .._util.errors import describe, user_line
+from ..ops.manipulation_functions import moveaxis
+
+Axes = Any  # int, None, or a nesting of these
+
+
+def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
+    """A function that maps ``f`` along an axis of its arguments, without a loop.
+
+    Inside ``f`` every value is that of one example.  Gradients taken there are per example:
+
+        vmap(lambda x, y: grad(loss)(w, x, y))(X, Y)
+
+    Parameters
+    ----------
+    f : Callable
+        Takes Arrays or nestings of Arrays, and gives such.
+    in_axes : int | None | Sequence, default: 0
+        The axis along which to map every positional argument, None for those to be passed as
+        they are; or a sequence with one entry for each argument, where an entry may also have
+        the argument's nesting.  Keyword arguments are passed as they are.
+    out_axes : int or nesting, default: 0
+        Where the mapped axis goes in the results: an integer, or integers in the results'
+        nesting.
+
+    Returns
+    -------
+    Callable
+        Takes the arguments of ``f`` with the mapped axis in each, and gives the results with it.
+
+    Raises
+    ------
+    ValueError
+        When nothing is mapped, mapped axes differ in length, or ``in_axes`` and ``out_axes`` do
+        not fit arguments and results; and by what uses a value that was kept beyond its vmap.
+    TypeError
+        When arguments or results are no Arrays; and inside ``f`` by what needs to know values:
+        nonzero, unique_values and its kin, boolean keys of mapped data, bool(), int(), float(),
+        np.asarray().
+    """
+    if not callable(f):
+        raise TypeError(f"vmap: takes a function, got {describe(f)} [at {user_line()}]")
+
+    @functools.wraps(f)
+    def mapped(*args: Any, **keywords: Any) -> Any:
+        axes = axes_of(args, in_axes)
+        given = [leaf for arg in args for leaf in nest.leaves(arg)]
+        size = length_of(given, axes)
+        axis_id = new_axis_id()
+        with active(axis_id):
+            entered = [enter(x, axis, axis_id) for x, axis in zip(given, axes, strict=True)]
+            results = f(*nest.pack(list(args), entered), **keywords)
+            leaves = nest.leaves(results)
+            places = [out_axes] * len(leaves)
+            if not isinstance(out_axes, int):
+                places = nest.leaves_like(results, out_axes, "out_axes")
+            left = [leave(y, at, axis_id, size) for y, at in zip(leaves, places, strict=True)]
+        return nest.pack(results, left)
+
+    return mapped
+
+
+def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
+    """The mapped axis of every leaf of the arguments; ValueError where in_axes does not fit them."""
+    if in_axes is None or isinstance(in_axes, int):
+        entries: list[Any] = [in_axes] * len(args)
+    elif isinstance(in_axes, list | tuple) and len(in_axes) == len(args):
+        entries = list(in_axes)
+    else:
+        raise ValueError(
+            f"vmap: in_axes {in_axes!r} is neither an integer nor one entry for each of "
+            f"{len(args)} arguments [at {user_line()}]"
+        )
+    axes = []
+    for arg, entry in zip(args, entries, strict=True):
+        if entry is None or isinstance(entry, int):
+            axes += [entry] * len(nest.leaves(arg))
+        else:
+            axes += nest.leaves_like(arg, entry, "in_axes")
+    for axis in axes:
+        if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
+            raise ValueError(f"vmap: an axis is an integer or None, got {axis!r} in in_axes")
+    return axes
+
+
+def length_of(given: list[Any], axes: list[Any]) -> int:
+    """The common length of the mapped axes; errors that say which argument does not fit."""
+    lengths = {}
+    for i, (x, axis) in enumerate(zip(given, axes, strict=True)):
+        if axis is None:
+            continue
+        if not isinstance(x, Array):
+            raise TypeError(
+                f"vmap: argument {i} is mapped and must be an Array, got {describe(x)} "
+                f"[at {user_line()}]; convert it with asarray, or give it in_axes=None"
+            )
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(
+                f"vmap: argument {i}, {describe(x)}, has no axis {axis} [at {user_line()}]"
+            )
+        lengths[i] = x.shape[axis]
+    if not lengths:
+        raise ValueError(
+            f"vmap: no argument is mapped [at {user_line()}]; call the function itself"
+        )
+    if len(set(lengths.values())) > 1:
+        which = ", ".join(f"argument {i}: {n}" for i, n in lengths.items())
+        raise ValueError(f"vmap: the mapped axes differ in length ({which}) [at {user_line()}]")
+    return int(next(iter(lengths.values())))
+
+
+def enter(x: Any, axis: int | None, axis_id: int) -> Any:
+    """An argument as ``f`` sees it, under a handle of its own.  Memory is shared until a write."""
+    if axis is None:
+        if not isinstance(x, Array):
+            return x
+        tid, _ = current(x)
+        return wrap(keep(x), tid, KEPT | x._state & SCALAR)
+    first = moveaxis(x, axis, 0) if axis % x.ndim else x
+    entered = batched(stable_handle(first), axis_id)
+    entered._state |= KEPT
+    return entered
+
+
+def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
+    """A result with the mapped axis in its place."""
+    if not isinstance(y, Array):
+        raise TypeError(
+            f"vmap: the function must give Arrays, got {describe(y)} [at {user_line()}]"
+        )
+    if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
+        raise ValueError(f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions")
+    left: Array = unbatched(stable_handle(y), axis_id, size)
+    left._state |= KEPT
+    return moveaxis(left, 0, axis) if axis % left.ndim else left
+
+
+__all__ = ["vmap"]

@@ -1,0 +1,302 @@
+"""Names beyond the standard that NumPy's users and third-party code ask a namespace for."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from .._array.array import Array, asarray_like
+from .._array.views import current
+from .._define.words import composite
+from .._storage.storage import storage_of
+from .._util.errors import describe, user_line
+from . import data_type_functions, elementwise_functions, searching_functions
+from . import statistical_functions as statistics
+from ._einsum import contracted
+from .creation_functions import full, linspace, zeros
+from .indexing_functions import scatter_add, take
+from .linalg import diagonal
+from .manipulation_functions import concat, normalize_axis_index, reshape, squeeze
+from .sorting_functions import sort
+
+
+@composite
+def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Middle value along an axis, or the mean of the two in the middle; NaN where there is one.
+
+    Parameters
+    ----------
+    axis
+        The axis; a negative one counts from the end.  None: x is flattened first.
+
+    Raises
+    ------
+    ValueError
+        When there is no element.
+
+    Notes
+    -----
+    Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.median.html
+    """
+    ones = (1,) * x.ndim
+    flat = reshape(x, (-1,)) if axis is None else x
+    at = 0 if axis is None else normalize_axis_index("median", x, axis)
+    ordered, count = sort(flat, axis=at), flat.shape[at]
+    if not count:
+        raise ValueError(f"median: axis {axis} of {describe(x)} is empty [at {user_line()}]")
+    before = (slice(None),) * at
+    middle = ordered[(*before, slice((count - 1) // 2, count // 2 + 1))]
+    last = ordered[(*before, slice(-1, None))]
+    value = statistics.mean(middle, axis=at, keepdims=True)
+    value = searching_functions.where(elementwise_functions.isnan(last), last, value)
+    if axis is None:
+        return reshape(value, ones if keepdims else ())
+    return value if keepdims else squeeze(value, at)
+
+
+@composite
+def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> Array:
+    """How often each non-negative integer occurs, or the sum of its weights.
+
+    Parameters
+    ----------
+    x
+        Non-negative integers in one dimension.
+    weights
+        A weight for each; None: 1 for each.
+    minlength
+        The least length of the result.
+
+    Returns
+    -------
+    Array
+        With one dimension, of length max(x) + 1 or minlength if that is greater.
+        Its dtype is int64, with weights float64.
+
+    Raises
+    ------
+    ValueError
+        When x is anything else, or weights has another shape.
+
+    Notes
+    -----
+    The weights keep their gradient.  Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.bincount.html
+    """
+    _, data = current(x)
+    indices = storage_of(data).host(data)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu" or (indices < 0).any():
+        raise ValueError(
+            f"bincount: needs non-negative integers in one dimension, got {describe(x)} "
+            f"[at {user_line()}]"
+        )
+    size = max(int(indices.max()) + 1 if indices.size else 0, minlength)
+    if weights is None:
+        return asarray_like(x, np.bincount(indices, minlength=size))
+    return scatter_add(data_type_functions.astype(weights, "float64", copy=False), (size,), data)
+
+
+@composite
+def diag(x: Array, /, k: int = 0) -> Array:
+    """Make a matrix with x on a diagonal, or copy a diagonal of a matrix.
+
+    Parameters
+    ----------
+    x
+        A vector, of which a matrix is made, or matrices of shape (..., M, N).
+
+    Returns
+    -------
+    Array
+        Of the dtype of x: of shape (n, n) with n = len(x) + abs(k) for a vector, else the
+        diagonals along the last axis.
+
+    Raises
+    ------
+    ValueError
+        When x has no dimension.
+
+    Notes
+    -----
+    Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.diag.html
+    """
+    if x.ndim != 1:
+        return diagonal(x, offset=k)
+    n = x.shape[0] + abs(k)
+    rows = np.arange(x.shape[0])
+    matrix = zeros((n, n), dtype=x.dtype, device=x.device)
+    matrix[rows + max(-k, 0), rows + max(k, 0)] = x
+    return matrix
+
+
+@composite
+def logspace(
+    start: float | Array,
+    stop: float | Array,
+    /,
+    num: int = 50,
+    *,
+    endpoint: bool = True,
+    base: float | Array = 10.0,
+    dtype: Any = None,
+    device: Any = None,
+) -> Array:
+    """Make an array of powers of a base, evenly spaced in their exponents.
+
+    Parameters
+    ----------
+    start
+        The first exponent: a number or an Array of shape ().
+    stop
+        The end of the exponents: a number or an Array of shape ().
+    num
+        How many values.
+    endpoint
+        Whether base ** stop is the last value.
+    base
+        The base: a number or an Array of shape ().
+
+    Returns
+    -------
+    Array
+        With num elements.  Its dtype is ``dtype``, else float64, complex128 for complex ends.
+
+    Raises
+    ------
+    ValueError
+        When num is negative.
+
+    Notes
+    -----
+    Arrays keep their gradient.  Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.logspace.html
+    """
+    exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
+    powers = elementwise_functions.pow(base, exponents)
+    return powers if dtype is None else data_type_functions.astype(powers, dtype, copy=False)
+
+
+@composite
+def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array:
+    """Einstein's summation: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
+
+    Parameters
+    ----------
+    subscripts
+        A letter for each axis of each operand, operands separated by commas; after '->' those
+        of the result.  Letters that are not there are summed over.
+    operands
+        Arrays of numeric dtype.
+    optimize
+        True or what ``numpy.einsum_path`` knows: the order of the products; False: from the
+        left.
+
+    Returns
+    -------
+    Array
+        With the axes of the result's letters.
+
+    Raises
+    ------
+    TypeError
+        When subscripts is no str.
+    ValueError
+        When the subscripts do not fit the operands, or lengths do not agree.
+
+    Notes
+    -----
+    Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.einsum.html
+    """
+    return contracted(subscripts, operands, optimize)
+
+
+@composite
+def pad(
+    x: Array,
+    pad_width: Any,
+    /,
+    mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
+    *,
+    constant_values: Any = 0,
+    reflect_type: Literal["even"] = "even",
+) -> Array:
+    """Put elements around an array: constants, or its own.
+
+    Parameters
+    ----------
+    pad_width
+        How many: one number for all, (before, after), or that for each axis.
+    mode
+        'constant': constant_values.  'edge': the outermost element.  'reflect' and 'symmetric':
+        the elements mirrored, without and with the outermost one.  'wrap': those of the other
+        end.
+    constant_values
+        The values: one for all, (before, after), or that for each axis.
+    reflect_type
+        As NumPy has it.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x.
+
+    Raises
+    ------
+    ValueError
+        When there is no such mode, or pad_width does not fit the axes.
+
+    Notes
+    -----
+    Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.pad.html
+    """
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
+        raise ValueError(
+            f"pad: no mode {mode!r} with reflect_type={reflect_type!r} [at {user_line()}]"
+        )
+    widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    if mode == "constant":
+        values = pairs(constant_values, x.ndim)
+        for at, (width, ends) in enumerate(zip(widths, values, strict=True)):
+            parts = []
+            for n, value in zip(width, ends, strict=True):
+                shape = (*x.shape[:at], n, *x.shape[at + 1 :])
+                parts.append(full(shape, value, dtype=x.dtype, device=x.device))
+            x = concat([parts[0], x, parts[1]], axis=at)
+        return x
+    for at, width in enumerate(widths):
+        if any(width):
+            x = take(x, asarray_like(x, np.pad(np.arange(x.shape[at]), width, mode)), axis=at)
+    return x
+
+
+def pairs(values: Any, count: int) -> list[Any]:
+    """A value before and one after, for each axis."""
+    if isinstance(values, Array) or not np.ndim(values):
+        return [(values, values)] * count
+    if isinstance(values[0], Array) or not np.ndim(values[0]):
+        ends = (values[0], values[-1])
+        return [ends] * count
+    return [(each[0], each[-1]) for each in (values if len(values) > 1 else [values[0]] * count)]

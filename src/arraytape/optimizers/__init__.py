@@ -1,0 +1,12 @@
+"""Optimizers: from gradients to new values of Variables.
+
+    from arraytape import optimizers
+
+``SGD`` and ``Adam`` take a step for each set of gradients; ``LBFGS`` and ``minimize_scipy`` hand a whole
+problem to SciPy, which is imported when they are called.  Updates are state and never recorded.
+"""
+
+from .scipy import LBFGS, minimize_scipy
+from .steps import SGD, Adam, Optimizer
+
+__all__ = ["LBFGS", "SGD", "Adam", "Optimizer", "minimize_scipy"]

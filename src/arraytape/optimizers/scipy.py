@@ -1,0 +1,297 @@
+"""The bridge to scipy.optimize: nestings of Arrays there and back, derivatives by tape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._util import nest
+from .._util.errors import describe, user_line
+from ..variable import Variable, detached
+
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+
+# What SciPy's methods ask for; it warns of what they do not.
+WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
+WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
+WITH_HESSIAN = ("dogleg", "trust-exact")
+
+
+def minimize_scipy(
+    f: Callable[[Any], Array],
+    x0: Any,
+    *,
+    method: str | None = None,
+    callback: Callable[[Any], Any] | None = None,
+    **options: Any,
+) -> Any:
+    """``scipy.optimize.minimize`` with derivatives by tape, on any nesting of Arrays.
+
+    Gradients come from reverse mode, together with the value; for the methods that use them,
+    products with the Hessian come from forward over reverse mode, and the Hessian of those that want all
+    of it from such products.
+
+    Parameters
+    ----------
+    f : callable
+        Takes one argument in the nesting of ``x0``, and returns one real number as an Array.
+    x0 : Array or nesting of lists, tuples and dicts of Arrays
+        Where to start: real or complex floating-point Arrays, Variables (which ``f`` may then read by
+        itself: they hold the current values, and those of ``x0`` again at the end), NumPy arrays or
+        floats.  SciPy works in double precision; each part keeps its dtype and device.
+    method : str, optional
+        Any of SciPy's names; BFGS, L-BFGS-B or SLSQP by default, as SciPy chooses.
+    callback : callable, optional
+        Called after each step with the current point in the nesting of ``x0``.
+    **options
+        What else ``scipy.optimize.minimize`` takes: ``tol``, ``options``, ``bounds``... Bounds and
+        constraints are those of the vector in which all parts stand behind each other.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's own, with ``x`` and, where there is one, ``jac`` in the nesting of ``x0``.
+
+    Raises
+    ------
+    ImportError
+        When SciPy is not installed.
+    TypeError, ValueError
+        When ``f`` does not return one real number, or does not depend on ``x0``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> start = {"a": xp.asarray([0.0, 0.0]), "b": xp.asarray(3.0)}
+    >>> def f(p):
+    ...     return xp.sum((p["a"] - 1.0) ** 2) + (p["b"] + 2.0) ** 2
+    >>> result = minimize_scipy(f, start, method="Newton-CG")
+    >>> [round(float(result.x["b"]), 6), result.success]
+    [-2.0, True]
+    """
+    try:
+        from scipy.optimize import minimize
+    except ImportError as error:
+        raise ImportError("minimize_scipy and LBFGS need SciPy: pip install scipy") from error
+    for name in ("jac", "hess", "hessp", "fun", "args"):
+        if name in options:
+            raise TypeError(f"minimize_scipy: {name} is found by tape, and cannot be given")
+    if not (method is None or isinstance(method, str) or callable(method)):
+        raise TypeError(f"minimize_scipy: method must be a name or None, got {describe(method)}")
+    problem = Problem(f, x0)
+    chosen = "" if method is None else str(method).lower()
+    if chosen in WITH_PRODUCTS:
+        options["hessp"] = problem.product
+    if chosen in WITH_HESSIAN:
+        options["hess"] = problem.hessian
+    if callback is not None:
+        options["callback"] = lambda v, *_: callback(problem.nested(v))
+    slope = chosen not in WITHOUT_GRADIENT
+    function = problem.value_and_gradient if slope else problem.value
+    before = [detached(x) for x in problem.leaves]
+    try:
+        start = flat(before)
+        result = minimize(function, start, jac=slope or None, method=method, **options)
+    finally:
+        problem.put(before)
+    result.x = problem.nested(result.x)
+    if isinstance(getattr(result, "jac", None), np.ndarray):
+        result.jac = problem.nested(result.jac)
+    return result
+
+
+class LBFGS:
+    """Quasi-Newton steps on a loss that is the same at each call: SciPy's L-BFGS-B.
+
+    Parameters
+    ----------
+    max_iterations : int, default 100
+        The most steps that one call of ``minimize`` takes.
+    tolerance : float, optional
+        Stop when no component of the gradient is larger; SciPy's 1e-5 by default.
+    memory : int, default 10
+        How many steps it approximates the curvature from.
+    """
+
+    def __init__(
+        self, max_iterations: int = 100, tolerance: float | None = None, memory: int = 10
+    ) -> None:
+        self.options: dict[str, Any] = {
+            "maxiter": count("LBFGS", "max_iterations", max_iterations),
+            "maxcor": count("LBFGS", "memory", memory),
+        }
+        if tolerance is not None:
+            most = number("LBFGS", "tolerance", tolerance, 0.0, math.inf)
+            self.options |= {"gtol": most, "ftol": 0.0}
+
+    def minimize(self, loss: Callable[[], Array], variables: Iterable[Variable]) -> Any:
+        """Change the Variables so that ``loss()``, which reads them, is as small as it gets.
+
+        Parameters
+        ----------
+        loss : callable
+            Takes nothing, and returns one real number as an Array.
+        variables : iterable of Variable
+            What it may change.  When ``loss`` raises, they are as they were.
+
+        Returns
+        -------
+        scipy.optimize.OptimizeResult
+            Its ``x`` and ``jac`` are lists in the order of the Variables.
+        """
+        if not callable(loss):
+            raise TypeError(f"LBFGS: the loss must be a function, got {describe(loss)}")
+        if not isinstance(variables, Iterable):
+            raise TypeError(f"LBFGS: takes several Variables, got {describe(variables)}")
+        changed = list(variables)
+        for variable in changed:
+            if not isinstance(variable, Variable):
+                raise TypeError(f"LBFGS: only a Variable can be changed, got {describe(variable)}")
+
+        def value(_: list[Array]) -> Array:
+            return loss()
+
+        result = minimize_scipy(value, changed, method="L-BFGS-B", options=self.options)
+        for variable, found in zip(changed, result.x, strict=True):
+            variable.assign(found)
+        return result
+
+
+class Problem:
+    """A function of a nesting of Arrays as one of a vector of doubles."""
+
+    def __init__(self, f: Callable[[Any], Array], x0: Any) -> None:
+        if not callable(f):
+            raise TypeError(f"minimize_scipy: f must be a function, got {describe(f)}")
+        self.f, self.nest = f, x0
+        self.leaves = [leaf_of(x) for x in nest.leaves(x0)]
+        if not sum(x.size for x in self.leaves):
+            raise ValueError("minimize_scipy: x0 has no elements")
+        variables = [id(x) for x in self.leaves if isinstance(x, Variable)]
+        if len({*variables}) < len(variables):
+            raise ValueError("minimize_scipy: a Variable is in x0 twice")
+
+    def value(self, v: Vector) -> float:
+        return float(self._evaluate(self._at(v)))
+
+    def value_and_gradient(self, v: Vector) -> tuple[float, Vector]:
+        point = self._at(v)
+        y, gradient = self._gradient(point)
+        return float(y), flat(gradient)
+
+    def product(self, v: Vector, direction: Vector, *_: Any) -> Vector:
+        """The Hessian times a direction: the gradient's derivative along it."""
+        point = self._at(v)
+        with xp.ForwardAccumulator(point, self._parts(direction)) as accumulator:
+            gradient = self._gradient(point)[1]
+        return flat(accumulator.jvp(gradient, unconnected_gradients="zero"))
+
+    def hessian(self, v: Vector, *_: Any) -> Vector:
+        columns = [self.product(v, direction) for direction in np.eye(v.size)]
+        return np.asarray(columns).T
+
+    def nested(self, v: Vector) -> Any:
+        return nest.pack(self.nest, self._parts(v))
+
+    def put(self, values: Sequence[Array]) -> None:
+        """What Variables among the leaves are to hold."""
+        for x, value in zip(self.leaves, values, strict=True):
+            if isinstance(x, Variable):
+                x.assign(value)
+
+    def _at(self, v: Vector) -> list[Array]:
+        """The point as what ``f`` is to be given: Variables stay themselves."""
+        parts = self._parts(v)
+        self.put(parts)
+        pairs = zip(self.leaves, parts, strict=True)
+        return [x if isinstance(x, Variable) else part for x, part in pairs]
+
+    def _parts(self, v: Vector) -> list[Array]:
+        parts, start = [], 0
+        for x in self.leaves:
+            end = start + x.size * (2 if x.dtype.kind == "c" else 1)
+            data = np.array(v[start:end], dtype=np.float64)
+            if x.dtype.kind == "c":
+                data = data.view(np.complex128)
+            part = np.reshape(data, x.shape).astype(x.dtype)
+            parts.append(xp.asarray(part, device=x.device))
+            start = end
+        return parts
+
+    def _evaluate(self, point: list[Array]) -> Array:
+        y = self.f(nest.pack(self.nest, list(point)))
+        if not isinstance(y, Array):
+            raise TypeError(
+                f"minimize_scipy: f must return an Array, got {describe(y)}; did the value leave the "
+                "tape?"
+            )
+        if y.size != 1 or y.dtype.kind != "f":
+            raise ValueError(f"minimize_scipy: f must return one real number, got {describe(y)}")
+        return xp.reshape(y, ())
+
+    def _gradient(self, point: list[Array]) -> tuple[Array, list[Array]]:
+        with xp.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(point)
+            y = self._evaluate(point)
+        found = tape.gradient(y, point)
+        if all(g is None for g in found):
+            raise ValueError(
+                f"minimize_scipy: f does not depend on x0: its result {describe(y)} has no gradient "
+                f"[at {user_line()}]"
+            )
+        return y, [
+            xp.zeros_like(detached(x)) if g is None else g
+            for x, g in zip(point, found, strict=True)
+        ]
+
+
+def leaf_of(x: Any) -> Array:
+    """A leaf of x0 as a floating-point Array; NumPy arrays and numbers are converted."""
+    if x is None or isinstance(x, str):
+        raise TypeError(f"minimize_scipy: x0 takes Arrays, got {describe(x)}")
+    given = x if isinstance(x, Array) else xp.asarray(x)
+    if isinstance(x, int | float) and not isinstance(x, bool):
+        given = xp.asarray(float(x))
+    if given.dtype.kind not in "fc":
+        raise TypeError(
+            f"minimize_scipy: {describe(x)} in x0 has no gradient; give it a floating-point dtype"
+        )
+    return given
+
+
+def flat(parts: Sequence[Array]) -> Vector:
+    """All parts behind each other as doubles, complex numbers as pairs."""
+    vectors = []
+    for part in parts:
+        host = np.asarray(detached(part).to_device("cpu"))
+        wide = np.complex128 if host.dtype.kind == "c" else np.float64
+        vectors.append(np.array(host, dtype=wide, order="C").reshape(-1).view(np.float64))
+    return np.concatenate(vectors)
+
+
+def count(owner: str, name: str, value: Any) -> int:
+    """A positive integer; TypeError or ValueError else."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{owner}: {name} must be an integer, got {describe(value)}")
+    if value < 1:
+        raise ValueError(f"{owner}: {name} must be at least 1, got {value}")
+    return value
+
+
+def number(owner: str, name: str, value: Any, least: float, below: float) -> float:
+    """A real number in [least, below); TypeError or ValueError else."""
+    try:
+        given = float(value)
+    except (TypeError, ValueError):
+        given = math.nan
+    if given != given or isinstance(value, str):
+        raise TypeError(f"{owner}: {name} must be a number, got {describe(value)}")
+    if not least <= given < below:
+        raise ValueError(f"{owner}: {name} must lie in [{least}, {below}), got {value}")
+    return given

@@ -1,0 +1,286 @@
+"""Optimizers that take a step for each set of gradients: SGD, Adam, and what they share."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from ..module import Module
+from ..variable import Variable, detached
+from .scipy import number
+
+Pair = tuple[Array, Variable]
+
+
+class Optimizer(Module):
+    """What ``SGD`` and ``Adam`` share, and what an optimizer of one's own derives from.
+
+    A subclass names its slots in ``slot_names`` and overrides ``update``.  The state (learning rate,
+    count of steps, slots) consists of Variables, so a checkpoint holds it.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The size of a step.  It is a Variable, which may be assigned to between steps.
+    name : str, optional
+        How messages call it.
+    """
+
+    slot_names: tuple[str, ...] = ()
+
+    def __init__(self, learning_rate: float = 0.01, name: str | None = None) -> None:
+        super().__init__(name)
+        rate = number(self.name, "learning_rate", learning_rate, 0.0, math.inf)
+        self._learning_rate = state(rate, f"{self.name}/learning_rate")
+        self.iterations = state(0, f"{self.name}/iterations")
+        self.slots: dict[str, list[Variable]] = {slot: [] for slot in self.slot_names}
+        self._updated = Updated()
+
+    @property
+    def learning_rate(self) -> Variable:
+        """The size of a step: a Variable that is not trainable; setting it assigns."""
+        return self._learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, value: float) -> None:
+        rate = number(self.name, "learning_rate", value, 0.0, math.inf)
+        self._learning_rate.assign(rate)
+
+    def build(self, variables: Iterable[Variable]) -> None:
+        """Make the slots of these Variables, zeros, as far as they are not there.
+
+        ``apply_gradients`` does it, too; before a checkpoint is loaded into a new optimizer it has to
+        be called, with the Variables in the order in which they were first updated.
+        """
+        for variable in variables:
+            if not isinstance(variable, Variable):
+                raise TypeError(f"{self.name}: build() takes Variables, got {describe(variable)}")
+            self._place(variable)
+
+    def apply_gradients(self, pairs: Iterable[tuple[Array | None, Variable]]) -> None:
+        """Take one step: change each Variable by its gradient.
+
+        Parameters
+        ----------
+        pairs : iterable of (gradient, Variable)
+            Such as ``zip(tape.gradient(loss, variables), variables)``.  A Variable whose gradient is
+            None stays as it is, and a ``TapeWarning`` names it.
+
+        Raises
+        ------
+        TypeError
+            When a pair is none, or holds something else than an Array and a Variable.
+        ValueError
+            When there are no gradients at all, a Variable is there twice, or a gradient has not the
+            shape, device and kind of dtype of its Variable.  Nothing has changed then.
+        """
+        if not isinstance(pairs, Iterable):
+            raise TypeError(
+                f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
+                f"{describe(pairs)} [at {user_line()}]"
+            )
+        given = [self._checked_pair(pair) for pair in pairs]
+        usable = [(g, variable) for g, variable in given if g is not None]
+        names = ", ".join(repr(variable.name) for _, variable in given)
+        if not usable:
+            raise ValueError(
+                f"No gradients provided for any variable: {names or 'there are no pairs'} "
+                f"[at {user_line()}]. The tape's warnings say where a value left it"
+            )
+        if len({id(variable) for _, variable in given}) < len(given):
+            raise ValueError(f"{self.name}: a Variable is given twice among {names}")
+        checked = [(fitting(self.name, g, variable), variable) for g, variable in usable]
+        if len(usable) < len(given):
+            missing = ", ".join(repr(variable.name) for g, variable in given if g is None)
+            warnings.warn(
+                f"{self.name}: the gradient is None for {missing}, which stays as it is",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+        self.build(variable for _, variable in given)
+        rate, step = float(self._learning_rate), int(self.iterations) + 1
+        for g, variable in checked:
+            place = self._place(variable)
+            slots = [self.slots[slot][place] for slot in self.slot_names]
+            self.update(g, variable, slots, rate, step)
+        self.iterations.assign(step)
+
+    def update(
+        self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
+    ) -> None:
+        """Change one Variable, and its slots in the order of ``slot_names``; steps count from 1."""
+        raise NotImplementedError(f"{type(self).__name__} has no update()")
+
+    def slot(self, slot_name: str, like: Array) -> Array:
+        """The initial value of a slot: zeros in the shape, dtype and place of the Variable's value."""
+        return xp.zeros_like(like)
+
+    def _place(self, variable: Variable) -> int:
+        place = self._updated.find(variable)
+        if place is None:
+            place = self._updated.add(variable)
+            for slot_name, slots in self.slots.items():
+                value = self.slot(slot_name, detached(variable))
+                slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
+        return place
+
+    def _checked_pair(self, pair: Any) -> tuple[Array | None, Variable]:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(
+                f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
+                f"{describe(pair)} [at {user_line()}]"
+            )
+        g, variable = pair
+        if not isinstance(variable, Variable):
+            hint = "; the Variable comes second" if isinstance(g, Variable) else ""
+            raise TypeError(
+                f"{self.name}: only a Variable can be updated, got {describe(variable)}{hint} "
+                f"[at {user_line()}]"
+            )
+        if g is not None and not isinstance(g, Array):
+            raise TypeError(
+                f"{self.name}: the gradient of {variable.name!r} must be an Array or None, got "
+                f"{describe(g)} [at {user_line()}]"
+            )
+        return g, variable
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum if one likes.
+
+    ``velocity = momentum * velocity - learning_rate * gradient; variable += velocity``
+
+    Parameters
+    ----------
+    learning_rate : float, default 0.01
+        The size of a step.
+    momentum : float, default 0
+        The part of the last step that is taken again; at least 0 and less than 1.
+    name : str, optional
+        How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable(2.0)
+    >>> with xp.GradientTape() as tape:
+    ...     loss = v**2
+    >>> SGD(learning_rate=0.25).apply_gradients([(tape.gradient(loss, v), v)])
+    >>> float(v)
+    1.0
+    """
+
+    def __init__(
+        self, learning_rate: float = 0.01, momentum: float = 0.0, name: str | None = None
+    ) -> None:
+        self.momentum = number("SGD", "momentum", momentum, 0.0, 1.0)
+        self.slot_names = ("velocity",) if self.momentum else ()
+        super().__init__(learning_rate, name)
+
+    def update(
+        self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
+    ) -> None:
+        """Change one Variable and its velocity."""
+        if not slots:
+            variable.assign_sub(rate * g)
+            return
+        velocity = slots[0]
+        velocity.assign(self.momentum * velocity - rate * g)
+        variable.assign_add(velocity)
+
+
+class Adam(Optimizer):
+    """Adam: steps as large as the gradient's mean by its root mean square.
+
+    Of a complex gradient the square is that of its absolute value.
+
+    Parameters
+    ----------
+    learning_rate : float, default 0.001
+        The size of a step.
+    beta_1, beta_2 : float, default 0.9 and 0.999
+        How slowly the running means of the gradient and of its square forget.
+    epsilon : float, default 1e-7
+        Added to the root: TensorFlow's value and place, which is the "epsilon hat" of the paper.
+    name : str, optional
+        How messages call it.
+
+    References
+    ----------
+    Kingma and Ba 2015, "Adam: a method for stochastic optimization", section 2.
+    """
+
+    slot_names = ("mean", "square")
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        name: str | None = None,
+    ) -> None:
+        self.beta_1 = number("Adam", "beta_1", beta_1, 0.0, 1.0)
+        self.beta_2 = number("Adam", "beta_2", beta_2, 0.0, 1.0)
+        self.epsilon = number("Adam", "epsilon", epsilon, 0.0, math.inf)
+        super().__init__(learning_rate, name)
+
+    def slot(self, slot_name: str, like: Array) -> Array:
+        """Zeros; real ones for the mean square."""
+        return xp.zeros_like(xp.abs(like) if slot_name == "square" else like)
+
+    def update(
+        self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
+    ) -> None:
+        """Change one Variable and the running means of its gradient and of that one's square."""
+        mean, square = slots
+        squared = xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
+        mean.assign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
+        square.assign(self.beta_2 * square + (1.0 - self.beta_2) * squared)
+        scale = rate * math.sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step)
+        variable.assign_sub(scale * mean / (xp.sqrt(square) + self.epsilon))
+
+
+class Updated:
+    """The Variables that an optimizer has slots for.  No Module's search looks into it."""
+
+    def __init__(self) -> None:
+        self.variables: list[Variable] = []
+        self.last = 0
+
+    def find(self, variable: Variable) -> int | None:
+        """Where it stands: mostly behind the one that was asked for last."""
+        count = len(self.variables)
+        for step in range(count):
+            place = (self.last + step) % count
+            if self.variables[place] is variable:
+                self.last = place + 1
+                return place
+        return None
+
+    def add(self, variable: Variable) -> int:
+        self.variables.append(variable)
+        return len(self.variables) - 1
+
+
+def fitting(owner: str, g: Array, variable: Variable) -> Array:
+    """The gradient as a constant of its Variable's dtype; ValueError where it does not fit."""
+    real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
+    if g.shape != variable.shape or g.device != variable.device or not real_for_real:
+        value = describe(detached(variable))
+        raise ValueError(
+            f"{owner}: the gradient {describe(g)} does not fit the Variable {variable.name!r}, {value} "
+            f"[at {user_line()}]"
+        )
+    return xp.astype(detached(g), variable.dtype, copy=False)
+
+
+def state(value: float, name: str) -> Variable:
+    """A scalar of an optimizer's state, on the host, where it is read."""
+    return Variable(xp.asarray(value, device="cpu"), trainable=False, name=name)
