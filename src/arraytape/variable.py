@@ -10,6 +10,7 @@ import numpy as np
 
 from ._array.array import KEPT, Array, wrap
 from ._array.views import keep, recorded_copy
+from ._define.docstrings import SYMBOLS
 from ._record.stack import new_tid, recorders
 from ._storage.storage import storage_of
 from ._util.errors import describe, user_line
@@ -219,6 +220,25 @@ def own_data(x: Array) -> Any:
     return storage_of(data).copy(data)
 
 
+IN_PLACE = """\
+``v {symbol}= value``: assign the result of ``{op}`` to the Variable, unrecorded.
+
+Parameters
+----------
+value : object
+    The operand on the right: an Array, host data or a number.
+
+Returns
+-------
+Variable
+    The Variable itself.
+
+Raises
+------
+ValueError
+    When shape or dtype would change."""
+
+
 def in_place(name: str) -> Callable[[Variable, Any], Variable]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
@@ -226,9 +246,7 @@ def in_place(name: str) -> Callable[[Variable, Any], Variable]:
         return self._update(function, value)
 
     method.__name__ = method.__qualname__ = f"__i{name}__"
-    method.__doc__ = (
-        f"``assign`` the result of ``{name}``: unrecorded, the Variable stays the same."
-    )
+    method.__doc__ = IN_PLACE.format(symbol=SYMBOLS[name], op=BINARY[name])
     return method
 
 

@@ -462,3 +462,81 @@ def keeps(op: Op) -> str:
     if op.saves.keys() & names:
         text += ",\ncomputed from the inputs in the forward pass"
     return f"\n\nA tape keeps {text or 'nothing'}."
+
+
+# --- operators ------------------------------------------------------------------------------------
+SYMBOLS = {
+    "abs": "abs(x)", "add": "+", "and": "&", "eq": "==", "floordiv": "//", "ge": ">=", "gt": ">",
+    "invert": "~x", "le": "<=", "lshift": "<<", "lt": "<", "matmul": "@", "mod": "%", "mul": "*",
+    "ne": "!=", "neg": "-x", "or": "|", "pos": "+x", "pow": "**", "rshift": ">>", "sub": "-",
+    "truediv": "/", "xor": "^",
+}  # fmt: skip
+UNARY = """\
+``{symbol}``: the operator of ``{op}``.
+
+Parameters
+----------
+x : Array
+    The operand.
+
+Returns
+-------
+Array
+    That of ``{op}``, whose dtypes, errors and derivative it has."""
+BINARY = """\
+``x1 {symbol} x2``: the operator of ``{op}``.
+
+Parameters
+----------
+{operands}
+
+Returns
+-------
+Array
+    That of ``{op}``, whose dtypes, errors and derivative it has.
+
+Raises
+------
+TypeError
+    When neither operand knows what to do with the other.
+ValueError
+    When the shapes do not fit together."""
+OPERANDS = {
+    "x1": "x1 : Array or number\n    The operand on the left.",
+    "x2": "x2 : Array or number\n    The operand on the right.",
+}
+IN_PLACE = """\
+``x {symbol}= other``: ``{op}`` in place, in the shape and dtype of x.
+
+Parameters
+----------
+x : Array
+    What is written to; its views see the result.
+other : Array or number
+    The operand on the right.
+
+Returns
+-------
+Array
+    The same Array; where NumPy has an immutable scalar, a new one.
+
+Raises
+------
+TypeError
+    When the dtype cannot hold the result, or the operand is neither an Array nor a number.
+ValueError
+    When the result has another shape, or the array is read-only."""
+
+
+def operator_docstring(op: str, short: str, *operands: str) -> str:
+    """The docstring of the operator ``__short__`` of an op, with its operands in order."""
+    symbol = SYMBOLS[short]
+    if len(operands) == 1:
+        return UNARY.format(symbol=symbol, op=op)
+    described = "\n".join([OPERANDS[operand] for operand in operands])
+    return BINARY.format(symbol=symbol, op=op, operands=described)
+
+
+def in_place_docstring(op: str, short: str) -> str:
+    """The docstring of the in-place operator ``__ishort__`` of an op."""
+    return IN_PLACE.format(symbol=SYMBOLS[short], op=op)

@@ -180,6 +180,7 @@ def det(g: Any, x: Any, xp: Any) -> Any:
 
 
 def cofactors(g: Any, x: Any, xp: Any) -> Any:
+    """the second derivative of the determinant along it"""
     # The second derivative of the determinant, which is linear in each row and each column: of a
     # diagonal matrix along A and B, the sum over i != j of the product of the others than i and j
     # times (A_ii B_jj - A_ij B_ji); of any other by x = U S Vh.

@@ -55,7 +55,7 @@ def asarray(
 
     Notes
     -----
-    Arrays stay connected, also inside a sequence: casts, moves and copies are recorded.
+    Derivative: through the recorded casts, moves and copies of Arrays, also inside a sequence.
     """
     if isinstance(obj, Array):
         return recast(obj, dtype, device, copy)

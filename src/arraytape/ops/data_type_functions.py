@@ -27,6 +27,7 @@ def cast(x: Array, /, dtype: Any) -> Array:
 
 
 def _back(g, source):
+    """itself, moved to where x lies"""
     # Not by xp: a rule's namespace is one storage's, and this leads out of it.
     return moved(g, source) if isinstance(g, Array) else storages.moved(g, source)
 
@@ -238,4 +239,15 @@ def iinfo(type: Any, /) -> Any:
     samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
 )
 def reinterpreted(x: Array, /, into: str) -> Array:
-    """Pairs of real numbers as complex ones (into "c"), or complex numbers as pairs ("f")."""
+    """Read pairs of real numbers as complex ones, or complex numbers as pairs.
+
+    Parameters
+    ----------
+    into
+        "c": complex numbers; "f": pairs of real ones.
+
+    Returns
+    -------
+    Array
+        A copy, half or twice as long along the last axis.
+    """

@@ -210,8 +210,8 @@ def imag(x: Array, /) -> Array:
 
 
 def _sign(g, x, y, xp):
-    """0 for real data; for complex data the part of g across y, ``g - y * xp.real(xp.conj(y) * g)``,
-    divided by abs(x), and 0 at 0
+    """0 for real data; for complex data ``(g - y * xp.real(xp.conj(y) * g)) / xp.abs(x)``,
+    the part of g across the result y, and 0 at 0
     """
     # Real: 0 everywhere.  Complex: z / |z| turns, so what points along it is taken out.
     if not xp.isdtype(x.dtype, COMPLEX):

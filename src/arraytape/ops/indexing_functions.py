@@ -20,9 +20,27 @@ from .._util.errors import explain
 
 @method(Array, "__getitem__")
 def index(x: Array, key: Any, /) -> Array:
-    """``x[key]``: a view for integers, slices, Ellipsis and None, as in NumPy, else a copy.
+    """Read a part of the array: ``x[key]``.
 
-    Raises IndexError for a key that does not fit the shape.
+    Parameters
+    ----------
+    key : object
+        Integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
+
+    Returns
+    -------
+    Array
+        A view for integers, slices, Ellipsis and None, as in NumPy; else, and of one element, a
+        copy.
+
+    Raises
+    ------
+    IndexError
+        When the key does not fit the shape.
+
+    Notes
+    -----
+    Derivative: a gradient of the result goes back to the elements that the key names.
     """
     if type(x) is not Array:
         x = x._snapshot()
@@ -244,7 +262,18 @@ def frozen(key: Any) -> Any:
 
 @method(Array, "__iter__")
 def rows(x: Array) -> Iterator[Array]:
-    """Iteration: the rows of x, as views."""
+    """Iterate over the first axis.
+
+    Returns
+    -------
+    Iterator of Array
+        The rows of x, as views.
+
+    Raises
+    ------
+    TypeError
+        When there is no axis.
+    """
     if not x.shape:
         raise TypeError("iteration over a 0-d Array")
     return (index(x, i) for i in range(x.shape[0]))
