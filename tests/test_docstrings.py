@@ -8,6 +8,7 @@ import pydoc
 import re
 import subprocess
 import sys
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from numpydoc.validate import validate
 
 import arraytape as xp
 import coverage_table
-from arraytape import testing
+from arraytape import checkpoint, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
 from arraytape._record.op import REGISTRY, same
@@ -76,6 +77,24 @@ MEMBERS = sorted(
 )
 
 
+# Packages beside the namespace list what is public.
+BESIDE = {"checkpoint": checkpoint, "nn": nn, "optimizers": optimizers, "testing": testing}
+
+
+def beside():
+    """The functions and classes of these packages, and what the classes themselves define."""
+    for home, module in BESIDE.items():
+        for name in module.__all__:
+            value = getattr(module, name)
+            members = vars(value) if isinstance(value, type) else {}
+            yield f"{home}.{name}"
+            yield from (
+                f"{home}.{name}.{member}"
+                for member, what in members.items()
+                if not member.startswith("_") and isinstance(what, FunctionType | property)
+            )
+
+
 def found(name):
     value = xp
     for part in name.split("."):
@@ -94,6 +113,11 @@ def complaints(name):
 # --- complete -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_numpydoc_accepts_the_docstring(name):
+    assert complaints(name) == []
+
+
+@pytest.mark.parametrize("name", list(beside()))
+def test_numpydoc_accepts_the_docstrings_of_the_packages_beside(name):
     assert complaints(name) == []
 
 

@@ -18,7 +18,7 @@ Axes = Any  # int, None, or a nesting of these
 
 
 def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
-    """A function that maps ``f`` along an axis of its arguments, without a loop.
+    """Make a function that maps ``f`` along an axis of its arguments, without a loop.
 
     Inside ``f`` every value is that of one example.  Gradients taken there are per example:
 
