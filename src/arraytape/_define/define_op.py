@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._record.op import KINDS, REGISTRY, Op, Rule, Sample, register
+from .._record.op import KINDS, REGISTRY, Op, Sample, register
+from .._record.plan import Rule
 from .._storage.storage import STORAGES, Storage
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -28,7 +29,7 @@ def stop_gradient(x: Any) -> Any:
     Parameters
     ----------
     x : Array or nesting
-        An Array, or a nesting of lists, tuples and dicts of Arrays.
+        An Array, or Arrays in lists, tuples, dicts and dataclasses.
 
     Returns
     -------

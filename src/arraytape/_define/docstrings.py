@@ -15,7 +15,8 @@ import linecache
 from inspect import Parameter, Signature
 from typing import Any
 
-from .._record.op import Op, Rule, same
+from .._record.op import Op
+from .._record.plan import Rule, same
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
 # Public names that the standard has not, and ops behind other names: no page to refer to.

@@ -16,7 +16,7 @@ import numpy as np
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT
 from .._array.paths import Path
-from .._record.op import Plan, Record, Structural
+from .._record.plan import Plan, Record, Structural
 from .._record.stack import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
 from .._storage.storage import inexact
 from .._util import nest
@@ -225,7 +225,7 @@ class Recording:
         Parameters
         ----------
         x : Array or nesting
-            An Array or a nesting of lists, tuples and dicts of Arrays; None leaves are skipped.
+            An Array, or Arrays in lists, tuples, dicts and dataclasses; None leaves are skipped.
 
         Raises
         ------
@@ -245,7 +245,8 @@ class Recording:
         for leaf in found:
             if not isinstance(leaf, Array):
                 raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
+                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_of(leaf, x)}; convert it "
+                    "with asarray"
                 )
         for leaf in found:
             self._watch(leaf)
