@@ -12,6 +12,7 @@ when the package is imported: string work alone, about 10 microseconds an op.
 from __future__ import annotations
 
 import linecache
+import sys
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -19,10 +20,13 @@ from .._record.op import Op
 from .._record.plan import Rule, same
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
-# Public names that the standard has not, and ops behind other names: no page to refer to.
+# Public names that the standard has not: they name a page of their own, or none.
 ELSEWHERE = frozenset((
-    "bincount", "cast", "cofactors", "diag", "discretized", "einsum", "getitem", "logspace",
-    "median", "moved", "pad", "reinterpreted", "reshaped", "scatter_add", "scattered",
+    "bincount", "diag", "einsum", "logspace", "median", "pad", "scatter_add",
+))  # fmt: skip
+# Ops behind other names, which are no part of the namespace: their own docstrings are enough.
+BEHIND = frozenset((
+    "cast", "cofactors", "discretized", "getitem", "moved", "reinterpreted", "reshaped", "scattered",
     "stop_gradient",
 ))  # fmt: skip
 FILLED_IN_LATER = "dead"  # a place in a record that is empty until the backward pass
@@ -263,11 +267,37 @@ ERRORS = (
 )  # fmt: skip
 
 
-def docstring(op: Op, signature: Signature, own: str | None) -> str:
+SAME: dict[Any, dict[str, str]] = {}  # the sections of ops of one line that take and give the same
+
+
+def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
     """The docstring of an op's public function; ``own`` is that of its declaration."""
+    if sys.flags.optimize > 1:  # python -OO: the user wants none
+        return None
     name = op.name
-    sections = sections_of(own or SUMMARIES.get(name, f"{name} of each element."))
-    takes, shape, gives = RULES.get(name, ("", "", ""))
+    if own:
+        sections = sections_of(own)
+        if name in BEHIND:
+            return sections["Summary"]
+        describe(op, signature, sections)
+    else:
+        key = op.inputs, RULES.get(name)
+        if key not in SAME:
+            describe(op, signature, SAME.setdefault(key, {}))
+        sections = {"Summary": SUMMARIES.get(name, f"{name} of each element."), **SAME[key]}
+    notes = sections.get("Notes") or CONVENTIONS.get(name, "")
+    if not notes.startswith("Derivative: "):
+        notes = f"{derivative(op)}\n{notes}" if notes else derivative(op)
+    sections["Notes"] = notes + keeps(op)
+    if name not in ELSEWHERE:
+        sections["References"] = f"{STANDARD}{name}.html"
+    parts = [mark + sections[title] for title, mark in HEADINGS.items() if sections.get(title)]
+    return "\n".join([sections["Summary"], *parts])
+
+
+def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
+    """Complete what an op's own docstring says of its parameters, its result and its errors."""
+    takes, shape, gives = RULES.get(op.name, ("", "", ""))
     if signature.parameters:
         entries = entries_of(sections.get("Parameters", ""))
         sections["Parameters"] = "\n".join([
@@ -278,14 +308,6 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str:
         result = f"{SHAPES[shape]}.\nIts dtype is {DTYPES[gives]}."
         sections["Returns"] = indented(f"Array\n{result}")
     sections["Raises"] = errors_of(op, signature, takes, shape, sections.get("Raises", ""))
-    notes = sections.get("Notes") or CONVENTIONS.get(name, "")
-    if not notes.startswith("Derivative: "):
-        notes = f"{derivative(op)}\n{notes}" if notes else derivative(op)
-    sections["Notes"] = notes + keeps(op)
-    if name not in ELSEWHERE:
-        sections["References"] = f"{STANDARD}{name}.html"
-    parts = [mark + sections[title] for title, mark in HEADINGS.items() if sections.get(title)]
-    return "\n".join([sections["Summary"], *parts])
 
 
 def sections_of(text: str) -> dict[str, str]:

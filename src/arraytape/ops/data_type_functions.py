@@ -239,15 +239,4 @@ def iinfo(type: Any, /) -> Any:
     samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
 )
 def reinterpreted(x: Array, /, into: str) -> Array:
-    """Read pairs of real numbers as complex ones, or complex numbers as pairs.
-
-    Parameters
-    ----------
-    into
-        "c": complex numbers; "f": pairs of real ones.
-
-    Returns
-    -------
-    Array
-        A copy, half or twice as long along the last axis.
-    """
+    """Pairs of real numbers as complex ones (into "c"), or complex numbers as pairs ("f")."""

@@ -87,18 +87,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     samples=(sample((3, 3)), sample((2, 2, 2)), sample((1, 1)), sample((0, 0))),
 )
 def cofactors(x: Array, /) -> Array:
-    """The derivative of linalg.det, for its rule: exact also where x is singular.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N).
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of x.
-    """
+    """The derivative of linalg.det, for its rule: exact also where x is singular."""
 
 
 @composite
