@@ -29,7 +29,7 @@ BEHIND = frozenset((
     "cast", "cofactors", "discretized", "getitem", "moved", "reinterpreted", "reshaped", "scattered",
     "stop_gradient",
 ))  # fmt: skip
-FILLED_IN_LATER = "dead"  # a place in a record that is empty until the backward pass
+FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
 
 # --- what an op takes and gives -----------------------------------------------------------------
 COMPLEX = "When {} is complex."
