@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._array.array import IS_VIEW, Array
-from .._util.attach import attach
 from .._util.errors import describe, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
@@ -270,4 +269,3 @@ METHODS: dict[str, Any] = {
     "transpose": method_transpose,
     "view": method_view,
 }  # fmt: skip
-attach(Array, METHODS)

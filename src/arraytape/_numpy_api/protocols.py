@@ -16,7 +16,6 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
-from .._util.attach import method
 from .._util.errors import describe, user_line
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
@@ -83,7 +82,6 @@ def unknown(
     )
 
 
-@method(Array, "__array_ufunc__")
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``: the recorded op."""
     for value in inputs:
@@ -135,7 +133,6 @@ def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
     return out
 
 
-@method(Array, "__array_function__")
 def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """``np.sum(x, axis=0)``, ``np.linalg.svd(x)``: the recorded op of the same meaning."""
     if not all(known(kind) for kind in types):
@@ -231,3 +228,6 @@ def op_of(function: Any) -> Callable[..., Any]:
     if ours is None:
         raise unknown(name)
     return ours
+
+
+PROTOCOLS = {"__array_function__": array_function, "__array_ufunc__": array_ufunc}
