@@ -98,6 +98,7 @@ class Op:
         linear_in: Sequence[str] = (),
         checked: bool = False,
         alone: Function | None = None,
+        per_element: bool = False,
     ) -> None:
         self.name, self.kind = name, kind
         self.alone = alone  # what is called when one of its later inputs is None
@@ -112,6 +113,9 @@ class Op:
         self.cusped = cusped  # whether the slope may be finite where the curvature is not
         self.linear_in = tuple(linear_in)  # the inputs in each of which the op is linear
         self.diagonal = kind == "elementwise"
+        # Whether each element of the results depends on one element of each input: so the op's raw
+        # function serves batched data as it is.  Set by the words, and by the author of a primitive.
+        self.per_element = per_element or kind == "elementwise"
         self.variadic = variadic
         self.saves = saves or {}
         self.samples, self.domain = tuple(samples), domain

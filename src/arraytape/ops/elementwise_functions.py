@@ -160,12 +160,21 @@ nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t))
 
 
 # --- not holomorphic: real and complex parts by hand ----------------------------------------------
-@primitive(lambda g, x, xp: g * xp.sign(x), samples=(sample((3, 4)), sample(()), sample((0, 3))))
+@primitive(
+    lambda g, x, xp: g * xp.sign(x),
+    per_element=True,
+    samples=(sample((3, 4)), sample(()), sample((0, 3))),
+)
 def abs(x: Array, /) -> Array:
     """Absolute value.  The slope at 0 is 0."""
 
 
-@primitive(lambda g, xp: xp.conj(g), linear_in=("x",), samples=(sample((3, 4)), sample(())))
+@primitive(
+    lambda g, xp: xp.conj(g),
+    per_element=True,
+    linear_in=("x",),
+    samples=(sample((3, 4)), sample(())),
+)
 def conj(x: Array, /) -> Array:
     """Complex conjugate."""
 
@@ -174,12 +183,12 @@ def _imag(g, dtype, xp):
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
-@primitive(same, linear_in=("x",), samples=(sample((3, 4)), sample(())))
+@primitive(same, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def real(x: Array, /) -> Array:
     """Real part."""
 
 
-@primitive(_imag, linear_in=("x",), samples=(sample((3, 4)), sample(())))
+@primitive(_imag, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def imag(x: Array, /) -> Array:
     """Imaginary part."""
 
@@ -193,7 +202,7 @@ def _sign(g, x, y, xp):
     return xp.where(r == 0, 0.0, turned / xp.where(r == 0, 1.0, r))
 
 
-@primitive(_sign, samples=(sample((3, 4)), sample(())))
+@primitive(_sign, per_element=True, samples=(sample((3, 4)), sample(())))
 def sign(x: Array, /) -> Array:
     """Sign; of a complex number x / abs(x).  The gradient of a real sign is zero."""
 
@@ -219,6 +228,7 @@ def _above(g, x, min, max, shape, xp):
     _within,
     _below,
     _above,
+    per_element=True,
     selects=True,
     samples=(
         sample((3, 4), -0.5, 0.7),

@@ -16,6 +16,7 @@ from .._util.errors import explain, user_line
     None,
     lambda g, condition, shape, xp: sum_to(xp.where(condition, g, 0.0), shape, xp),
     lambda g, condition, shape, xp: sum_to(xp.where(condition, 0.0, g), shape, xp),
+    per_element=True,
     selects=True,
     alone=lambda *given: where_it_holds(*given),
     samples=(
