@@ -98,7 +98,7 @@ def test_work_in_the_standards_own_names_loads_nothing():
         "assert type(np.multiply(2.0, xp.Variable([1.0]))) is xp.Array",
         "xp.vmap(lambda row: row.sum())(x)",
         "import inspect; assert 'axis' in inspect.signature(xp.Array.mean).parameters",
-        "import pydoc; text = pydoc.plain(pydoc.render_doc(xp.Array)); assert 'cumsum(' in text and 'imag' in text",
+        "import pydoc; text = pydoc.plain(pydoc.render_doc(xp.Array)); assert 'cumsum(' in text",
         "xp.set_default_device('cpu'); np.zeros(3, like=x)",
     ],
 )

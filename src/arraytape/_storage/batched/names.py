@@ -35,4 +35,14 @@ BY_FORM: dict[str, tuple[str, ...]] = {
         "unique_values",
     ),
 }  # fmt: skip
+# What is computed one by one all the same, of functions that have a batched form.
+IN_PART = {
+    "getitem": "with a batched index beside None",
+    "isin": "with a batched x2",
+    "linalg.matrix_rank": "with a batched rtol",
+    "linalg.pinv": "with a batched rtol",
+    "scatter_add": "with a batched key",
+    "scattered": "with a batched key",
+    "searchsorted": "with a batched x1",
+}
 LISTED = {name: form for form, names in BY_FORM.items() for name in names}
