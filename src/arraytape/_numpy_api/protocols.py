@@ -20,8 +20,8 @@ from .._util.errors import describe, user_line
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
-from . import functions, pieces, products, reductions, selection, shapes, sums, ufuncs
-from .functions import as_arrays
+from . import pieces, products, reductions, selection, shapes, sums, ufuncs
+from .arguments import as_arrays
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.
 UFUNCS = {
@@ -41,12 +41,9 @@ REDUCTIONS = {
 # What the standard has not, or with less in it.  The first two positions are those of NumPy.
 COUNTERPARTS = {
     function: ours
-    for module in (
-        functions, pieces, products, reductions, selection,
-        shapes, sums,
-    )
+    for module in (pieces, products, reductions, selection, shapes, sums)
     for function, ours in module.FUNCTIONS.items()
-}  # fmt: skip
+}
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {
     "concatenate": "concat",
