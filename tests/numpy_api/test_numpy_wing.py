@@ -186,3 +186,15 @@ def test_many_threads_may_be_the_first():
         [t.start() for t in threads], [t.join() for t in threads]
         assert wrong == [] and loaded()
     """)
+
+
+def test_an_op_of_the_users_own_does_not_take_the_place_of_a_ufunc():
+    run("""
+        xp.define_op("spacing", lambda x: np.spacing(x), "elementwise", lambda t: t)
+        try:
+            np.spacing(x)
+        except TypeError as error:
+            assert "np.spacing has no recorded counterpart" in str(error)
+        else:
+            raise AssertionError
+    """)
