@@ -37,6 +37,41 @@ class Array:
     """An array of the array API standard whose ops are recorded on the active tapes.
 
     Made by creation functions such as ``asarray`` and by ops, never by calling the class.
+
+    An Array is a handle on data of a storage, NumPy's or CuPy's, plus a name of the value that it
+    holds now.  Writing to it (``x[key] = value``, ``x += y``) moves the handle on to a new value;
+    what was recorded never changes.  Views share their data, as NumPy's do: a write through one of
+    them is seen by all.
+
+    Operators are the functions of the same meaning: ``x + y`` is ``add(x, y)``.  Methods are those of
+    the standard and those of NumPy's arrays, so that code for these runs on Arrays.
+
+    Attributes
+    ----------
+    T : Array
+        The axes in reverse order, as a view.
+    device : str
+        Where the data lies: 'cpu', 'cuda:0' and so on.
+    dtype : dtype
+        The type of the elements.
+    flat : Array
+        The elements in one dimension.
+    imag : Array
+        The imaginary part.
+    itemsize : int
+        Bytes of one element.
+    mT : Array
+        Each matrix transposed, as a view.
+    nbytes : int
+        Bytes of all elements.
+    ndim : int
+        Number of axes.
+    real : Array
+        The real part.
+    shape : tuple[int, ...]
+        Length of each axis.
+    size : int
+        Number of elements.
     """
 
     # _tid: the name of the value held now; 0: nobody follows it; negative: ask ``_sync``, since the
@@ -53,18 +88,22 @@ class Array:
 
     @property
     def dtype(self) -> Any:
+        """The type of the elements, one of NumPy's dtypes."""
         return self._data.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
         return self._data.shape  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self._data.shape)
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         count = 1
         for length in self._data.shape:
             count *= length
@@ -72,14 +111,44 @@ class Array:
 
     @property
     def device(self) -> Any:
+        """Where the data lies: 'cpu', 'cuda:0' and so on."""
         return storage_of(self._data).device(self._data)
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """The namespace of this array: ``arraytape`` itself.
+
+        Parameters
+        ----------
+        api_version : str | None, default: None
+            A version of the standard, from '2021.12' to '2025.12'.
+
+        Returns
+        -------
+        module
+            The namespace, the same for all versions.
+
+        Raises
+        ------
+        ValueError
+            When there is no such version.
+        """
         if api_version is not None and api_version not in VERSIONS:
             raise ValueError(f"unknown array API version {api_version!r}; known: {VERSIONS}")
         return PUBLIC[0]
 
     def __len__(self) -> int:
+        """The length of the first axis.
+
+        Returns
+        -------
+        int
+            The length.
+
+        Raises
+        ------
+        TypeError
+            When there is no axis.
+        """
         if not self._data.shape:
             raise TypeError("len() of a 0-d Array")
         return self._data.shape[0]  # type: ignore[no-any-return]
@@ -156,6 +225,78 @@ class Array:
         def T(self) -> Array: ...
         @property
         def mT(self) -> Array: ...
+
+        # Attached by _numpy_hook, with the functions of _numpy_api:
+        def __array_ufunc__(
+            self, ufunc: Any, method: str, /, *inputs: Any, **options: Any
+        ) -> Any: ...
+        def __array_function__(
+            self, function: Any, types: Any, args: Any, kwargs: Any, /
+        ) -> Any: ...
+        def __divmod__(self, other: Any, /) -> tuple[Array, Array]: ...
+        def __rdivmod__(self, other: Any, /) -> tuple[Array, Array]: ...
+        def all(self, axis: Any = None, *, keepdims: bool = False, where: Any = True) -> Array: ...
+        def any(self, axis: Any = None, *, keepdims: bool = False, where: Any = True) -> Array: ...
+        def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Array: ...
+        def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Array: ...
+        def argpartition(self, kth: Any, axis: int | None = -1) -> Array: ...
+        def argsort(
+            self, axis: int | None = -1, kind: str | None = None, *, stable: bool = True
+        ) -> Array: ...
+        def astype(
+            self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+            copy: bool = True,
+        ) -> Array: ...  # fmt: skip
+        def choose(self, choices: Any) -> Array: ...
+        def clip(self, min: Any = None, max: Any = None) -> Array: ...
+        def compress(self, condition: Any, axis: int | None = None) -> Array: ...
+        def conj(self) -> Array: ...
+        def conjugate(self) -> Array: ...
+        def copy(self, order: str = "C") -> Array: ...
+        def cumprod(self, axis: int | None = None, dtype: Any = None) -> Array: ...
+        def cumsum(self, axis: int | None = None, dtype: Any = None) -> Array: ...
+        def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array: ...
+        def dot(self, b: Any) -> Array: ...
+        def fill(self, value: Any) -> None: ...
+        def flatten(self, order: str = "C") -> Array: ...
+        def max(self, axis: Any = None, **options: Any) -> Array: ...
+        def mean(self, axis: Any = None, dtype: Any = None, **options: Any) -> Array: ...
+        def min(self, axis: Any = None, **options: Any) -> Array: ...
+        def nonzero(self) -> tuple[Array, ...]: ...
+        def partition(self, kth: Any, axis: int = -1) -> None: ...
+        def prod(self, axis: Any = None, dtype: Any = None, **options: Any) -> Array: ...
+        def put(self, indices: Any, values: Any) -> None: ...
+        def ravel(self, order: str = "C") -> Array: ...
+        def repeat(self, repeats: Any, axis: int | None = None) -> Array: ...
+        def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array: ...
+        def round(self, decimals: int = 0) -> Array: ...
+        def searchsorted(self, v: Any, *, side: Any = "left", sorter: Any = None) -> Array: ...
+        def sort(self, axis: int = -1, kind: str | None = None) -> None: ...
+        def squeeze(self, axis: Any = None) -> Array: ...
+        def std(self, axis: Any = None, dtype: Any = None, **options: Any) -> Array: ...
+        def sum(self, axis: Any = None, dtype: Any = None, **options: Any) -> Array: ...
+        def swapaxes(self, axis1: int, axis2: int) -> Array: ...
+        def take(self, indices: Any, axis: int | None = None) -> Array: ...
+        def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array: ...
+        def transpose(self, *axes: Any) -> Array: ...
+        def var(self, axis: Any = None, dtype: Any = None, **options: Any) -> Array: ...
+        def view(self, dtype: Any = None) -> Array: ...
+        @property
+        def flat(self) -> Array: ...
+        @flat.setter
+        def flat(self, value: Any) -> None: ...
+        @property
+        def imag(self) -> Array: ...
+        @imag.setter
+        def imag(self, value: Any) -> None: ...
+        @property
+        def itemsize(self) -> int: ...
+        @property
+        def nbytes(self) -> int: ...
+        @property
+        def real(self) -> Array: ...
+        @real.setter
+        def real(self, value: Any) -> None: ...
 
 
 class View:
