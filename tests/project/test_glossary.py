@@ -1,0 +1,36 @@
+"""docs/glossary.md: a word has one entry, and what it quotes from the code is there."""
+
+import re
+
+from helpers.repository import ROOT
+
+PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+SOURCE = ROOT / "src" / "arraytape"
+CODE = "\n".join(path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("*.py")))
+ENTRY = re.compile(r"^- \*\*(.+?)\*\*", flags=re.M)
+QUOTED = re.compile(r"`([A-Za-z_]\w+)`")
+ELSEWHERE = {"bytearray"}  # Python's
+
+
+def test_a_word_has_one_entry():
+    words = [word for entry in ENTRY.findall(PAGE) for word in entry.split(", ")]
+    assert len(words) > 50
+    assert sorted({word for word in words if words.count(word) > 1}) == []
+
+
+def test_names_of_the_glossary_are_in_the_code():
+    names = {*QUOTED.findall(PAGE)} - ELSEWHERE
+    assert len(names) > 30
+    assert sorted(name for name in names if not re.search(rf"\b{name}\b", CODE)) == []
+
+
+def test_files_that_the_pages_name_exist():
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    pages += SOURCE.rglob("README.md")
+    places = (SOURCE, ROOT, ROOT / "docs")
+    missing = []
+    for page in pages:
+        for name in re.findall(r"`([\w./]+/[\w.]+\.(?:py|md|toml))`", page.read_text("utf-8")):
+            if not any((place / name).exists() for place in (*places, page.parent)):
+                missing.append(f"{page.relative_to(ROOT)}: {name}")
+    assert missing == []
