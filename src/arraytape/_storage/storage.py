@@ -2,7 +2,7 @@
 
 One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ``cupy.ndarray``, ...) and is
 found by ``type(data)``.  Its ``xp`` is the raw namespace: the standard's functions on raw data, and
-the few more that ``_standard`` names.  Raw data has the attributes ``shape`` and ``dtype`` (NumPy's)
+the few more that ``standard`` names.  Raw data has the attributes ``shape`` and ``dtype`` (NumPy's)
 and Python's operators.  Item assignment and in-place operators need not be among them: a storage
 that says so with ``in_place`` gives ``put``, and its Arrays are written to all the same.
 """

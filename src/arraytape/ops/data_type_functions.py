@@ -235,7 +235,7 @@ def iinfo(type: Any, /) -> Any:
 @linear(
     transpose=lambda g, source, xp: xp.reinterpreted(g, source),
     saves={"source": lambda x: "c" if x.dtype.kind == "c" else "f"},
-    selects=False,  # its rule needs a cotangent of the right kind, not counts of what is alive
+    selects=False,  # its rule needs a cotangent of the right kind, not counts of what is active
     samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
 )
 def reinterpreted(x: Array, /, into: str) -> Array:

@@ -82,7 +82,7 @@ class Part:
 
 
 class BatchedNamespace:
-    """The standard's functions, and those of ``_standard``, on batched and plain data alike."""
+    """The standard's functions, and those of ``standard``, on batched and plain data alike."""
 
     def __init__(self) -> None:
         self.linalg, self.fft = Part(self, "linalg."), Part(self, "fft.")
