@@ -21,7 +21,7 @@ from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.backward import Recorded, backward
 from .._tape.guard import ALL, Alive
 from .._tape.missing_rules import missing_rule_error
-from .inside import Inside, handle
+from .recorder import Inside, handle
 
 
 def followers_of(tids: Sequence[int]) -> list[Recorder]:

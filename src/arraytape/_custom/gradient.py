@@ -25,7 +25,7 @@ from .calls import (
     named,
     needs_care,
 )
-from .inside import CUT, REFUSE, Arguments, Inside, Stale, check_results, only
+from .recorder import CUT, REFUSE, Arguments, Inside, Stale, check_results, only
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -15,7 +15,7 @@ from .._tape.missing_rules import check_rules
 from .._util import nest
 from .calls import UNFOLDING, Call, enter, followers_of, given, needs_care
 from .gradient import name_of
-from .inside import COLLECT, Arguments, Inside, check_results, only
+from .recorder import COLLECT, Arguments, Inside, check_results, only
 
 P = ParamSpec("P")
 R = TypeVar("R")
