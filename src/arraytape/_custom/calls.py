@@ -33,7 +33,7 @@ def followers_of(tids: Sequence[int]) -> list[Recorder]:
 
 def is_asked_once(followers: Sequence[Recorder]) -> bool:
     """Whether one one-shot tape follows, and so nobody will differentiate its gradient."""
-    return len(followers) == 1 and not getattr(followers[0], "_persistent", True)
+    return len(followers) == 1 and followers[0].one_shot
 
 
 # --- what goes into the record --------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import Array
 from .._array.views import current
-from .._record.stack import new_tid, recorders
+from .._record.stack import new_tid, only_recorders, recorders
 from .._storage.storage import HERE, STORAGES
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -25,7 +25,7 @@ from .calls import (
     named,
     needs_care,
 )
-from .recorder import CUT, REFUSE, Arguments, Inside, Stale, check_results, only
+from .recorder import CUT, REFUSE, Arguments, Inside, Stale, check_results
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -114,7 +114,7 @@ def call_with_rule(
     keep = bool(hidden) and not is_asked_once(hidden)
     followed = [tid for tid in tids if any(tid in r.followed for r in hidden)]
     inside = Inside(name, followed, hidden, foreign, keep)
-    with only(inside):
+    with only_recorders(inside):
         y, pull = pair_of(name, f(*arguments.args, **arguments.keywords), missing)
         leaves = check_results(name, y)
         inside.names(leaves)
@@ -140,7 +140,7 @@ def call_with_rule(
         def gradients(cotangents: Sequence[Array]) -> list[Array | None]:
             options = {"variables": list(variables)} if takes_variables else {}
             stale = [variable for variable, data in held if variable._data is not data]
-            with only(*recorders(), Stale(name, stale)) if stale else HERE:
+            with only_recorders(*recorders(), Stale(name, stale)) if stale else HERE:
                 found = pull(*cotangents, **options)
             found, of_variables = both(name, found) if takes_variables else (found, [])
             parts = counted(name, found, nesting, len(owners), "Array arguments")

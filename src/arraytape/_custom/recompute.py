@@ -10,12 +10,12 @@ from .._array.array import Array
 from .._array.exits import LEFT
 from .._array.views import current
 from .._record.op import Record, made_of
-from .._record.stack import new_tid, recorders, tell
+from .._record.stack import new_tid, only_recorders, recorders, tell
 from .._tape.missing_rules import check_rules
 from .._util import nest
 from .calls import UNFOLDING, Call, enter, followers_of, given, needs_care
 from .gradient import name_of
-from .recorder import COLLECT, Arguments, Inside, check_results, only
+from .recorder import COLLECT, Arguments, Inside, check_results
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +44,7 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
         followed = [tid for tid in tids if any(tid in r.followed for r in hidden)]
         inside = Inside(name, followed, hidden, COLLECT, keep=False)
         given_now, named_now, _ = arguments.again()
-        with only(inside):
+        with only_recorders(inside):
             y = f(*given_now, **named_now)
             leaves = check_results(name, y)
             inside.names(leaves)
@@ -86,7 +86,7 @@ class Recompute(Call):
         """
         args, keywords, arrays = self.arguments.again()
         inside = Inside(self.name, record[2], before=self.variables)
-        with only(*recorders(), inside):
+        with only_recorders(*recorders(), inside):
             y = self.function(*args, **keywords)
             leaves = check_results(self.name, y)
             names = inside.names(leaves)

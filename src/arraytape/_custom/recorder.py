@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from threading import get_ident
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from .._array.exits import LEFT
 from .._array.exports import is_unwritten
 from .._array.views import current, keep
 from .._record.op import PLANS, Plan, Record, Structural, inputs_of
-from .._record.stack import STACK, Bystander, Recorder
+from .._record.stack import BaseRecorder, Bystander, Recorder
 from .._storage.storage import STORAGES, storage_for, storage_of
 from .._tape.guard import has_cusp
 from .._tape.missing_rules import missing_rule
@@ -135,7 +133,7 @@ class Reads(set[int]):
         return self.own(tid) or self.outside(tid)
 
 
-class Inside:
+class Inside(BaseRecorder):
     """The recorder within a user's function; ``hidden`` are those that do not see in.
 
     foreign : what to do about a watched Array that is not among the arguments: refuse it with a
@@ -166,7 +164,7 @@ class Inside:
         self.seen: list[tuple[Any, Any]] = []  # all Variables, and the data that they held
         self.cusped = self.careful = self.has_missing_rules = False
 
-    def accessed(self, x: Any) -> None:
+    def accessed(self, x: Any, /) -> None:
         """A Variable was read."""
         if any(x is other for other, _ in self.seen):
             return
@@ -208,10 +206,10 @@ class Inside:
             self.closed.append(tid)
             self.reads.add(tid)
 
-    def notice(self, plan: Plan | Structural, values: tuple[Any, ...]) -> None:
+    def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         if plan is LEFT:
             return
-        if missing_rule(plan, values) is not None:
+        if missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
             self.careful = True
@@ -249,20 +247,10 @@ class Stale(Bystander):
     def __init__(self, name: str, variables: Sequence[Any]) -> None:
         self.name, self.variables = name, variables
 
-    def accessed(self, x: Any) -> None:
+    def accessed(self, x: Any, /) -> None:
         """A Variable was read."""
         if any(x is variable for variable in self.variables):
             raise RuntimeError(
                 f"{self.name}: grad_fn reads the Variable {x.name!r}, which was assigned to since the "
                 f"function read it [at {user_line()}]; let the function take its `.value()` for it"
             )
-
-
-@contextmanager
-def only(*stack: Recorder) -> Iterator[None]:
-    """Within it these are the recorders of this thread."""
-    token = STACK.set((get_ident(), stack))
-    try:
-        yield
-    finally:
-        STACK.reset(token)

@@ -18,8 +18,8 @@ import numpy as np
 from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
 from .._array.views import current
-from .._record.op import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import STACK, push, recorders, remove
+from .._record.op import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
+from .._record.stack import STACK, BaseRecorder, push, recorders, remove
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import describe
@@ -34,7 +34,7 @@ from .tape import GradientTape
 PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
-class ForwardAccumulator:
+class ForwardAccumulator(BaseRecorder):
     """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
 
         with ForwardAccumulator(x, tangent) as acc:
@@ -111,9 +111,6 @@ class ForwardAccumulator:
         for tid, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
                 self._tangents[tid] = tangent
-
-    def notice(self, plan: Plan | Structural, values: tuple[Any, ...]) -> None:
-        """Nothing to look out for."""
 
     @contextmanager
     def _outside(self) -> Iterator[None]:

@@ -17,7 +17,17 @@ from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT
 from .._array.paths import Path
 from .._record.op import Plan, Record, Structural
-from .._record.stack import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
+from .._record.stack import (
+    OPEN,
+    BaseRecorder,
+    Paused,
+    new_tid,
+    push,
+    recorders,
+    remove,
+    replace,
+    tell,
+)
 from .._storage.storage import inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
@@ -27,7 +37,7 @@ NOBODY: Any = frozenset()
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 
 
-class Recording:
+class Recording(BaseRecorder):
     """The recording half of a GradientTape."""
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
@@ -38,6 +48,7 @@ class Recording:
                 f"{describe(persistent)} and {describe(watch_accessed_variables)}"
             )
         self._persistent = persistent
+        self.one_shot = not persistent
         self._watch_variables = watch_accessed_variables
         self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
         self._active = False  # whether its own block or a worker's is open
@@ -108,7 +119,7 @@ class Recording:
             self._active = False
             OPEN.pop(id(self), None)
 
-    def used_elsewhere(self, tids: Sequence[int]) -> None:
+    def used_elsewhere(self, tids: Sequence[int], /) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
         if get_ident() == self._home or get_ident() in self._workers:
             return  # another task of this thread, which has nothing to do with this tape
@@ -189,11 +200,11 @@ class Recording:
             self.followed = self._known
 
     # --- watching ---------------------------------------------------------------------------------
-    def notice(self, plan: Plan | Structural, values: Record) -> None:
+    def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """What the backward pass must look out for, so that it need not look otherwise."""
         if plan is LEFT:
             self._left = True
-        elif missing_rule(plan, values) is not None:
+        elif missing_rule(plan, record) is not None:
             self._has_missing_rules = True
         else:
             self._careful = True  # complex data, or more than one storage
@@ -215,7 +226,7 @@ class Recording:
         for leaf in found:
             self._watch(leaf)
 
-    def accessed(self, x: Any) -> None:
+    def accessed(self, x: Any, /) -> None:
         """A Variable was read; the trainable ones are watched."""
         new = self._watch_variables and x._trainable and x._peek() not in self._known
         if new and self.followed is not NOBODY and inexact(x._data):
