@@ -59,8 +59,8 @@ class Recorder(Protocol):
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """Called after ``record`` where the plan or the data ask for more than the plain loop.
 
-        That is an op without a rule, a move between storages, complex data, an exit, or a call that
-        says so.  ``record`` is the record of a ``Structural`` plan; of an op, read the plan alone.
+        That is an op without a rule, a move between storages, data that turn complex, an exit, or a
+        call that says so.  ``record`` is the record of a ``Structural`` plan; of an op, read the plan alone.
         """
 
     def accessed(self, variable: Any, /) -> None:
