@@ -14,19 +14,17 @@ from weakref import ref
 import numpy as np
 
 from .._array.array import IS_VIEW, Array
-from .._array.exits import LEFT
+from .._array.exits import LEFT, tell_exit
 from .._array.paths import Path
 from .._record.op import Plan, Record, Structural
 from .._record.stack import (
     OPEN,
     BaseRecorder,
     Paused,
-    new_tid,
     push,
     recorders,
     remove,
     replace,
-    tell,
 )
 from .._storage.storage import inexact
 from .._util import nest
@@ -127,9 +125,7 @@ class Recording(BaseRecorder):
         for tid in tids:
             if tid in self.followed and (tid, line) not in self._lost:
                 self._lost.add((tid, line))
-                left = (LEFT.number, new_tid(), tid, line)
-                tell(self, left)
-                self.notice(LEFT, left)
+                tell_exit(self, tid, line)
 
     def _close(self) -> None:
         """Stop recording everywhere."""
