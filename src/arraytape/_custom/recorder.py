@@ -1,212 +1,177 @@
-"""Inside a user's function with a gradient of its own: the tapes are hidden, one recorder looks on."""
+"""Capturing a user's function: outer recorders suspended, one private recorder active.
+
+What a function with a gradient of its own does is hidden from the tapes around it.  They must still
+learn on which watched values the result depends, and what was computed on the way where ``grad_fn``
+may use it: that is what the private recorder is for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import enum
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.exits import LEFT
-from .._array.exports import is_unwritten
-from .._array.views import current, keep
+from .._array.array import IS_VIEW, Array
+from .._array.exits import LEFT, last_exit
+from .._array.views import current
 from .._record.op import PLANS, Plan, Record, Structural, inputs_of
-from .._record.stack import BaseRecorder, Bystander, Recorder
-from .._storage.storage import STORAGES, storage_for, storage_of
+from .._record.stack import (
+    BaseRecorder,
+    Bystander,
+    Recorder,
+    only_recorders,
+    recorders,
+    tell,
+)
 from .._tape.guard import has_cusp
 from .._tape.missing_rules import missing_rule
 from .._util import nest
-from .._util.errors import describe, user_line
-
-REFUSE, COLLECT, CUT = "refuse", "collect", "cut"  # what to do about watched Arrays from outside
-
-
-# --- arguments and results ----------------------------------------------------------------------
-def handle(x: Array) -> Array:
-    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
-    tid, _ = current(x)
-    return wrap(keep(x), tid, KEPT | (x._state & SCALAR))
+from .._util.errors import user_line
+from .arguments import Inputs, check_results
 
 
-class Arguments:
-    """Arguments: handles of their own on the Arrays in them, and the rest as it is.
+class OnCapture(enum.Enum):
+    """What to do when a function uses a watched Array that is not among its arguments."""
 
-    Raw arrays of a known storage become Arrays in the positional arguments, and are copied in the
-    others.  ``owners`` says in which positional argument each Array is.
+    REFUSE = "raise a ValueError"
+    COLLECT = "count it among the inputs"
+    CUT = "take it as a constant, as declared"
+
+
+class FollowedIds(set[int]):
+    """The value ids that a private recorder follows.
+
+    In the set are those made of the function's inputs.  Those that hidden recorders follow are
+    contained, too, so that the ops on captured values are handed to the private recorder.
     """
-
-    def __init__(self, args: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> None:
-        self.args, self.keywords = args, {k: own(v) for k, v in (keywords or {}).items()}
-        self.leaves = nest.leaves(args)
-        owners = [i for i, arg in enumerate(args) for _ in nest.leaves(arg)]
-        self.places = [i for i, leaf in enumerate(self.leaves) if is_array(leaf)]
-        self.owners = [owners[i] for i in self.places]
-        arrays = [self.leaves[i] for i in self.places]
-        self.arrays = [
-            handle(x) if isinstance(x, Array) else wrap(storage_of(x).copy(x), 0, KEPT)
-            for x in arrays
-        ]
-        self.args = nest.pack(args, self.filled(self.arrays))
-        self.leaves = self.filled([None] * len(self.arrays))  # the call keeps no other handle
-        named = [(x, k) for k, v in self.keywords.items() for x in nest.leaves(v)]
-        owned: list[Any] = [*zip(self.arrays, self.owners, strict=True)]
-        owned += [(x, k) for x, k in named if type(x) is Array]
-        self.given = [(x, x._data, x._tid, owner) for x, owner in owned]
-
-    def filled(self, arrays: Sequence[Any]) -> list[Any]:
-        leaves = list(self.leaves)
-        for place, x in zip(self.places, arrays, strict=True):
-            leaves[place] = x
-        return leaves
-
-    def again(self) -> tuple[tuple[Any, ...], dict[str, Any], list[Array]]:
-        """The arguments with fresh handles on the same values, and the positional ones' handles."""
-        fresh = [wrap(x._data, x._tid, x._state) for x in self.arrays]
-        keywords = {k: own(v) for k, v in self.keywords.items()}
-        return nest.pack(self.args, self.filled(fresh)), keywords, fresh
-
-    def written(self) -> list[Any]:
-        """The positions and keywords of the arguments whose Arrays were written to."""
-        return [
-            owner
-            for x, data, tid, owner in self.given
-            if not is_unwritten(x, data) or (tid and x._tid != tid)  # an inner tape may name it
-        ]
-
-    def parts(self) -> Any:
-        """The nestings of the positional arguments that hold Arrays, with nothing but these."""
-        numbered = nest.pack(self.args, list(range(len(self.leaves))))
-        return nest.parts_with(set(self.places).__contains__, list(numbered)) or []
-
-
-def own(value: Any) -> Any:
-    """A keyword argument to which nobody else writes; a Variable in it stays itself."""
-    leaves = nest.leaves(value)
-    private = [
-        handle(leaf) if type(leaf) is Array
-        else storage_of(leaf).copy(leaf) if not isinstance(leaf, Array) and is_array(leaf)
-        else leaf
-        for leaf in leaves
-    ]  # fmt: skip
-    alike = all(a is b for a, b in zip(leaves, private, strict=True))
-    return value if alike else nest.pack(value, private)
-
-
-def is_array(leaf: Any) -> bool:
-    """Whether an argument is an Array, or numbers in a storage's own data."""
-    if isinstance(leaf, Array):
-        return True
-    kind = getattr(getattr(leaf, "dtype", None), "kind", "")
-    if kind not in tuple("biufc") or isinstance(leaf, np.generic):
-        return False
-    return type(leaf) in STORAGES or storage_for(type(leaf)) is not None
-
-
-def check_results(name: str, y: Any) -> list[Array]:
-    """The leaves of what a function gave, which must be Arrays."""
-    leaves = nest.leaves(y)
-    for leaf in leaves:
-        if not isinstance(leaf, Array):
-            raise TypeError(
-                f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)} "
-                f"[at {user_line()}]; convert it with asarray"
-            )
-    return leaves
-
-
-# --- the recorder inside --------------------------------------------------------------------------
-class Reads(set[int]):
-    """The tids made of a function's arguments; those that hidden recorders follow are seen, too."""
 
     def __init__(self, tids: Sequence[int], hidden: Sequence[Recorder]) -> None:
         super().__init__(tids)
         self.hidden = hidden
 
-    def own(self, tid: int) -> bool:
+    def made_of_inputs(self, tid: int) -> bool:
         return set.__contains__(self, tid)
 
-    def outside(self, tid: int) -> bool:
+    def followed_outside(self, tid: int) -> bool:
         return any(tid in recorder.followed for recorder in self.hidden)
 
+    def is_captured(self, tid: int) -> bool:
+        """Whether a hidden recorder follows a value that is not made of the inputs."""
+        return not self.made_of_inputs(tid) and self.followed_outside(tid)
+
     def __contains__(self, tid: Any) -> bool:
-        return self.own(tid) or self.outside(tid)
+        return self.made_of_inputs(tid) or self.followed_outside(tid)
 
 
-class Inside(BaseRecorder):
-    """The recorder within a user's function; ``hidden`` are those that do not see in.
+class FunctionRecorder(BaseRecorder):
+    """The private recorder of one run of a user's function.
 
-    foreign : what to do about a watched Array that is not among the arguments: refuse it with a
-    ValueError, collect its tid in ``closed``, or cut it (it is a constant, by declaration).
-    ``variables`` collects the trainable Variables that the function reads, here and nowhere else;
-    ``stale`` those that held other values ``before``, in its first run, and are followed here.
+    Parameters
+    ----------
+    name
+        How messages call the function.
+    tids
+        The ids of the inputs to follow; 0 for none.
+    hidden
+        The recorders that are suspended meanwhile.
+    on_capture
+        What to do about watched Arrays that are not among the arguments.
+    keeps_records
+        Whether ``records`` are kept, or only what is learned from them.
+    first_values
+        In a second run, the Variables that the first one read, with the data that they held.
+
+    Attributes
+    ----------
+    captures
+        The ids of captured values, with ``OnCapture.COLLECT``.
+    used
+        The ids that went into some record or result.
+    exits
+        ``file:line (how)`` of where values made of the inputs left.
+    variables
+        The trainable Variables that the function reads.
+    variable_values
+        All Variables that it reads, with the data that they held.
+    changed_variables
+        Those that hold other values than in the first run.
+    noticed
+        The plans of notable records, by place in ``records``.
     """
+
+    followed: FollowedIds
 
     def __init__(
         self,
         name: str,
         tids: Sequence[int],
         hidden: Sequence[Recorder] = (),
-        foreign: str = REFUSE,
-        keep: bool = True,
-        before: Sequence[tuple[Any, Any]] = (),
+        on_capture: OnCapture = OnCapture.REFUSE,
+        keeps_records: bool = True,
+        first_values: Sequence[tuple[Any, Any]] = (),
     ) -> None:
-        self.name, self.foreign, self.keep, self.before = name, foreign, keep, before
-        self.reads = Reads([tid for tid in tids if tid], hidden)
-        self.followed: set[int] = self.reads
+        self.name, self.on_capture = name, on_capture
+        self.keeps_records, self.first_values = keeps_records, first_values
+        self.followed = FollowedIds([tid for tid in tids if tid], hidden)
         self.records: list[Record] = []
-        self.noticed: dict[int, Plan | Structural] = {}  # by place in records
-        self.used: set[int] = set()  # tids that went into some record
-        self.closed: list[int] = []
-        self.left: list[str] = []  # where values made of the arguments left
+        self.noticed: dict[int, Plan | Structural] = {}
+        self.used: set[int] = set()
+        self.captures: list[int] = []
+        self.exits: list[str] = []
         self.variables: list[Any] = []
-        self.stale: list[Any] = []
-        self.seen: list[tuple[Any, Any]] = []  # all Variables, and the data that they held
+        self.variable_values: list[tuple[Any, Any]] = []
+        self.changed_variables: list[Any] = []
         self.cusped = self.careful = self.has_missing_rules = False
 
-    def accessed(self, x: Any, /) -> None:
-        """A Variable was read."""
-        if any(x is other for other, _ in self.seen):
+    def accessed(self, variable: Any, /) -> None:
+        """Collect a Variable that the function reads, and follow it where it counts as an input."""
+        if any(variable is other for other, _ in self.variable_values):
             return
-        self.seen.append((x, x._data))
-        if any(x is other and not same_values(x._data, data) for other, data in self.before):
-            self.stale.append(x)
-            self.reads.add(x._peek())
-        if x._trainable:
-            self.variables.append(x)
-            self.reads.add(x._peek())
+        data = variable._data
+        self.variable_values.append((variable, data))
+        changed = any(
+            variable is other and not same_values(data, first) for other, first in self.first_values
+        )
+        if changed:
+            self.changed_variables.append(variable)
+        if variable._trainable:
+            self.variables.append(variable)
+        if changed or variable._trainable:
+            self.followed.add(variable._peek())
 
     def record(self, record: Record) -> None:
+        """Take one record: refuse or collect what is captured, and keep what the rest tells."""
         plan, tids = PLANS[record[0]], inputs_of(record)
-        if plan is LEFT and not self.reads.own(tids[0]):
-            self.tell_hidden(record)
+        if plan is LEFT and not self.followed.made_of_inputs(tids[0]):
+            self._pass_on_exit(record)
             return
         for tid in tids:
-            if not self.reads.own(tid) and self.reads.outside(tid):
-                self.meet(tid, plan.name)
+            if self.followed.is_captured(tid):
+                self.captured(tid, plan.name)
         self.used.update(tids)
         if plan is LEFT:
-            self.left.append(record[3])
-        elif isinstance(plan, Plan):
-            self.cusped = self.cusped or has_cusp(plan, record)
+            self.exits.append(str(last_exit([record])))
         else:
-            self.cusped = self.cusped or getattr(record[-1], "cusped", False)
-        if self.keep:
+            self.cusped = self.cusped or may_have_cusp(plan, record)
+        if self.keeps_records:
             self.records.append(record)
 
-    def meet(self, tid: int, where: str) -> None:
-        """A value from outside that a hidden recorder follows."""
-        if self.foreign is REFUSE:
+    def captured(self, tid: int, where: str) -> None:
+        """Refuse, collect or pass over a value from outside that a hidden recorder follows."""
+        if self.on_capture is OnCapture.REFUSE:
             raise ValueError(
                 f"{self.name}: the function uses a watched Array that is not among its positional "
                 f"arguments, in {where} [at {user_line()}]; its gradient would be lost. Pass it as "
                 "a positional argument, or stop_gradient it to use it as a constant"
             )
-        if self.foreign is COLLECT:
-            self.closed.append(tid)
-            self.reads.add(tid)
+        if self.on_capture is OnCapture.COLLECT:
+            self.captures.append(tid)
+            self.followed.add(tid)
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
+        """Remember that the last record is notable, and why."""
         if plan is LEFT:
             return
         if missing_rule(plan, record) is not None:
@@ -216,39 +181,109 @@ class Inside(BaseRecorder):
         if self.records:
             self.noticed[len(self.records) - 1] = plan
 
-    def tell_hidden(self, record: Record) -> None:
-        for recorder in self.reads.hidden:
-            if record[2] in recorder.followed:
-                recorder.record(record)
-                recorder.followed.add(record[1])
-                recorder.notice(PLANS[record[0]], record)
+    def _pass_on_exit(self, record: Record) -> None:
+        """An exit of a captured value is as if the function were not there."""
+        for recorder in self.followed.hidden:
+            if inputs_of(record)[0] in recorder.followed:
+                tell(recorder, record)
+                recorder.notice(LEFT, record)
 
-    def names(self, leaves: Sequence[Array]) -> list[int]:
-        """The tids of results, 0 for what does not depend on the arguments; call it inside."""
+    def result_ids(self, leaves: Sequence[Array]) -> list[int]:
+        """The value ids of results, 0 for what does not depend on the inputs.
+
+        To be called while this recorder is active, since a view's value is recorded when read.
+        """
         tids = [current(leaf)[0] for leaf in leaves]
         for tid in tids:
-            if tid and not self.reads.own(tid) and self.reads.outside(tid):
-                self.meet(tid, "its result")
+            if tid and self.followed.is_captured(tid):
+                self.captured(tid, "its result")
             self.used.add(tid)
-        return [tid if self.reads.own(tid) else 0 for tid in tids]
+        return [tid if self.followed.made_of_inputs(tid) else 0 for tid in tids]
+
+
+def may_have_cusp(plan: Plan | Structural, record: Record) -> bool:
+    """Whether the slope of a record may be finite where its curvature is not."""
+    if isinstance(plan, Plan):
+        return has_cusp(plan, record)
+    return bool(getattr(record[-1], "cusped", False))
 
 
 def same_values(data: Any, other: Any) -> bool:
-    """Whether a Variable holds what it held; where nobody may look, only the same data are the same."""
+    """Whether a Variable holds what it held.
+
+    Only NumPy's values are compared: elsewhere a look would synchronise, so only the same data are
+    the same there.
+    """
     both = type(data) is type(other) is np.ndarray
     return data is other or (
         both and np.array_equal(data, other, equal_nan=data.dtype.kind in "fc")
     )
 
 
-class Stale(Bystander):
-    """What stands on the stack while ``grad_fn`` runs: it may not read what was assigned to since."""
+# --- running a function -------------------------------------------------------------------------------
+class Trace:
+    """The record of a hidden run of a user's function: what it was given, did and gave.
+
+    arrays, tids
+        The Arrays in its positional arguments, and the ids of the values that they held before.
+    y, rule
+        What the function gave: a nesting of Arrays, and its ``grad_fn`` or None.
+    leaves
+        The Arrays in ``y``.
+    """
+
+    def __init__(
+        self, recorder: FunctionRecorder, arrays: list[Array], tids: list[int], y: Any, rule: Any
+    ) -> None:
+        self.recorder, self.arrays, self.tids = recorder, arrays, tids
+        self.y, self.rule, self.leaves = y, rule, nest.leaves(y)
+
+    def input_ids(self) -> list[int]:
+        """The value ids of arguments, captures and trainable Variables.
+
+        The Variables are read for it where the function is called, so that tapes may watch them.
+        """
+        variables = [current(variable)[0] for variable in self.recorder.variables]
+        return [*self.tids, *self.recorder.captures, *variables]
+
+    def name_results(self) -> list[int]:
+        """The value ids of the results inside the function, where each result gets one."""
+        with only_recorders(self.recorder):
+            return [ensured_id(leaf) for leaf in self.leaves]
+
+
+def run_hidden(
+    name: str,
+    f: Callable[..., tuple[Any, Any]],
+    inputs: Inputs,
+    on_capture: OnCapture,
+    keeps_records: bool,
+) -> Trace:
+    """Run a function that gives ``(y, rule)``, outer recorders suspended, a private one active."""
+    hidden = recorders()
+    tids = [x._tid for x in inputs.arrays]
+    followed = [tid for tid in tids if any(tid in recorder.followed for recorder in hidden)]
+    recorder = FunctionRecorder(name, followed, hidden, on_capture, keeps_records)
+    with only_recorders(recorder):
+        y, rule = f(*inputs.args, **inputs.keywords)
+        recorder.result_ids(check_results(name, y))
+    return Trace(recorder, inputs.arrays, tids, y, rule)
+
+
+def ensured_id(leaf: Array) -> int:
+    """The id of the value that an Array holds, given one if it has none."""
+    (leaf._view.root if leaf._state & IS_VIEW else leaf)._name_value()
+    return current(leaf)[0]
+
+
+class RefuseChanged(Bystander):
+    """Stands on the stack while ``grad_fn`` runs, and refuses reads of Variables assigned since."""
 
     def __init__(self, name: str, variables: Sequence[Any]) -> None:
         self.name, self.variables = name, variables
 
     def accessed(self, x: Any, /) -> None:
-        """A Variable was read."""
+        """Raise if the Variable was assigned to since the function read it."""
         if any(x is variable for variable in self.variables):
             raise RuntimeError(
                 f"{self.name}: grad_fn reads the Variable {x.name!r}, which was assigned to since the "

@@ -60,7 +60,8 @@ class Recorder(Protocol):
         """Called after ``record`` where the plan or the data ask for more than the plain loop.
 
         That is an op without a rule, a move between storages, data that turn complex, an exit, or a
-        call that says so.  ``record`` is the record of a ``Structural`` plan; of an op, read the plan alone.
+        call that says so.  ``record`` is the record of a ``Structural`` plan; of an op's, read the
+        plan alone.
         """
 
     def accessed(self, variable: Any, /) -> None:
