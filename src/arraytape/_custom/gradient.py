@@ -98,9 +98,9 @@ def call_with_rule(
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
     trace = run_hidden(name, f, arguments.inputs, on_capture, keeps_records)
-    for owner in arguments.written():
+    if written := arguments.written():
         raise ValueError(
-            f"{name}: the function writes to {argument(signature_of, owner)} "
+            f"{name}: the function writes to {argument(signature_of, written[0])} "
             f"[at {user_line()}]; write to a copy of it"
         )
     takes_variables = missing is None and takes(name, trace.rule, trace.recorder.variables)
