@@ -144,8 +144,8 @@ class UserRule:
     def _answer(self, cotangents: Sequence[Array]) -> tuple[Any, Any]:
         """What ``grad_fn`` gives for the arguments and for the Variables."""
         changed = [v for v, data in self.variable_values if v._data is not data]
-        stack = (*recorders(), RefuseChanged(self.name, changed))
-        with only_recorders(*stack) if changed else HERE:
+        refuse = RefuseChanged(self.name, changed)
+        with only_recorders(*recorders(), refuse) if changed else HERE:
             if not self.takes_variables:
                 return self.grad_fn(*cotangents), []
             return both(self.name, self.grad_fn(*cotangents, variables=list(self.variables)))

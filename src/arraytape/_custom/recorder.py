@@ -51,11 +51,13 @@ class FollowedIds(set[int]):
         super().__init__(tids)
         self.hidden = hidden
 
-    def made_of_inputs(self, tid: int) -> bool:
-        return set.__contains__(self, tid)
+    made_of_inputs = set.__contains__
 
     def followed_outside(self, tid: int) -> bool:
-        return any(tid in recorder.followed for recorder in self.hidden)
+        for recorder in self.hidden:  # noqa: SIM110  (asked for each input of each op)
+            if tid in recorder.followed:
+                return True
+        return False
 
     def is_captured(self, tid: int) -> bool:
         """Whether a hidden recorder follows a value that is not made of the inputs."""
