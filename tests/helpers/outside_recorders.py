@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arraytape import Array
 from arraytape._array.exits import LEFT
 from arraytape._array.views import location
-from arraytape._record.op import PLANS, Plan, Record, Structural, inputs_of, results_of
+from arraytape._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
 from arraytape._record.stack import BaseRecorder, Recorder, tell
 
 

@@ -84,8 +84,8 @@ class Arguments:
 
     def parts(self) -> Any:
         """The nestings of the positional arguments that hold Arrays, with nothing but these."""
-        numbered = nest.pack(self.inputs.args, list(range(len(self._leaves))))
-        return nest.parts_with(set(self._places).__contains__, list(numbered)) or []
+        wanted = map(set(self._places).__contains__, range(len(self._leaves)))
+        return nest.parts_with(wanted, list(self.inputs.args)) or []
 
 
 def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
@@ -149,7 +149,7 @@ def check_results(name: str, y: Any) -> list[Array]:
     for leaf in leaves:
         if not isinstance(leaf, Array):
             raise TypeError(
-                f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)} "
-                f"[at {user_line()}]; convert it with asarray"
+                f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)}"
+                f"{nest.place_of(leaf, y)} [at {user_line()}]; convert it with asarray"
             )
     return leaves

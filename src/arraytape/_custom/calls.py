@@ -15,15 +15,12 @@ from typing import Any, NamedTuple
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.exits import tell_exit
-from .._array.views import current, keep
-from .._record.op import Plan, Record, Structural, inputs_of, results_of
+from .._array.views import keep
+from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
-from .._storage.storage import STORAGES, is_complex, storage_of
-from .._tape.backward import Recorded
-from .._tape.guard import ALL, Alive
+from .._storage.storage import is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
 from .._util import nest
-from .arguments import private_handle
 from .recorder import FunctionRecorder, Trace
 
 
@@ -220,25 +217,7 @@ def tell_exits(
 def pull_custom(at: Any, record: Record) -> None:
     """CUSTOM: by the user's rule, which works on Arrays."""
     _, outs, tids, call = CallRecord(*record)
-    held = [at.take(out) for out in outs]
-    if all(g is None for g in held):
-        return
-    if isinstance(at, Alive):  # a rule of the user's own is not run on anything but cotangents
-        for tid in tids:
-            at.add(tid, ALL)
-        return
-    recorded = isinstance(at, Recorded)
-    cotangents = [
-        None if g is None else private_handle(g) if recorded else as_array(g) for g in held
-    ]
-    for tid, part in zip(tids, call.gradients(cotangents), strict=True):
-        if part is not None and tid in at.followed:
-            at.lend(tid, part if recorded else current(part)[1])
-
-
-def as_array(g: Any) -> Array:
-    """A raw cotangent, which may be one of NumPy's scalars, as an Array."""
-    return wrap(g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None), 0, KEPT)
+    at.by_rule(outs, tids, call.gradients)
 
 
 def pull_same(at: Any, record: Record) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import Array
 from .._array.exits import LEFT
-from .._record.op import PLANS, Record, Structural, made_of, results_of
+from .._record.plan import PLANS, Record, Structural, made_of, results_of
 from .._record.stack import only_recorders, recorders
 from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
@@ -126,7 +126,7 @@ def matters(variable: Any, records: Sequence[Record], results: Sequence[int]) ->
 def pull_recomputed(at: Any, record: Record) -> None:
     """RECOMPUTED: the function runs again, and its records take the place of this one."""
     _, outs, tids, call = CallRecord(*record)
-    passes = [at, at.alive] if hasattr(at, "alive") else [at]
+    passes = at.passes()
     held = [[one.take(out) for out in outs] for one in passes]
     if all(g is None for g in held[0]):
         return

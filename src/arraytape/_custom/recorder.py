@@ -16,7 +16,7 @@ import numpy as np
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT, last_exit
 from .._array.views import current
-from .._record.op import PLANS, Plan, Record, Structural, inputs_of
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import (
     BaseRecorder,
     Bystander,
@@ -25,7 +25,7 @@ from .._record.stack import (
     recorders,
     tell,
 )
-from .._tape.guard import has_cusp
+from .._tape.cusps import has_cusp
 from .._tape.missing_rules import missing_rule
 from .._util import nest
 from .._util.errors import user_line

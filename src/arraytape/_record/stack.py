@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from sys import getrefcount
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from weakref import ref
 
-if TYPE_CHECKING:
-    from .op import Plan, Record, Structural
+from .plan import Plan, Record, Structural
 
 Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())

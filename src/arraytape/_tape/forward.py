@@ -18,14 +18,14 @@ import numpy as np
 from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
 from .._array.views import current
-from .._record.op import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
+from .._record.plan import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push, recorders, remove
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import describe
 from .arguments import UnconnectedGradients, differentiable, filled, unconnected
-from .backward import Recorded
-from .guard import replaced
+from .backward import contributions
+from .data import ArrayData
 from .missing_rules import MissingRule, missing_rule, missing_rule_error
 from .recording import NOBODY
 from .tangents import Tangents
@@ -93,7 +93,7 @@ class ForwardAccumulator(BaseRecorder):
         held = self._tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
         whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
-        at = Recorded(storage_of(t._data), self._known)
+        at = ArrayData(storage_of(t._data))
         self._tangents[tid] = add_through(whole, path, t, at)
         self._known.add(tid)
 
@@ -129,13 +129,13 @@ class ForwardAccumulator(BaseRecorder):
     def through(self, plan: Plan, record: Record) -> list[Array | None]:
         """Tangents of the results of an op."""
         op = plan.op
-        pass_ = Recorded(storage_of(self._some(record)._data), self._known)
+        data = ArrayData(storage_of(self._some(record)._data))
         if op.kind == "linear":
             return [self._linear(plan, record)]
-        lifted = pass_.lift(plan, record)
+        lifted = data.lift(plan, record)
         if op.diagonal:
             parts = [
-                rule(self._tangents[record[at]], *[lifted[i] if i else pass_.xp for i in asks])
+                rule(self._tangents[record[at]], *[lifted[i] if i else data.xp for i in asks])
                 for at, rule, _, asks, _ in plan.pulls
                 if record[at] in self._tangents
             ]
@@ -143,21 +143,21 @@ class ForwardAccumulator(BaseRecorder):
             for part in parts[1:]:
                 total = total + part
             return [None if total is None else self._laid_out(plan, record, total)]
-        if op.linear_in and set(op.parameters) <= plan.positions.keys():
+        if op.linear_in and all(plan.keeps(name) for name in op.parameters):
             return [self._by_itself(plan, lifted)]
-        return self._transposed(plan, record, lifted, pass_)
+        return self._transposed(plan, record, lifted, data)
 
     def _by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         """The tangent of an op that is linear in each followed input: the op, once for each."""
-        op, places = plan.op, plan.positions
+        op = plan.op
         assert op.public is not None
-        parameters = {name: record[places[name]] for name in op.parameters}
+        parameters = plan.parameters(record)
         total: Any = None
         for i, x in enumerate(op.inputs):
             tangent = self._tangents.get(record[2 + i])
             if tangent is None:
                 continue
-            given = [tangent if other == x else record[places[other]] for other in op.inputs]
+            given = [tangent if other == x else plan.kept(record, other) for other in op.inputs]
             part = op.public(*given, **parameters)
             total = part if total is None else total + part
         found: Array = total
@@ -169,14 +169,7 @@ class ForwardAccumulator(BaseRecorder):
     def _laid_out(self, plan: Plan, record: tuple[Any, ...], tangent: Any) -> Array:
         """The tangent in its result's shape and dtype, and no other handle on an input's."""
         xp: Any = namespace()
-        places = plan.positions
-        y = record[places["y"]] if "y" in places else None
-        shape = (
-            y.shape if y is not None else record[places["shape y"]] if "shape y" in places else None
-        )
-        dtype = (
-            y.dtype if y is not None else record[places["dtype y"]] if "dtype y" in places else None
-        )
+        shape, dtype = plan.layout_of(record, "y")
         if shape is not None and tangent.shape != shape:
             tangent = xp.broadcast_to(tangent, shape)
         if dtype is not None and tangent.dtype != dtype:
@@ -187,13 +180,13 @@ class ForwardAccumulator(BaseRecorder):
     def _linear(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         op, xp = plan.op, namespace()
         assert op.public is not None
-        parameters = {name: record[plan.positions[name]] for name in op.parameters}
+        parameters = plan.parameters(record)
         given: Any
         if not op.variadic:
             given = self._tangents[record[2]]
         else:
             x, device = op.inputs[0], self._some(record).device
-            shapes, dtypes = (record[plan.positions[f"{what} {x}"]] for what in LAYOUT)
+            shapes, dtypes = (plan.kept(record, f"{what} {x}") for what in LAYOUT)
             given = [
                 self._tangents[tid] if tid in self._tangents
                 else xp.zeros(shape, dtype=dtype, device=device)
@@ -203,28 +196,23 @@ class ForwardAccumulator(BaseRecorder):
         return found
 
     def _transposed(
-        self, plan: Plan, record: tuple[Any, ...], lifted: tuple[Any, ...], pass_: Recorded
+        self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
     ) -> list[Array | None]:
         """The JVP as the transpose of the VJP: the rule is linear in the cotangent."""
-        op, xp = plan.op, pass_.xp
+        op, xp = plan.op, data.xp
         device = self._some(record).device
-        if "dead" in plan.positions:  # cotangents of 0 do not say what will be read
-            lifted = replaced(lifted, {plan.positions["dead"]: ()})
+        if plan.keeps("unread"):  # cotangents of 0 do not say what will be read
+            lifted = plan.with_kept(lifted, {"unread": ()})
         g = []
         for y in op.outputs:
-            y_kept = record[plan.positions[y]] if y in plan.positions else None
-            shape = y_kept.shape if y_kept is not None else record[plan.positions[f"shape {y}"]]
-            dtype = y_kept.dtype if y_kept is not None else record[plan.positions[f"dtype {y}"]]
+            shape, dtype = plan.layout_of(record, y)
             g.append(xp.zeros(shape, dtype=dtype, device=device))
 
         def pull_back() -> list[tuple[int, Any]]:
             pulled: list[tuple[int, Any]] = []
             for pull in plan.pulls:
-                parts = pass_.apply(plan, pull, tuple(g) if len(g) > 1 else g[0], lifted)
-                if op.joint:
-                    pulled += zip(pass_.inputs(plan, record), parts, strict=True)
-                else:
-                    pulled.append((record[pull[0]], parts))
+                found = data.apply(plan, pull, tuple(g) if len(g) > 1 else g[0], lifted)
+                pulled += contributions(plan, pull, record, found)
             return pulled
 
         return self._transpose(g, pull_back)
