@@ -8,6 +8,8 @@ from arraytape._custom.calls import CUSTOM, CallRecord
 from arraytape._custom.recompute import RECOMPUTED
 from arraytape._record.plan import inputs_of, results_of
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def x():

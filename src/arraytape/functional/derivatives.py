@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._array.array import Array
+from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients, differentiable
-from .._tape.forward import ForwardAccumulator
 from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.errors import describe, user_line

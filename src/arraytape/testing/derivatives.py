@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like, namespace
+from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients
-from .._tape.forward import ForwardAccumulator
 from .._tape.tape import GradientTape
 
 Function = Callable[..., Array]
