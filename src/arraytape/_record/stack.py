@@ -101,9 +101,9 @@ def tell(recorder: Recorder, record: Record) -> None:
 @contextmanager
 def entered(recorder: Recorder) -> Iterator[None]:
     """Within it a recorder is the innermost one here, and hears of uses in other threads."""
-    push(recorder)
-    OPEN[id(recorder)] = ref(recorder)
     try:
+        push(recorder)
+        OPEN[id(recorder)] = ref(recorder)
         yield
     finally:
         OPEN.pop(id(recorder), None)
