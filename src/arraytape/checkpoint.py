@@ -33,6 +33,12 @@ from .variable import Variable, detached
 
 __all__ = ["load", "save"]
 
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
+
 Host = np.ndarray[Any, np.dtype[Any]]
 Named = Mapping[str, "Module | Variable"]
 PathLike = str | os.PathLike[str]

@@ -30,3 +30,8 @@ __all__ = [
     "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes", "total",
     "weights",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
