@@ -13,7 +13,7 @@ from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.exits import LEFT
 from .._array.exports import is_unwritten
 from .._array.views import current, keep
-from .._record.op import PLANS, Plan, Record, Structural, inputs_of
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import STACK, Bystander, Recorder
 from .._storage.storage import STORAGES, storage_for, storage_of
 from .._tape.guard import has_cusp

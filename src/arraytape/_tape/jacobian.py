@@ -8,7 +8,7 @@ from typing import Any
 
 from .._array.array import Array, namespace, wrap
 from .._array.paths import Path
-from .._record.op import PLANS, Plan
+from .._record.plan import PLANS, Plan
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, new_axis_id
 from .._storage.storage import STORAGES, storage_of

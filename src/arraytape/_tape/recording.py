@@ -16,7 +16,7 @@ import numpy as np
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT
 from .._array.paths import Path
-from .._record.op import Plan, Record, Structural
+from .._record.plan import Plan, Record, Structural
 from .._record.stack import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
 from .._storage.storage import inexact
 from .._util import nest
