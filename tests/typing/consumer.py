@@ -30,7 +30,7 @@ from arraytape.functional import hvp
 from arraytape.testing import check_gradients
 
 
-# --- arrays and ops ---------------------------------------------------------------------------------
+# --- arrays and ops -------------------------------------------------------------------------------
 def standardize(values: npt.NDArray[np.float64]) -> xp.Array:
     x: xp.Array = xp.asarray(values, dtype=xp.float64)
     mean = xp.mean(x, axis=0, keepdims=True)
@@ -72,7 +72,7 @@ def matrices(a: Array, b: Array) -> Array:
     return xp.sum(spectrum) + sign * logarithm + norm + xp.sum(symmetric)
 
 
-# --- tapes and derivatives ---------------------------------------------------------------------------
+# --- tapes and derivatives ------------------------------------------------------------------------
 def tapes(x: Array) -> tuple[Array, Array]:
     with GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -103,7 +103,7 @@ def derivatives(x: Array) -> Array:
     return slope + again + matrix @ product + value + y + forward + back(xp.ones(()))[0] + rows[0]
 
 
-# --- ops of one's own ---------------------------------------------------------------------------------
+# --- ops of one's own -----------------------------------------------------------------------------
 @xp.custom_gradient
 def softplus(x: Array) -> tuple[Array, Callable[[Array], Array]]:
     e = xp.exp(x)
@@ -138,7 +138,7 @@ def own_ops(x: Array) -> Array:
     return smooth + block(x, 2.0) + rounded(x) + cubed + xp.stop_gradient(x) + host
 
 
-# --- models ---------------------------------------------------------------------------------------------
+# --- models ---------------------------------------------------------------------------------------
 class Network(Module):
     def __init__(self, width: int, name: str | None = None) -> None:
         super().__init__(name)
@@ -173,7 +173,7 @@ def train(x: Array, labels: Array) -> float:
     return float(loss)
 
 
-# --- the same through the namespace alone ------------------------------------------------------------
+# --- the same through the namespace alone ---------------------------------------------------------
 class Line(xp.Module):
     slope: xp.Variable
 

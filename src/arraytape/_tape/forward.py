@@ -19,10 +19,11 @@ from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
 from .._array.views import current
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import STACK, push, recorders, remove
+from .._record.stack import RECORDER, STACK, push, recorders, remove
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import describe
+from .._util.listing import Listed
 from .arguments import UnconnectedGradients, differentiable, filled, unconnected
 from .backward import Recorded
 from .guard import replaced
@@ -34,7 +35,7 @@ from .tape import GradientTape
 PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
-class ForwardAccumulator:
+class ForwardAccumulator(Listed):
     """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
 
         with ForwardAccumulator(x, tangent) as acc:
@@ -45,6 +46,9 @@ class ForwardAccumulator:
     tangents : the same nesting; each has its primal's shape and dtype.
     Raises ValueError for a primal given twice and for a tangent that does not fit its primal.
     """
+
+    # The second half is what ``push`` of a plan asks for.
+    _unlisted = RECORDER | {"by_rule", "part", "rerun", "tangent", "through", "write"}
 
     def __init__(self, primals: Any, tangents: Any) -> None:
         arrays = nest.leaves(primals)

@@ -14,11 +14,12 @@ from .._array.array import IS_VIEW, Array, wrap
 from .._array.exits import Exit, blame, last_exit
 from .._array.paths import Path
 from .._array.views import current
-from .._record.stack import new_tid, recorders, watched
+from .._record.stack import RECORDER, new_tid, recorders, watched
 from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE, is_complex, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, stacklevel
+from .._util.listing import Listed
 from .arguments import (
     UnconnectedGradients,
     arrays_of,
@@ -56,7 +57,7 @@ def guards(nan: str) -> bool:
     return nan == "guard"
 
 
-class GradientTape(Recording, Jacobians):
+class GradientTape(Recording, Jacobians, Listed):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
@@ -67,6 +68,8 @@ class GradientTape(Recording, Jacobians):
     persistent : keep the records, so that ``gradient`` can be called more than once.
     watch_accessed_variables : watch every trainable Variable that is read.
     """
+
+    _unlisted = RECORDER
 
     # --- gradients ------------------------------------------------------------------------------
     def gradient(

@@ -9,6 +9,7 @@ says where they part; ``check_jvp`` and ``check_vjp`` do so for functions of sev
 
 from __future__ import annotations
 
+from . import storages
 from .derivatives import (
     check_gradients,
     check_jvp,
@@ -27,8 +28,8 @@ from .samples import as_function, materialise, recorded_ops
 
 __all__ = [
     "as_function", "check_gradients", "check_jvp", "check_vjp", "curvature", "differences", "directions",
-    "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes", "total",
-    "weights",
+    "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes", "storages",
+    "total", "weights",
 ]  # fmt: skip
 
 
