@@ -199,7 +199,7 @@ class Recording:
             self._careful = True  # complex data, or more than one storage
 
     def watch(self, x: Any) -> None:
-        """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
+        """Follow ``x`` from here on: an Array, or Arrays in lists, tuples, dicts and dataclasses.
 
         None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
         RuntimeError when the tape is not recording; TypeError for what is not an Array.
@@ -210,7 +210,8 @@ class Recording:
         for leaf in found:
             if not isinstance(leaf, Array):
                 raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
+                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_of(leaf, x)}; convert it "
+                    "with asarray"
                 )
         for leaf in found:
             self._watch(leaf)
