@@ -183,7 +183,7 @@ __all__ = [
     "TapeWarning", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap",
     # rules and functions of one's own
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
-    "numpy_function", "recompute_grad", "register_gradient", "stop_gradient",
+    "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
     # modules
     "checkpoint", "fft", "functional", "linalg", "nn", "optimizers", "testing",
     # inspection and devices
