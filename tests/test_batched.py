@@ -8,7 +8,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, testing
 from arraytape._storage.batched import data, namespace
-from arraytape._tape import guard, jacobian, tape
+from arraytape._tape import differentiation, guard, jacobian
 from helpers.samples import CASES, REAL_ONLY
 
 
@@ -39,10 +39,10 @@ def recorded(op, sample, dtype):
 
 def both(tape, y, sources):
     """The Jacobian's rows by one batched pass, and row by row."""
-    starts, places, _ = tape._prepare([y], sources)
+    request = differentiation.Differentiation(tape._recording, [y], sources)
     rows = math.prod(y.shape)
-    at_once = jacobian.at_once(tape, y, starts, places, rows, 1, rows)
-    by_rows = jacobian.by_rows(tape._run, starts, places, rows, lambda i: jacobian.unit(y, i, 1))
+    at_once = jacobian.at_once(request, y, rows, 1, rows)
+    by_rows = jacobian.by_rows(request, rows, lambda i: jacobian.unit(y, i, 1))
     return zip(at_once, by_rows, strict=True)
 
 
@@ -73,7 +73,7 @@ def test_a_batched_pass_equals_the_row_loop(op, sample, dtype):
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
 def test_a_guarded_batched_pass_equals_the_row_loop(op, sample, monkeypatch):
-    monkeypatch.setattr(tape, "Raw", guard.GuardedRaw)
+    monkeypatch.setattr(differentiation, "BackwardPass", guard.GuardedPass)
     check(op, sample, np.float64)
 
 
@@ -198,13 +198,13 @@ def test_hessians_of_programs_by_one_pass_and_by_rows(name, monkeypatch):
 
 def count_passes(monkeypatch):
     passes = []
-    run = GradientTape._run
+    run = differentiation.Differentiation.run
 
     def counted(*arguments, **keywords):
         passes.append(1)
         return run(*arguments, **keywords)
 
-    monkeypatch.setattr(GradientTape, "_run", counted)
+    monkeypatch.setattr(differentiation.Differentiation, "run", counted)
     return passes
 
 

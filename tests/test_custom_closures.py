@@ -48,7 +48,7 @@ def test_a_watched_array_that_is_no_argument_is_an_error(how, watched):
         tape.watch(w if watched == "closure" else [w, x])
         with pytest.raises(ValueError, match=r"watched.*closures\.py:\d+.*stop_gradient"):
             closing(how)(w, x)
-        assert recorders() == (tape,)
+        assert recorders() == (tape._recording,)
 
 
 def test_a_watched_keyword_argument_is_an_error(near, gradient):

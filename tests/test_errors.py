@@ -68,7 +68,7 @@ def test_a_bad_op_says_what_is_wrong_and_changes_nothing(call, error, words, env
         e.tape.watch([e.x, e.m])
         e.y = e.x * e.x
         must_raise(call, e, error, words)
-        assert recorders() == (e.tape,)
+        assert recorders() == (e.tape._recording,)
         e.z = e.y * e.x
     must_be_unharmed(e, before)
 

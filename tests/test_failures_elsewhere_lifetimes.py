@@ -173,7 +173,7 @@ def test_what_the_backward_pass_makes_is_freed_as_it_goes():
         tracemalloc.stop()
     assert peak < 5 * 800_000
     assert held < 2 * 800_000
-    assert tape._records == []
+    assert tape._recording.records == []
     assert g.shape == x.shape
 
 

@@ -93,7 +93,12 @@ def test_a_record_keeps_what_its_rule_asks_for(call, kept):
         tape.watch(w)
         y = call(x, w)
         y + 1.0
-    data = [part for record in tape._records for part in record if isinstance(part, np.ndarray)]
+    data = [
+        part
+        for record in tape._recording.records
+        for part in record
+        if isinstance(part, np.ndarray)
+    ]
     assert sum(part.nbytes for part in data) == kept
 
 
@@ -107,5 +112,5 @@ def test_records_are_not_tracked_by_the_cyclic_garbage_collector():
         for _ in range(10):
             y = xp.tanh(y * x)
     gc.collect()
-    assert not any(gc.is_tracked(record) for record in tape._records)
+    assert not any(gc.is_tracked(record) for record in tape._recording.records)
     assert tape.gradient(y, x) is not None

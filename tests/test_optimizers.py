@@ -146,9 +146,9 @@ def test_updates_are_not_recorded():
     with GradientTape(persistent=True) as tape:
         x = v * 1.0
         g = x * 2.0
-        before = len(tape._records)
+        before = len(tape._recording.records)
         optimizer.apply_gradients([(g, v)])
-    assert len(tape._records) == before
+    assert len(tape._recording.records) == before
     assert tape.watched_variables() == (v,)
 
 

@@ -106,24 +106,8 @@ def test_rules_find_what_is_not_listed():
 def test_a_recorder_lists_what_its_user_calls(thing, names):
     made = thing() if thing is xp.GradientTape else thing(xp.ones(2), xp.ones(2))
     for listed in (dir(thing), dir(made)):
-        assert [name for name in listed if not name.endswith("__")] == names.split()
+        assert [name for name in listed if not name.startswith("_")] == names.split()
         assert {"__enter__", "__exit__", "__init__"} <= set(listed)
-    assert callable(made.record)
-    assert callable(made.notice)
-
-
-def test_a_subclass_of_a_tape_lists_its_own_methods_too():
-    class Timed(xp.GradientTape):
-        def seconds(self):
-            return 0.0
-
-        def _started(self):
-            return 0.0
-
-    assert "seconds" in dir(Timed)
-    assert "seconds" in dir(Timed())
-    assert "_started" not in dir(Timed)
-    assert "record" not in dir(Timed())
 
 
 # --- the checked list -------------------------------------------------------------------------------

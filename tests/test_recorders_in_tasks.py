@@ -24,8 +24,8 @@ def test_interleaved_tasks_have_tapes_of_their_own():
             for _ in range(n):
                 await asyncio.sleep(0)
                 y = y * x
-                assert recorders() == (tape,)
-        count = len(tape._records)
+                assert recorders() == (tape._recording,)
+        count = len(tape._recording.records)
         return count, float(tape.gradient(y, x))
 
     async def main():

@@ -85,7 +85,7 @@ def test_what_other_threads_use_is_remembered_once_per_line(x):
     with GradientTape() as tape:
         tape.watch(x)
         in_thread(lambda: [x * 2.0 for _ in range(1000)])
-        assert len(tape._records) == 1
+        assert len(tape._recording.records) == 1
 
 
 def test_nobody_is_told_once_no_tape_is_open(x):
@@ -217,10 +217,10 @@ def test_threads_share_the_gradients_of_a_persistent_tape():
 
 
 def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch, near):
-    from arraytape._tape import recording
+    from arraytape._array import views
 
     x, arrived = xp.asarray(3.0), threading.Barrier(2)
-    name = recording.new_tid
+    name = views.new_tid
 
     def slow_name():
         # Both threads have found x without a name before either gives it one.
@@ -228,7 +228,7 @@ def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch, near):
             arrived.wait(timeout=0.5)
         return name()
 
-    monkeypatch.setattr(recording, "new_tid", slow_name)
+    monkeypatch.setattr(views, "new_tid", slow_name)
     watched, go_on = threading.Barrier(2), threading.Barrier(2)
 
     def work():

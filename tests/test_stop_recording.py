@@ -50,7 +50,7 @@ def test_a_suspended_generator_keeps_its_tape_stopped_until_it_is_closed(x, near
         made.close()
         after = x * x
     for y in (inside, between):
-        assert tape._tid_of(y) not in tape._known
+        assert tape._recording.tid_of(y) not in tape._recording.known
     near(tape.gradient(after, x), 6.0)
 
 
@@ -102,9 +102,9 @@ def test_a_generator_that_is_forgotten_lets_the_tape_go_on(x, near):
 def test_stop_recording_keeps_the_tapes_place_among_others(x):
     with GradientTape() as outer, GradientTape() as inner:
         with outer.stop_recording():
-            assert inner in recorders()
-            assert outer not in recorders()
-        assert recorders() == (outer, inner)
+            assert inner._recording in recorders()
+            assert outer._recording not in recorders()
+        assert recorders() == (outer._recording, inner._recording)
 
 
 def test_watching_inside_stop_recording_counts_afterwards(x, near):
@@ -121,7 +121,7 @@ def test_a_persistent_gradient_inside_stop_recording_does_not_warn(x, near):
         with tape.stop_recording():
             g = tape.gradient(y, x)
         near(g, 6.0)
-        assert tape._tid_of(g) not in tape._known
+        assert tape._recording.tid_of(g) not in tape._recording.known
         z = y * x
     near(tape.gradient(z, x), 27.0)
 

@@ -140,7 +140,7 @@ def test_a_failed_call_inside_the_block_does_not_stop_the_tape(row, x, near):
         z = compute and compute(x)
         with pytest.raises(error):
             call(tape, z, y, x)
-        assert recorders() == (outer, tape, inner)
+        assert recorders() == (outer._recording, tape._recording, inner._recording)
         after = y * x
     for recording in (outer, tape, inner):
         near(recording.gradient(after, x), [[3.0, 12.0]])

@@ -179,7 +179,7 @@ def test_every_derivative_stops_a_one_shot_tape_inside_its_block(method):
         tape.watch(x)
         y = x * x
         getattr(tape, method)(y, x)
-        assert recorders() == (outer, inner)
+        assert recorders() == (outer._recording, inner._recording)
         with pytest.raises(RuntimeError, match=r"watch\(\) needs a recording tape"):
             tape.watch(x)
 

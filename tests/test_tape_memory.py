@@ -191,7 +191,7 @@ def test_a_one_shot_tape_frees_the_records_with_its_gradient(method):
     assert reference() is not None
     getattr(tape, method)(loss, x)
     assert reference() is None
-    assert tape._records == []
+    assert tape._recording.records == []
 
 
 def test_a_tape_without_a_gradient_frees_its_records_when_it_goes():

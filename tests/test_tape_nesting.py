@@ -119,7 +119,7 @@ def test_tapes_may_be_left_out_of_order(x, near):
     second.watch(x)
     y = x * x
     first.__exit__(None, None, None)
-    assert recorders() == (second,)
+    assert recorders() == (second._recording,)
     z = y * y
     second.__exit__(None, None, None)
     assert recorders() == ()

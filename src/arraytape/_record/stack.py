@@ -44,10 +44,6 @@ class Recorder(Protocol):
         """Called after ``record`` for a plan that is notable: see ``_op.Plan``."""
 
 
-# What ops ask of a recorder: no part of what its user sees.
-RECORDER = frozenset({"accessed", "followed", "notice", "record", "used_elsewhere"})
-
-
 def tell(recorder: Recorder, record: tuple[Any, ...]) -> None:
     """Hand a structural record to a recorder."""
     recorder.record(record)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,14 +19,13 @@ from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
 from .._array.views import current
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import RECORDER, STACK, push, recorders, remove
+from .._record.stack import STACK, push, recorders, remove
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import describe
-from .._util.listing import Listed
 from .arguments import UnconnectedGradients, differentiable, filled, unconnected
-from .backward import Recorded
-from .guard import replaced
+from .backward import contributions
+from .data import ArrayData
 from .missing_rules import MissingRule, missing_rule, missing_rule_error
 from .recording import NOBODY
 from .tangents import Tangents
@@ -35,7 +34,7 @@ from .tape import GradientTape
 PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
-class ForwardAccumulator(Listed):
+class ForwardAccumulator:
     """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
 
         with ForwardAccumulator(x, tangent) as acc:
@@ -47,8 +46,38 @@ class ForwardAccumulator(Listed):
     Raises ValueError for a primal given twice and for a tangent that does not fit its primal.
     """
 
-    # The second half is what ``push`` of a plan asks for.
-    _unlisted = RECORDER | {"by_rule", "part", "rerun", "tangent", "through", "write"}
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        self._recording = TangentRecording(primals, tangents)
+
+    def __enter__(self) -> Self:
+        self._recording.enter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._recording.leave()
+
+    def jvp(
+        self,
+        targets: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The derivative of each target along the tangents; any nesting, as often as one likes.
+
+        None, or zeros with ``unconnected_gradients="zero"``, for what the primals do not reach.
+        Raises LookupError for a target that went through an op without a rule, RuntimeError when the
+        accumulator was never entered.
+        """
+        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+        return self._recording.jvp(targets, zero)
+
+
+class TangentRecording:
+    """What a ForwardAccumulator puts on the stack: the recorder, and the tangents that it computes."""
 
     def __init__(self, primals: Any, tangents: Any) -> None:
         arrays = nest.leaves(primals)
@@ -65,7 +94,8 @@ class ForwardAccumulator(Listed):
         self._started = False
 
     # --- recording ------------------------------------------------------------------------------
-    def __enter__(self) -> ForwardAccumulator:
+    def enter(self) -> None:
+        """Record from here on."""
         if self.followed is not NOBODY:
             raise ValueError("this ForwardAccumulator is already active")
         if not self._started:
@@ -77,16 +107,11 @@ class ForwardAccumulator(Listed):
             self.followed = self._known
             push(self)
         except BaseException:  # an interruption
-            self.__exit__(None, None, None)
+            self.leave()
             raise
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def leave(self) -> None:
+        """The block ends."""
         self.followed = NOBODY
         remove(self)
 
@@ -97,7 +122,7 @@ class ForwardAccumulator(Listed):
         held = self._tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
         whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
-        at = Recorded(storage_of(t._data), self._known)
+        at = ArrayData(storage_of(t._data))
         self._tangents[tid] = add_through(whole, path, t, at)
         self._known.add(tid)
 
@@ -136,13 +161,13 @@ class ForwardAccumulator(Listed):
     def through(self, plan: Plan, record: Record) -> list[Array | None]:
         """Tangents of the results of an op."""
         op = plan.op
-        pass_ = Recorded(storage_of(self._some(record)._data), self._known)
+        data = ArrayData(storage_of(self._some(record)._data))
         if op.kind == "linear":
             return [self._linear(plan, record)]
-        lifted = pass_.lift(plan, record)
+        lifted = data.lift(plan, record)
         if op.diagonal:
             parts = [
-                rule(self._tangents[record[at]], *[lifted[i] if i else pass_.xp for i in asks])
+                rule(self._tangents[record[at]], *[lifted[i] if i else data.xp for i in asks])
                 for at, rule, _, asks, _ in plan.pulls
                 if record[at] in self._tangents
             ]
@@ -150,21 +175,21 @@ class ForwardAccumulator(Listed):
             for part in parts[1:]:
                 total = total + part
             return [None if total is None else self._laid_out(plan, record, total)]
-        if op.linear_in and set(op.parameters) <= plan.positions.keys():
+        if op.linear_in and all(plan.keeps(name) for name in op.parameters):
             return [self._by_itself(plan, lifted)]
-        return self._transposed(plan, record, lifted, pass_)
+        return self._transposed(plan, record, lifted, data)
 
     def _by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         """The tangent of an op that is linear in each followed input: the op, once for each."""
-        op, places = plan.op, plan.positions
+        op = plan.op
         assert op.public is not None
-        parameters = {name: record[places[name]] for name in op.parameters}
+        parameters = plan.parameters(record)
         total: Any = None
         for i, x in enumerate(op.inputs):
             tangent = self._tangents.get(record[2 + i])
             if tangent is None:
                 continue
-            given = [tangent if other == x else record[places[other]] for other in op.inputs]
+            given = [tangent if other == x else plan.kept(record, other) for other in op.inputs]
             part = op.public(*given, **parameters)
             total = part if total is None else total + part
         found: Array = total
@@ -176,14 +201,7 @@ class ForwardAccumulator(Listed):
     def _laid_out(self, plan: Plan, record: tuple[Any, ...], tangent: Any) -> Array:
         """The tangent in its result's shape and dtype, and no other handle on an input's."""
         xp: Any = namespace()
-        places = plan.positions
-        y = record[places["y"]] if "y" in places else None
-        shape = (
-            y.shape if y is not None else record[places["shape y"]] if "shape y" in places else None
-        )
-        dtype = (
-            y.dtype if y is not None else record[places["dtype y"]] if "dtype y" in places else None
-        )
+        shape, dtype = plan.layout_of(record, "y")
         if shape is not None and tangent.shape != shape:
             tangent = xp.broadcast_to(tangent, shape)
         if dtype is not None and tangent.dtype != dtype:
@@ -194,13 +212,13 @@ class ForwardAccumulator(Listed):
     def _linear(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         op, xp = plan.op, namespace()
         assert op.public is not None
-        parameters = {name: record[plan.positions[name]] for name in op.parameters}
+        parameters = plan.parameters(record)
         given: Any
         if not op.variadic:
             given = self._tangents[record[2]]
         else:
             x, device = op.inputs[0], self._some(record).device
-            shapes, dtypes = (record[plan.positions[f"{what} {x}"]] for what in LAYOUT)
+            shapes, dtypes = (plan.kept(record, f"{what} {x}") for what in LAYOUT)
             given = [
                 self._tangents[tid] if tid in self._tangents
                 else xp.zeros(shape, dtype=dtype, device=device)
@@ -210,28 +228,23 @@ class ForwardAccumulator(Listed):
         return found
 
     def _transposed(
-        self, plan: Plan, record: tuple[Any, ...], lifted: tuple[Any, ...], pass_: Recorded
+        self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
     ) -> list[Array | None]:
         """The JVP as the transpose of the VJP: the rule is linear in the cotangent."""
-        op, xp = plan.op, pass_.xp
+        op, xp = plan.op, data.xp
         device = self._some(record).device
-        if "dead" in plan.positions:  # cotangents of 0 do not say what will be read
-            lifted = replaced(lifted, {plan.positions["dead"]: ()})
+        if plan.keeps("unread"):  # cotangents of 0 do not say what will be read
+            lifted = plan.with_kept(lifted, {"unread": ()})
         g = []
         for y in op.outputs:
-            y_kept = record[plan.positions[y]] if y in plan.positions else None
-            shape = y_kept.shape if y_kept is not None else record[plan.positions[f"shape {y}"]]
-            dtype = y_kept.dtype if y_kept is not None else record[plan.positions[f"dtype {y}"]]
+            shape, dtype = plan.layout_of(record, y)
             g.append(xp.zeros(shape, dtype=dtype, device=device))
 
         def pull_back() -> list[tuple[int, Any]]:
             pulled: list[tuple[int, Any]] = []
             for pull in plan.pulls:
-                parts = pass_.apply(plan, pull, tuple(g) if len(g) > 1 else g[0], lifted)
-                if op.joint:
-                    pulled += zip(pass_.inputs(plan, record), parts, strict=True)
-                else:
-                    pulled.append((record[pull[0]], parts))
+                found = data.apply(plan, pull, tuple(g) if len(g) > 1 else g[0], lifted)
+                pulled += contributions(plan, pull, record, found)
             return pulled
 
         return self._transpose(g, pull_back)
@@ -288,18 +301,8 @@ class ForwardAccumulator(Listed):
         return [self._tangents.get(name) for name in names]
 
     # --- results ----------------------------------------------------------------------------------
-    def jvp(
-        self,
-        targets: Any,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> Any:
-        """The derivative of each target along the tangents; any nesting, as often as one likes.
-
-        None, or zeros with ``unconnected_gradients="zero"``, for what the primals do not reach.
-        Raises LookupError for a target that went through an op without a rule, RuntimeError when the
-        accumulator was never entered.
-        """
-        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+    def jvp(self, targets: Any, zero: bool) -> Any:
+        """The tangents of a nesting of targets."""
         leaves = nest.leaves(targets)
         for y in leaves:
             if not isinstance(y, Array):

@@ -17,7 +17,7 @@ NAN = float("nan")
 # What a target reads of an op's results, for rules that want to know: filled in by the guarded pass,
 # which has a mask of the elements that are never read for each result, and by forward mode, to
 # which no cotangent says anything: an empty tuple.
-NONE_DEAD: dict[str, Any] = {"dead": lambda: None}
+NONE_UNREAD: dict[str, Any] = {"unread": lambda: None}
 
 
 def adjoint(x: Any, xp: Any) -> Any:
@@ -88,7 +88,7 @@ def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
     return symmetric(xp.linalg.solve(back, adjoint(xp.linalg.solve(back, adjoint(P, xp)), xp)), xp)
 
 
-def qr(g: Any, Q: Any, R: Any, mode: str, dead: Any, xp: Any) -> Any:
+def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
     # Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
     # application in optimum experimental design", in the form of Seeger et al. 2017,
     # "Auto-differentiating linear algebra"; wide matrices by splitting off the columns that follow
@@ -116,15 +116,15 @@ def qr(g: Any, Q: Any, R: Any, mode: str, dead: Any, xp: Any) -> Any:
     both = lower - diagonal_part(lower, xp)
     both = both + adjoint(both, xp) + diagonal
     left = gQ + Q @ both
-    if dead == ():  # what a free column moves by is for whatever follows to use, or not
+    if unread == ():  # what a free column moves by is for whatever follows to use, or not
         free = on_diagonal(R, xp) & (R == 0)
         found = adjoint(xp.linalg.solve(xp.where(free, NAN, R), adjoint(left, xp)), xp)
     else:
         read = on_diagonal(R, xp)
         if alone:
             read = read & False
-        elif dead and dead[1] is not None:
-            read = read & ~dead[1][..., : R.shape[-1]]
+        elif unread and unread[1] is not None:
+            read = read & ~unread[1][..., : R.shape[-1]]
         scale = largest(gQ, (-2, -1), xp) + largest(left, (-2, -1), xp)
         found = over_triangle(left, R, xp.any(read, axis=-2, keepdims=True), scale, xp)
     return (found if rest is None else xp.concat([found, rest], axis=-1),)

@@ -11,7 +11,7 @@ Values that coincide because they are 0 but for rounding errors (a matrix of low
 matter: a function that scales their vectors by them, or does not use these, has cotangents that
 are as small, and their quotients are exact, to first order.  Where they are 0 to the last bit, so
 are these cotangents, and the quotients 0 / 0.  The guarded pass knows which values the function
-never reads (``dead``): if it makes no use of their vectors either, they have no share in it.
+never reads (``unread``): if it makes no use of their vectors either, they have no share in it.
 """
 
 from __future__ import annotations
@@ -69,18 +69,22 @@ def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
-def unused(dead: Any, dead_vectors: Any, cotangents: Any, xp: Any) -> Any:
+def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Any) -> Any:
     """The values of which a function has no use, as (..., 1, k): they have no share in a quotient.
 
     Their vectors' cotangents are 0, and either the values are never read, or no vector of theirs is:
-    only what reads both can hide a slope behind a value of 0.  dead, dead_vectors : which values,
+    only what reads both can hide a slope behind a value of 0.  unread, unread_vectors : which values,
     and which elements of the vectors (in columns; None where they have no cotangent), the target
     never reads.
     """
-    unread = xp.ones(dead.shape, dtype=xp.bool, device=dead.device)[..., None, :]
-    for mask in dead_vectors:
-        unread = unread if mask is None else unread & xp.all(mask, axis=-2, keepdims=True)
-    found = unread | dead[..., None, :]
+    vectors_unread = xp.ones(unread.shape, dtype=xp.bool, device=unread.device)[..., None, :]
+    for mask in unread_vectors:
+        vectors_unread = (
+            vectors_unread
+            if mask is None
+            else vectors_unread & xp.all(mask, axis=-2, keepdims=True)
+        )
+    found = vectors_unread | unread[..., None, :]
     for g in cotangents:
         found = found & (largest(g, -2, xp) == 0)
     return found
@@ -92,7 +96,7 @@ def none_of(values: Any, xp: Any) -> Any:
 
 
 # --- singular values ----------------------------------------------------------------------------
-def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, dead: Any, xp: Any) -> Any:
+def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: Any) -> Any:
     gU, gS, gVh = g
     m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
     if gU is None and gVh is None:
@@ -108,11 +112,11 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, dead: Any, xp: Any
     gV = adjoint(gV, xp)
     P, Q = adjoint(U, xp) @ gU, Vh @ gV
     idle = none_of(S, xp) if known else None
-    if known and dead:
-        dU, dS, dV = dead
+    if known and unread:
+        dU, dS, dV = unread
         dV = None if dV is None else xp.matrix_transpose(dV)
         idle = unused(dS, (dU, dV), (gU, gV), xp)
-    inner = within_spaces(gU, gV, P, Q, S, idle, dead == (), xp)
+    inner = within_spaces(gU, gV, P, Q, S, idle, unread == (), xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
         whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh
@@ -173,7 +177,7 @@ def svdvals(g: Any, x: Any, xp: Any) -> Any:
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
-def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, dead: Any, xp: Any) -> Any:
+def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
     # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     # reverse mode automatic differentiation", sec. 3.1.
     values, vectors = g
@@ -191,10 +195,10 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, dead: Any, xp: Any) -> Any
             eye, size = on_diagonal(gap, xp), xp.abs(eigenvalues)
             zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
             zero = zero & ~eye
-            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues)) & (dead != ())
+            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues)) & (unread != ())
             idle = none_of(eigenvalues, xp)
-            if dead:
-                idle = unused(dead[0], dead[1:], (vectors,), xp)
+            if unread:
+                idle = unused(unread[0], unread[1:], (vectors,), xp)
             both = idle & xp.matrix_transpose(idle)
             doubt = same & ~eye & ~both & ~(zero & faint & xp.matrix_transpose(faint))
             turned = quotient(turn, gap, (same & ~zero) | both, doubt, xp)

@@ -160,7 +160,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     """Cholesky factor of Hermitian positive-definite matrices; LinAlgError for others."""
 
 
-@primitive(joint=rules.qr, outputs=("Q", "R"), saves=rules.NONE_DEAD, samples=(
+@primitive(joint=rules.qr, outputs=("Q", "R"), saves=rules.NONE_UNREAD, samples=(
     sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
 ))  # fmt: skip
@@ -177,7 +177,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 @primitive(
     joint=spectral.svd,
     outputs=("U", "S", "Vh"),
-    saves=rules.NONE_DEAD,
+    saves=rules.NONE_UNREAD,
     samples=(
         sample((3, 3), full_matrices=False),
         sample((5, 3), full_matrices=False),
@@ -218,7 +218,7 @@ def svdvals(x: Array, /) -> Array:
 @primitive(
     joint=spectral.eigh,
     outputs=("eigenvalues", "eigenvectors"),
-    saves=rules.NONE_DEAD,
+    saves=rules.NONE_UNREAD,
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
 )
 def eigh(x: Array, /) -> EighResult:
