@@ -9,6 +9,8 @@ import arraytape as xp
 from arraytape import GradientTape, Variable
 from arraytape.testing import storages
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def v():
