@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 import arraytape
+from helpers.repository import TESTS
 
-CONSUMER = Path(__file__).parent / "helpers" / "consumer.py"
+CONSUMER = TESTS / "helpers" / "consumer.py"
 # One mistake a line; "" for none.
 MISTAKES = """\
 import arraytape as xp
