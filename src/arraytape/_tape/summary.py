@@ -83,8 +83,7 @@ def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
 
 def whole_of(data: Any) -> Any:
     """The array that owns the memory of data: NumPy's and CuPy's views name it as ``base``."""
-    kind = np.ndarray if isinstance(data, np.ndarray) else type(data)
-    while isinstance(base := getattr(data, "base", None), kind):
+    while (base := getattr(data, "base", None)) is not None and type(base) in STORAGES:
         data = base
     return data
 
