@@ -140,8 +140,8 @@ def dtype_of(value: Any) -> Any:
     return [v.dtype for v in value]
 
 
-def name_all(arrays: list[Array]) -> tuple[int, ...]:
-    """Name the values of an op's several results."""
+def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
+    """Give each of an op's several results a value id of its own."""
     for array in arrays:
         array._tid = new_tid()
     return tuple([array._tid for array in arrays])

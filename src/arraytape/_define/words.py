@@ -1,4 +1,4 @@
-"""The five words in which an op is stated; ``_op`` says what a rule may ask for.
+"""The five words in which an op is stated; ``_record.op`` says what a rule may ask for.
 
 word              JVP                          VJP                          keeps
 elementwise       the line                     the same line, conjugated    the names in the line
@@ -20,6 +20,7 @@ from .._array.array import Array
 from .._record.op import REGISTRY, Op, P, R, Rule, Sample, register, same, sample
 from .compile import compile_function
 from .operands import an_array
+from .source import Source
 
 UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
 BINARY = inspect.Signature(
@@ -109,39 +110,49 @@ def composite(function: Callable[P, R]) -> Callable[P, R]:
 def with_arrays(name: str, function: Callable[P, R]) -> Callable[P, R]:
     """A function that finds Arrays where its signature says so: raw arrays are made into such.
 
-    TypeError for what is no array.  Parameters that may be something else, too, and those that are
-    named are its own affair.  The check is written out, since a wrapper for all would take longer.
+    TypeError for what is no array.  Parameters that may be something else, too, and keyword-only ones
+    are checked by the function itself.  The checks are compiled for each function, since one wrapper
+    that looks at the signature in each call would take longer.
     """
     signature = inspect.signature(function)
-    bare, lines, handed = [], [], []
-    for p in signature.parameters.values():
-        default = p.empty if p.default is p.empty else None
-        bare.append(p.replace(annotation=p.empty, default=default))
-        handed.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name)
-        if p.kind is p.VAR_POSITIONAL:
-            handed[-1] = f"*{p.name}"
-        if p.annotation != "Array" or p.kind is p.KEYWORD_ONLY:
-            continue
-        if p.kind is p.VAR_POSITIONAL:
-            label = f"f'{p.name}[{{i}}]'"
-            made = f"an_array({name!r}, {label}, x)"
-            lines += [f"    {p.name} = [{made} for i, x in enumerate({p.name})]"]
-        else:
-            lines += [
-                f"    if type({p.name}) is not Array:",
-                f"        {p.name} = an_array({name!r}, {p.name!r}, {p.name})",
-            ]
-    if not lines:
+    parameters = signature.parameters.values()
+    checked = [p for p in parameters if p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY]
+    if not checked:
         return function
+    bare = [
+        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None)
+        for p in parameters
+    ]
+    s = Source()
     head = signature.replace(parameters=bare, return_annotation=signature.empty)
-    lines = [f"def public{head}:", *lines, f"    return body({', '.join(handed)})"]
+    with s.block(f"def public{head}:"):
+        for p in checked:
+            as_array(s, name, p)
+        s.line(f"return body({', '.join(handed_on(p) for p in parameters)})")
     scope: dict[str, Any] = {"Array": Array, "an_array": an_array, "body": function}
-    exec(compile("\n".join(lines), "<arraytape composite>", "exec"), scope)
+    exec(compile(s.text(), "<arraytape composite>", "exec"), scope)
     public: Any = functools.wraps(function)(scope["public"])
     public.__defaults__ = getattr(function, "__defaults__", None)
     public.__kwdefaults__ = getattr(function, "__kwdefaults__", None)
-    checked: Callable[P, R] = public
-    return checked
+    found: Callable[P, R] = public
+    return found
+
+
+def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
+    """Make Arrays of what a parameter annotated with Array was given."""
+    x = parameter.name
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        s.line(f"{x} = [an_array({name!r}, f'{x}[{{i}}]', x) for i, x in enumerate({x})]")
+    else:
+        with s.block(f"if type({x}) is not Array:"):
+            s.line(f"{x} = an_array({name!r}, {x!r}, {x})")
+
+
+def handed_on(parameter: inspect.Parameter) -> str:
+    """A parameter as the argument of a call."""
+    if parameter.kind is parameter.KEYWORD_ONLY:
+        return f"{parameter.name}={parameter.name}"
+    return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
 
 
 def without_derivative(function: Callable[P, R]) -> Callable[P, R]:
