@@ -33,7 +33,7 @@ def function(x, /):
     try:
         result = (UFUNC if kind is ndarray else RAW[kind])(d_x)
     except Exception as error:
-        raise explain(NAME, error, x=d_x) from error
+        result = call_again(NAME, error, UFUNC if kind is ndarray else RAW, kind, INPUTS, d_x)
     answer = Array()
     answer._state = 0
     if type(result) is not kind:

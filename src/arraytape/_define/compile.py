@@ -30,10 +30,9 @@ from .._array.array import SCALAR, Array
 from .._array.views import keep
 from .._record.op import LAYOUT, Op
 from .._record.stack import OPEN, active, elsewhere, new_tid
-from .._storage.dispatch import DispatchTable, as_data
+from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
-from .._util.errors import explain
 from .operands import (
     CACHED,
     CONSTANT,
@@ -48,6 +47,7 @@ from .operands import (
     shape_of,
     wrap_all,
 )
+from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail
 from .source import Source
 
 
@@ -67,8 +67,12 @@ def compile_function(
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
-        functions = DispatchTable(raw or op.name) if given is None else given
+        functions = RawFunctions(raw or op.name) if given is None else given
         scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
+        if given is None:
+            scope.update(NO_REGISTRY, call_again=call_again)
+        else:  # a user's own function: its warnings have a line, and it is not run twice
+            scope["call_again"] = fail
         source = source_of(Form(op, signature, operator, convert, condition))
         filename = f"<arraytape {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
@@ -100,7 +104,7 @@ def compiled(source: str) -> CodeType:
 
 
 def what_it_uses(op: Op) -> dict[str, Any]:
-    """The globals of a compiled function, but for its raw functions RAW and UFUNC."""
+    """The globals of a compiled function, but for those that say what it computes with."""
     the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
@@ -112,7 +116,6 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     }  # fmt: skip
     results = {
         "STORAGES": STORAGES, "SCALAR": SCALAR, "as_data": as_data, "wrap_all": wrap_all,
-        "explain": explain,
     }  # fmt: skip
     recording = {
         "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
@@ -238,19 +241,22 @@ def find_kind(s: Source, form: Form) -> None:
 
 # --- the raw function and its results -----------------------------------------------------------------
 def call_raw(s: Source, form: Form) -> None:
-    """Compute; what the storage raises becomes an exception that the standard documents."""
+    """Compute.  A raw function that raises may only have warned: see ``raw_calls``."""
     op, condition = form.op, form.condition
     value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in form.parameters}
-    positional = [value[p.name] for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
-    keywords = [f"{p.name}={value[p.name]}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
-    if form.operator:
-        positional = [value[x] for x in op.inputs]
-    said = ", ".join([f"{x}=d_{x}" for x in op.inputs] + [f"{p}={p}" for p in op.parameters])
-    raw = f"(UFUNC if {CONDITIONS[condition]} else RAW[kind])" if condition else "RAW[kind]"
+    keyword_only = [p.name for p in form.parameters if p.kind is p.KEYWORD_ONLY]
+    positional = tuple(op.inputs if form.operator else (p for p in value if p not in keyword_only))
+    values = [value[p] for p in positional] + [f"{p}={value[p]}" for p in keyword_only]
+    arguments = ", ".join(values)
+    names = "INPUTS" if positional == op.inputs else positional
+    raw, again = "RAW[kind]", "RAW"
+    if condition:
+        raw = f"(UFUNC if {CONDITIONS[condition]} else RAW[kind])"
+        again = f"UFUNC if {CONDITIONS[condition]} else RAW"
     with s.block("try:"):
-        s.line(f"result = {raw}({', '.join(positional + keywords)})")
+        s.line(f"result = {raw}({arguments})")
     with s.block("except Exception as error:"):
-        s.line(f"raise explain(NAME, error, {said}) from error")
+        s.line(f"result = call_again(NAME, error, {again}, kind, {names}, {arguments})")
 
 
 def wrap_results(s: Source, form: Form) -> None:
