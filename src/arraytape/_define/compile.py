@@ -47,6 +47,7 @@ from .operands import (
     shape_of,
     wrap_all,
 )
+from .other_names import ABSENT, OtherNames, refuse
 from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail
 from .source import Source
 
@@ -106,6 +107,7 @@ def compiled(source: str) -> CodeType:
 def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function, but for those that say what it computes with."""
     the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
+    other_names = {"ABSENT": ABSENT, "refuse": refuse}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "promote": promote,
@@ -123,7 +125,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
         "PLANS": op.plans, "WIDES": op.wides,
     }  # fmt: skip
-    scope = the_op | operands | scalars | results | recording
+    scope = the_op | other_names | operands | scalars | results | recording
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
@@ -169,9 +171,9 @@ CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dt
 def source_of(form: Form) -> str:
     """The source text of a compiled function."""
     s = Source()
-    bare = [p.replace(annotation=p.empty) for p in form.parameters]
-    head = form.signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)
-    with s.block(f"def function{head}:"):
+    others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
+    with s.block(f"def function{inspect.Signature(others.parameters)}:"):
+        others.check(s, "NAME")
         if form.op.variadic:
             read_sequence(s, form)
         else:

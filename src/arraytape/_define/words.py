@@ -20,6 +20,7 @@ from .._array.array import Array
 from .._record.op import REGISTRY, Op, P, R, Rule, Sample, register, same, sample
 from .compile import compile_function
 from .operands import an_array
+from .other_names import ABSENT, OtherNames, refuse
 from .source import Source
 
 UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
@@ -114,26 +115,31 @@ def with_arrays(name: str, function: Callable[P, R]) -> Callable[P, R]:
     are checked by the function itself.  The checks are compiled for each function, since one wrapper
     that looks at the signature in each call would take longer.
     """
-    signature = inspect.signature(function)
-    parameters = signature.parameters.values()
+    parameters = list(inspect.signature(function).parameters.values())
     checked = [p for p in parameters if p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY]
     if not checked:
         return function
+    others = OtherNames(parameters)
+    defaults = [p for p in others.parameters if p.default is not p.empty]
     bare = [
-        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None)
-        for p in parameters
+        p.replace(annotation=p.empty, default=None if p in defaults else p.empty)
+        for p in others.parameters
     ]
     s = Source()
-    head = signature.replace(parameters=bare, return_annotation=signature.empty)
-    with s.block(f"def public{head}:"):
+    with s.block(f"def public{inspect.Signature(bare)}:"):
+        others.check(s, repr(name))
         for p in checked:
             as_array(s, name, p)
         s.line(f"return body({', '.join(handed_on(p) for p in parameters)})")
-    scope: dict[str, Any] = {"Array": Array, "an_array": an_array, "body": function}
+    scope: dict[str, Any] = {
+        "Array": Array, "an_array": an_array, "body": function, "ABSENT": ABSENT, "refuse": refuse,
+    }  # fmt: skip
     exec(compile(s.text(), "<arraytape composite>", "exec"), scope)
     public: Any = functools.wraps(function)(scope["public"])
-    public.__defaults__ = getattr(function, "__defaults__", None)
-    public.__kwdefaults__ = getattr(function, "__kwdefaults__", None)
+    public.__defaults__ = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY) or None
+    public.__kwdefaults__ = {
+        p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY
+    } or None
     found: Callable[P, R] = public
     return found
 
