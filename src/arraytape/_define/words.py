@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import linecache
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from .._array.array import Array
-from .._record.op import REGISTRY, Op, P, R, Rule, Sample, register, same, sample
-from .compile import compile_function
+from .._record.op import REGISTRY, Op, P, R, Sample, register, sample
+from .._record.plan import Rule, same
+from .compile import compile_function, uncompiled
+from .docstrings import docstring
 from .operands import an_array
 from .other_names import ABSENT, OtherNames, refuse
 from .source import Source
@@ -61,19 +63,13 @@ def elementwise(
     op = Op(name, "elementwise", inputs, rules=rules, domain=domain,
             samples=default if samples is None else samples, saves=saves, selects=selects,
             cusped=cusped)  # fmt: skip
-    lines = " and ".join(source_line(rule) for rule in rules)
-    return publish(
-        op, signature, f"{name} of each element.\n\nDerivative: {lines}.", convert=convert
-    )
+    return publish(op, signature, convert=convert)
 
 
 def nondifferentiable(name: str, inputs: int = 1) -> Callable[..., Array]:
     """An elementwise op that has no derivative: its gradient is None."""
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
-    op = Op(name, "nondifferentiable", names)
-    return publish(
-        op, signature, f"{name} of each element.\n\nDerivative: none; the gradient is None."
-    )
+    return publish(Op(name, "nondifferentiable", names), signature)
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -102,46 +98,66 @@ def primitive(
 
 def composite(function: Callable[P, R]) -> Callable[P, R]:
     """A function of other ops: both modes follow from its parts."""
-    op = Op(public_name(function), "composite", array_inputs(function)[0])
-    public = with_arrays(op.name, function)
+    signature = inspect.signature(function)
+    op = Op(public_name(function), "composite", inputs_among(signature)[0])
+    public = with_arrays(op.name, function, signature)
+    public.__doc__ = docstring(op, signature, function.__doc__)
     register(op).public = public
     return public
 
 
-def with_arrays(name: str, function: Callable[P, R]) -> Callable[P, R]:
+def with_arrays(
+    name: str, function: Callable[P, R], signature: inspect.Signature
+) -> Callable[P, R]:
     """A function that finds Arrays where its signature says so: raw arrays are made into such.
 
     TypeError for what is no array.  Parameters that may be something else, too, and keyword-only ones
-    are checked by the function itself.  The checks are compiled for each function, since one wrapper
-    that looks at the signature in each call would take longer.
+    are checked by the function itself.  The checks are written out, since one wrapper that looks at
+    the signature in each call would take longer, and compiled on the first call, since compiling all
+    of them would slow down the import.
     """
-    parameters = list(inspect.signature(function).parameters.values())
-    checked = [p for p in parameters if p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY]
-    if not checked:
+    parameters = list(signature.parameters.values())
+    if not any(is_checked(p) for p in parameters):
         return function
-    others = OtherNames(parameters)
-    defaults = [p for p in others.parameters if p.default is not p.empty]
+    scope: dict[str, Any] = {
+        "Array": Array, "an_array": an_array, "body": function, "ABSENT": ABSENT, "refuse": refuse,
+    }  # fmt: skip
+
+    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        others = OtherNames(parameters)
+        defaults = [p for p in others.parameters if p.default is not p.empty]
+        exec(compile(check_of(name, parameters, others), "<arraytape composite>", "exec"), scope)
+        by_position = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY)
+        by_name = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY}
+        public.__defaults__, public.__kwdefaults__ = by_position or None, by_name or None
+        public.__code__ = scope["public"].__code__
+        return public(*args, **kwargs)
+
+    scope["first_call"] = first_call
+    public: Any = functools.update_wrapper(FunctionType(uncompiled.__code__, scope), function)
+    checked: Callable[P, R] = public
+    return checked
+
+
+def is_checked(parameter: inspect.Parameter) -> bool:
+    """Whether the public function makes an Array of what this parameter was given."""
+    return parameter.annotation == "Array" and parameter.kind is not parameter.KEYWORD_ONLY
+
+
+def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
+    """The source of a composite's public function: it makes Arrays of arguments and calls the body."""
     bare = [
-        p.replace(annotation=p.empty, default=None if p in defaults else p.empty)
+        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None)
         for p in others.parameters
     ]
     s = Source()
     with s.block(f"def public{inspect.Signature(bare)}:"):
         others.check(s, repr(name))
-        for p in checked:
-            as_array(s, name, p)
+        for p in parameters:
+            if is_checked(p):
+                as_array(s, name, p)
         s.line(f"return body({', '.join(handed_on(p) for p in parameters)})")
-    scope: dict[str, Any] = {
-        "Array": Array, "an_array": an_array, "body": function, "ABSENT": ABSENT, "refuse": refuse,
-    }  # fmt: skip
-    exec(compile(s.text(), "<arraytape composite>", "exec"), scope)
-    public: Any = functools.wraps(function)(scope["public"])
-    public.__defaults__ = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY) or None
-    public.__kwdefaults__ = {
-        p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY
-    } or None
-    found: Callable[P, R] = public
-    return found
+    return s.text()
 
 
 def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
@@ -183,8 +199,8 @@ def from_signature(
     alone: Callable[..., Any] | None = None,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
-    inputs, variadic = array_inputs(function)
     signature = inspect.signature(function)
+    inputs, variadic = inputs_among(signature)
     rules: Sequence[Rule | None] | None = vjps or None
     if transpose is not None:
         rules, joint = (None, transpose) if variadic else ([transpose], joint)
@@ -194,15 +210,17 @@ def from_signature(
         linear_in=linear_in, alone=alone,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
-    public: Callable[P, R] = publish(op, signature, inspect.getdoc(function) or "")
+    public: Callable[P, R] = publish(op, signature, function.__doc__)
     public.__wrapped__ = function  # type: ignore[attr-defined]
     return public
 
 
-def publish(op: Op, signature: inspect.Signature, doc: str, **options: Any) -> Callable[..., Any]:
-    """Compile, document and register."""
+def publish(
+    op: Op, signature: inspect.Signature, own: str | None = None, **options: Any
+) -> Callable[..., Any]:
+    """Compile, document and register; ``own`` is the docstring of the declaration."""
     public = compile_function(op, signature, **options)
-    public.__doc__ = doc
+    public.__doc__ = docstring(op, signature, own)
     register(op).public = public
     return public
 
@@ -215,27 +233,15 @@ def public_name(function: Callable[..., Any]) -> str:
 
 def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
     """The parameters that take arrays, by annotation, and whether the one is a sequence of them."""
-    parameters = inspect.signature(function).parameters
-    notes = {name: str(parameter.annotation) for name, parameter in parameters.items()}
+    return inputs_among(inspect.signature(function))
+
+
+def inputs_among(signature: inspect.Signature) -> tuple[list[str], bool]:
+    """``array_inputs`` of a function with this signature."""
+    notes = {name: str(p.annotation) for name, p in signature.parameters.items()}
     inputs = [name for name, note in notes.items() if "Array" in note]
     variadic = len(inputs) == 1 and "Sequence[Array]" in notes[inputs[0]]
     return inputs, variadic
-
-
-def source_line(rule: Rule) -> str:
-    """The rule as its author wrote it, for the docstring: a lambda's body, or a function's name."""
-    code = getattr(rule, "__code__", None)
-    if code is None or code.co_name != "<lambda>":
-        return rule.__name__
-    spots = [spot for spot in code.co_positions() if None not in spot and spot[2] != spot[3]]
-    first = min((line, column) for line, _, column, _ in spots)
-    last = max((line, column) for _, line, _, column in spots)
-    lines = linecache.getlines(code.co_filename)[first[0] - 1 : last[0]]
-    if not lines:
-        return "see its rule"
-    lines[-1] = lines[-1][: last[1]]
-    lines[0] = lines[0][first[1] :]
-    return " ".join(" ".join(lines).split())
 
 
 __all__ = [

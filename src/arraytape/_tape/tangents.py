@@ -12,10 +12,10 @@ from typing import Any
 from .._array.aliasing import ADD
 from .._array.array import Array
 from .._array.paths import Path, add_through, walk, write_through
-from .._record.op import PLANS
+from .._record.plan import PLANS
 from .._storage.batched.data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
-from .backward import Recorded
+from .data import ArrayData
 
 
 class Tangents:
@@ -49,7 +49,7 @@ class Tangents:
             tid, *change = self._before[tid]
             taken.append(change)
         newest = self._held[tid]
-        at = Recorded(storage_of(newest._data), ())
+        at = ArrayData(storage_of(newest._data))
         whole: Array = at.copied(newest)
         for path, key, part in reversed(taken):
             whole = write_through(whole, path, key, part, at)
@@ -62,7 +62,7 @@ class Tangents:
         some = t if held is None else held
         if some is None:
             return
-        at = Recorded(storage_of(some._data), ())
+        at = ArrayData(storage_of(some._data))
         if held is None:
             shape, dtype = record[-2:]
             whole = at.xp.zeros(shape, dtype=dtype, device=some.device)
