@@ -96,6 +96,18 @@ def test_an_op_within_an_op_of_ours_warns_at_the_users_line():
         assert [(w.filename, w.lineno) for w in found] == [(__file__, line() - 1)]
 
 
+def test_a_followed_in_place_operator_warns_at_the_users_line():
+    x = xp.ones((2,))
+    with GradientTape() as tape, warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        tape.watch(x)
+        x /= 0.0
+        x *= 0.0
+        last = line()
+    assert [w.lineno - last for w in found] == [-2, -1]
+    assert {w.filename for w in found} == {__file__}
+
+
 # --- the user's filters and error state ---------------------------------------------------------------
 @pytest.mark.parametrize(("call", "message"), CALLS.values(), ids=CALLS)
 def test_ignored_errors_are_silent(call, message, e):

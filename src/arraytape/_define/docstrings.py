@@ -357,6 +357,8 @@ def heading(p: Parameter, op: Op) -> str:
     name, note = p.name, p.annotation
     if note is p.empty:  # an op of one line
         note = "Array" if len(op.inputs) == 1 else "Array or number"
+    elif isinstance(note, type):  # where annotations are not postponed
+        note = note.__name__
     elif note == "Any":
         note = TYPES.get(name, "object")
     elif note in ALIASES:
