@@ -433,7 +433,11 @@ def derivative(op: Op) -> str:
         )
     if op.joint:
         return f"Derivative:\n{written(op.joint)}"
-    rules = {x: rule for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule}
+    rules = {
+        x: rule
+        for x, rule in zip(op.inputs, op.rules or [None] * len(op.inputs), strict=True)
+        if rule
+    }
     if op.kind == "elementwise":
         texts = [
             f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"
