@@ -160,7 +160,7 @@ from .ops.utility_functions import all, any, diff
 # These complete the Array.
 from .ops import leaving as _leaving  # isort: skip
 from .ops import operators as _operators  # isort: skip
-from ._numpy_api import protocols as _numpy_protocols  # isort: skip
+from . import _numpy_hook  # isort: skip
 
 from .variable import Variable  # isort: skip
 

@@ -310,9 +310,12 @@ class Forward(dict[type, Callable[..., Any]]):
 
     def __missing__(self, kind: type) -> Callable[..., Any]:
         storage = STORAGES[kind]
-        function = (
-            functools.partial(self.forward, xp=storage.xp) if self.takes_namespace else self.forward
-        )
+        if storage.mixed and self.op.per_element:  # many arrays at once, by the raw data beneath
+            self[kind] = batched = storage.elementwise(self)
+            return batched
+        function = self.forward
+        if self.takes_namespace:
+            function = functools.partial(function, xp=storage.xp)
 
         def run(*args: Any, **keywords: Any) -> Any:
             given = [read_only(arg) for arg in args]
