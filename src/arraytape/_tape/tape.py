@@ -41,6 +41,7 @@ class GradientTape:
         self._recording = Recording(persistent, watch_accessed_variables)
 
     def __repr__(self) -> str:
+        """The tape's state, its records and the bytes that they keep, and what it watches."""
         return f"<{type(self).__name__}: {summary(vars(self).get('_recording'))}>"
 
     # --- recording --------------------------------------------------------------------------------
