@@ -169,7 +169,7 @@ from .ops.utility_functions import all, any, diff
 from ._storage import cupy as _cupy  # noqa: F401  # isort: skip
 from .ops import leaving as _leaving  # noqa: F401  # isort: skip
 from .ops import operators as _operators  # noqa: F401  # isort: skip
-from ._numpy_api import protocols as _numpy_protocols  # noqa: F401  # isort: skip
+from . import _numpy_hook  # noqa: F401  # isort: skip
 
 from .variable import Variable  # isort: skip
 

@@ -84,11 +84,9 @@ class Variable(Array):
     _has_state = True
 
     def _sync(self) -> int:
-        """The name of this Variable's value, after those who watch what is read were told."""
+        """The id of this Variable's value, after the recorders were told that it is read."""
         for recorder in recorders():
-            accessed = getattr(recorder, "accessed", None)
-            if accessed is not None:
-                accessed(self)
+            recorder.accessed(self)
         return self._identity
 
     def value(self) -> Array:
