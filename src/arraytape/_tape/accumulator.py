@@ -20,9 +20,19 @@ class ForwardAccumulator:
             y = f(x)
         jvp = acc.jvp(y)
 
-    primals : an Array, or a nesting of Arrays, each once.
-    tangents : the same nesting; each has its primal's shape and dtype.
-    Raises ValueError for a primal given twice and for a tangent that does not fit its primal.
+    Parameters
+    ----------
+    primals : Array or nesting
+        An Array, or a nesting of Arrays, each once.
+    tangents : Array or nesting
+        The same nesting; each has its primal's shape and dtype.
+
+    Raises
+    ------
+    TypeError
+        When a primal or tangent is no Array.
+    ValueError
+        When a primal is given twice, or a tangent does not fit its primal.
     """
 
     def __init__(self, primals: Any, tangents: Any) -> None:
@@ -60,11 +70,28 @@ class ForwardAccumulator:
         targets: Any,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The derivative of each target along the tangents; any nesting, as often as one likes.
+        """The derivative of each target along the tangents; as often as one likes.
 
-        None, or zeros with ``unconnected_gradients="zero"``, for what the primals do not reach.
-        Raises LookupError for a target that went through an op without a rule, RuntimeError when the
-        accumulator was never entered.
+        Parameters
+        ----------
+        targets : Array or nesting
+            What to differentiate: any nesting of Arrays.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a target gets that the primals do not reach: None, or zeros ("zero").
+
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``targets``; each derivative has its target's shape and dtype.
+
+        Raises
+        ------
+        LookupError
+            When a target went through an op without a rule.
+        RuntimeError
+            When the accumulator was never entered.
+        TypeError
+            When a target is no Array.
         """
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves = nest.leaves(targets)
