@@ -157,11 +157,7 @@ def namespace_names(module: ModuleType, prefix: str = "") -> list[str]:
         listed = getattr(module, "__all__", None)
         declared = [op.removeprefix(prefix) for op in REGISTRY if op.startswith(prefix)]
         return sorted(listed or declared)
-    standard = ("__array_api_version__", "__array_namespace_info__", "__version__")
-    return sorted(
-        name for name, value in vars(module).items()
-        if name in standard or not (name.startswith("_") or isinstance(value, ModuleType))
-    )  # fmt: skip
+    return [name for name in dir(module) if not isinstance(getattr(module, name), ModuleType)]
 
 
 def member_names() -> list[str]:
