@@ -17,7 +17,7 @@ from numpydoc.validate import validate
 
 import arraytape as xp
 import coverage_table
-from arraytape import checkpoint, nn, optimizers, testing
+from arraytape import _numpy_hook, checkpoint, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
 from arraytape._record.op import REGISTRY
@@ -29,6 +29,7 @@ from helpers.standard import FUNCTIONS as IN_THE_STANDARD
 # quotes on a line of their own; a verb first, which "Sum over axes" is not by its last letter.
 NOT_ASKED = {"SA01", "EX01", "ES01", "SS05", "GL02"}
 PACKAGE = "arraytape."
+_numpy_hook.load()  # Array's members themselves, not their stand-ins
 
 
 def functions_of(module, prefix=""):
