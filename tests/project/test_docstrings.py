@@ -20,7 +20,7 @@ import coverage_table
 from arraytape import checkpoint, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
-from arraytape._record.op import REGISTRY
+from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import same
 from gradient_status import NONE
 from helpers.standard import FUNCTIONS as IN_THE_STANDARD
@@ -355,6 +355,12 @@ def test_an_op_without_any_docstring_says_its_name():
     op = REGISTRY["cos"]
     signature = inspect.signature(op.public)
     assert docstring(op, signature, None).startswith("Cosine of each element")
+
+
+def test_an_op_without_a_rule_says_so():
+    op = Op("ruleless", "primitive", ("x",))
+    text = docstring(op, inspect.signature(lambda x: x), "What it computes.")
+    assert "Derivative: no rule yet" in text
 
 
 def test_help_of_an_array_names_its_attributes_and_operators():

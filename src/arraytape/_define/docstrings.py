@@ -423,6 +423,8 @@ def derivative(op: Op) -> str:
         if not op.inputs:
             return "Derivative: none; the result depends on no other Array."
         return "Derivative: through the recorded ops of which this function is made."
+    if not (op.rules or op.joint):
+        return "Derivative: no rule yet, so a gradient through it is a LookupError."
     if op.kind == "linear":
         back = op.joint or (op.rules and op.rules[0])
         return (
