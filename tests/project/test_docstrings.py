@@ -22,6 +22,7 @@ from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
 from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import same
+from arraytape._storage.info import Info
 from gradient_status import NONE
 from helpers.standard import FUNCTIONS as IN_THE_STANDARD
 
@@ -84,6 +85,7 @@ BESIDE = {"checkpoint": checkpoint, "nn": nn, "optimizers": optimizers, "testing
 
 def beside():
     """The functions and classes of these packages, and what the classes themselves define."""
+    yield from (f"_storage.info.Info.{name}" for name in vars(Info) if not name.startswith("_"))
     for home, module in BESIDE.items():
         for name in module.__all__:
             value = getattr(module, name)
@@ -142,6 +144,7 @@ def test_the_sections_are_there(name):
         f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name
         for p in signature.parameters.values()
     ]
+    assert "x" in signature.parameters or "where x lies" not in function.__doc__
     assert bool(page["Returns"]) == (signature.return_annotation != "None")
     if page["Parameters"]:
         assert page["Raises"]
@@ -339,7 +342,9 @@ def test_an_ops_own_entries_take_the_place_of_the_tables():
             When it likes to.
         """
 
-    text = "\n".join(line.removeprefix("    ") for line in own.__doc__.splitlines())
+    text = inspect.getdoc(own)
+    if docstrings.INDENTED:  # as that of a function at the top level of a module
+        text = text.replace("\n", "\n    ")
     composed = docstring(REGISTRY["sum"], inspect.signature(own), text)
     page = NumpyDocString(composed)
     assert [(p.name, p.type) for p in page["Parameters"]] == [

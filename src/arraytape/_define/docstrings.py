@@ -31,6 +31,7 @@ BEHIND = frozenset((
     "cast", "cofactors", "discretized", "getitem", "moved", "reinterpreted", "reshaped", "scattered",
     "stop_gradient",
 ))  # fmt: skip
+INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
 
 # --- what an op takes and gives -----------------------------------------------------------------
@@ -313,8 +314,8 @@ def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """A docstring of a function at the top level of a module by its headings; "Summary" comes first."""
-    text = text.strip().replace("\n    ", "\n")
+    """A docstring by its headings; what comes first is its "Summary"."""
+    text = dedented(text)
     sections = {}
     if "\n---" in text:
         for name in reversed(HEADINGS):
@@ -323,6 +324,12 @@ def sections_of(text: str) -> dict[str, str]:
                 sections[name] = section.rstrip()
     sections["Summary"] = text.rstrip()
     return sections
+
+
+def dedented(text: str) -> str:
+    """A docstring of a function at the top level of a module without its indentation."""
+    text = text.strip()
+    return text.replace("\n    ", "\n") if INDENTED else text
 
 
 def entries_of(section: str) -> dict[str, str]:
@@ -455,7 +462,7 @@ def written(rule: Any) -> str:
     if rule is same:
         return "itself"
     if rule.__doc__:
-        return str(rule.__doc__).strip().replace("\n    ", "\n")
+        return dedented(rule.__doc__)
     return f"``{source_line(rule)}``"
 
 
