@@ -20,6 +20,7 @@ import coverage_table
 from arraytape import checkpoint, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
+from arraytape._numpy_hook import load
 from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import same
 from arraytape._storage.info import Info
@@ -44,17 +45,13 @@ def functions_of(module, prefix=""):
 
 
 FUNCTIONS = [
-    *[name for name in functions_of(xp) if name not in docstrings.BEHIND - {"stop_gradient"}],
+    *functions_of(xp),
     *functions_of(xp.linalg, "linalg."),
     *functions_of(xp.fft, "fft."),
     "__array_namespace_info__",
 ]
 OPS = {op.public: op for op in REGISTRY.values()}
-# What a class has for its recorders and rules, and not for its users.
-RECORDERS = {
-    "accessed", "by_rule", "notice", "part", "record", "rerun", "tangent", "through",
-    "used_elsewhere", "write",
-}  # fmt: skip
+load()  # NumPy's methods of Arrays, in the place of those that stand in for them
 CLASSES = {"Array": (xp.Array,), "Variable": (xp.Variable,)} | {
     cls.__name__: [base for base in cls.__mro__ if base is not object]
     for cls in (xp.GradientTape, xp.ForwardAccumulator)
@@ -73,7 +70,7 @@ MEMBERS = sorted(
     for home in homes
     for member, value in vars(home).items()
     if is_public(member, value)
-    and member not in RECORDERS | NOT_METHODS
+    and member not in NOT_METHODS
     # Of a Variable what it has beyond Array.
     and not (home is xp.Variable and member in vars(xp.Array) and not member.startswith("__i"))
 )
@@ -365,7 +362,7 @@ def test_an_op_without_any_docstring_says_its_name():
 def test_an_op_without_a_rule_says_so():
     op = Op("ruleless", "primitive", ("x",))
     text = docstring(op, inspect.signature(lambda x: x), "What it computes.")
-    assert "Derivative: no rule yet" in text
+    assert "Derivative: no rule is declared" in text
 
 
 def test_help_of_an_array_names_its_attributes_and_operators():

@@ -372,8 +372,6 @@ def heading(p: Parameter, op: Op) -> str:
         note = TYPES.get(name, "object")
     elif note in ALIASES:
         note = ALIASES[note]
-    elif not isinstance(note, str):  # of a module without postponed annotations
-        note = getattr(note, "__name__", note)
     elif "Literal" in note:
         note = note.replace("Literal[", "{").replace("]", "}")
     if p.kind is p.VAR_POSITIONAL:
@@ -434,7 +432,7 @@ def derivative(op: Op) -> str:
             return "Derivative: none; the result depends on no other Array."
         return "Derivative: through the recorded ops of which this function is made."
     if not (op.rules or op.joint):
-        return "Derivative: no rule yet, so a gradient through it is a LookupError."
+        return "Derivative: no rule is declared; a gradient through it is a LookupError."
     if op.kind == "linear":
         back = op.joint or (op.rules and op.rules[0])
         return (
@@ -443,9 +441,7 @@ def derivative(op: Op) -> str:
         )
     if op.joint:
         return f"Derivative:\n{written(op.joint)}"
-    if op.rules is None:
-        return "Derivative: no rule is declared; a gradient through it is a LookupError."
-    rules = {x: rule for x, rule in zip(op.inputs, op.rules, strict=True) if rule}
+    rules = {x: rule for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule}
     if op.kind == "elementwise":
         texts = [
             f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"

@@ -27,6 +27,7 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.sorting_functions import sort
 from .arguments import Axis, array_of, as_arrays, axes_of, check_only, on_axis, on_host
+from .docstrings import reducing
 from .products import squared_modulus
 
 
@@ -53,8 +54,7 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
         found = function(a, axis=axis, keepdims=keepdims, **options)
         return found if initial is None else identity["combine"](found, initial)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"See ``numpy.{name}``."
+    reducing(call, name)
     return call
 
 
@@ -71,8 +71,7 @@ def truth(name: str, left_out: bool) -> Callable[..., Array]:
     def call(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
         return function(a, axis, keepdims=keepdims, where=where)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"See ``numpy.{name}``."
+    reducing(call, name)
     return call
 
 
@@ -82,7 +81,6 @@ all, any = truth("all", True), truth("any", False)
 def mean(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Array:
-    """See ``numpy.mean``."""
     a = floating(a, dtype)
     if where is True:
         return statistics.mean(a, axis=axis, keepdims=keepdims)
@@ -91,6 +89,9 @@ def mean(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
     return sum(a, axis, keepdims=keepdims, where=where) / count
+
+
+reducing(mean, "mean")
 
 
 def floating(a: Any, dtype: Any) -> Array:
@@ -112,8 +113,7 @@ def spread(name: str) -> Callable[..., Array]:
         a = floating(a, dtype)
         return function(a, axis=axis, correction=correction or ddof, keepdims=keepdims)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"See ``numpy.{name}``."
+    reducing(call, name)
     return call
 
 
@@ -305,8 +305,7 @@ def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array
             a, axis = reshape(a, (-1,)), 0
         return function(a, axis=axis, dtype=dtype)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"See ``{name}``."
+    reducing(call, name, function.__name__)
     return call
 
 

@@ -41,6 +41,13 @@ class GradientTape:
         self._recording = Recording(persistent, watch_accessed_variables)
 
     def __repr__(self) -> str:
+        """Say whether the tape records, what it watches, and how many bytes its records keep.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return f"<{type(self).__name__}: {summary(vars(self).get('_recording'))}>"
 
     # --- recording --------------------------------------------------------------------------------
