@@ -17,10 +17,9 @@ from numpydoc.validate import validate
 
 import arraytape as xp
 import coverage_table
-from arraytape import checkpoint, nn, optimizers, testing
+from arraytape import _numpy_hook, checkpoint, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
-from arraytape._numpy_hook import load
 from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import same
 from arraytape._storage.info import Info
@@ -31,6 +30,7 @@ from helpers.standard import FUNCTIONS as IN_THE_STANDARD
 # quotes on a line of their own; a verb first, which "Sum over axes" is not by its last letter.
 NOT_ASKED = {"SA01", "EX01", "ES01", "SS05", "GL02"}
 PACKAGE = "arraytape."
+_numpy_hook.load()  # Array's members themselves, not their stand-ins
 
 
 def functions_of(module, prefix=""):
@@ -51,7 +51,6 @@ FUNCTIONS = [
     "__array_namespace_info__",
 ]
 OPS = {op.public: op for op in REGISTRY.values()}
-load()  # NumPy's methods of Arrays, in the place of those that stand in for them
 CLASSES = {"Array": (xp.Array,), "Variable": (xp.Variable,)} | {
     cls.__name__: [base for base in cls.__mro__ if base is not object]
     for cls in (xp.GradientTape, xp.ForwardAccumulator)

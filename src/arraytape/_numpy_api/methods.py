@@ -23,7 +23,6 @@ from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, per
 from ..ops.writing import setitem
 from . import pieces, reductions, selection, ufuncs
 from .arguments import Axis, as_arrays, on_axis, without_gradient
-from .docstrings import reducing
 from .products import dot
 
 
@@ -34,7 +33,10 @@ def position_of(name: str) -> Callable[..., Array]:
     def method(x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
         return function(x, axis=axis, keepdims=keepdims)
 
-    reducing(method, name)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = reductions.documented(
+        name, "keepdims", axis="The axis; None: of all elements."
+    )
     return method
 
 
@@ -371,32 +373,6 @@ def argsort(
     return sorting_functions.argsort(x, axis=at, stable=stable)
 
 
-def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> Array:
-    """Indices that partition along an axis, as ``numpy.argpartition`` does.
-
-    Parameters
-    ----------
-    kth : int
-        The place in order at which to partition.
-    axis : int | None, default: -1
-        The axis; None: x is flattened first.
-    **options : object
-        What else ``numpy.argpartition`` takes.
-
-    Returns
-    -------
-    Array
-        Of the shape of x; its dtype is int64.
-
-    Raises
-    ------
-    ValueError
-        When there is no such axis or place.
-    """
-    found: Array = without_gradient(np.argpartition)(x, kth, axis, **options)
-    return found
-
-
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
     """x with two axes moved to the end."""
     ends = [normalize_axis_index("diagonal", x, axis) for axis in (axis1, axis2)]
@@ -455,6 +431,32 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         When there is no such axis.
     """
     return linalg.trace(last_two(x, axis1, axis2), offset=offset)
+
+
+def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> Array:
+    """Indices that partition along an axis, as ``numpy.argpartition`` does.
+
+    Parameters
+    ----------
+    kth : int
+        The place in order at which to partition.
+    axis : int | None, default: -1
+        The axis; None: x is flattened first.
+    **options : object
+        What else ``numpy.argpartition`` takes.
+
+    Returns
+    -------
+    Array
+        Of the shape of x; its dtype is int64.
+
+    Raises
+    ------
+    ValueError
+        When there is no such axis or place.
+    """
+    found: Array = without_gradient(np.argpartition)(x, kth, axis, **options)
+    return found
 
 
 # --- writing -----------------------------------------------------------------------------------
@@ -527,7 +529,7 @@ def set_real(x: Array, value: Any) -> None:
 
 
 def get_imag(x: Array) -> Array:
-    """The imaginary part: a copy; zeros for real numbers."""
+    """The imaginary part; zeros for real numbers."""
     return elementwise.imag(x)
 
 
@@ -552,17 +554,33 @@ def set_flat(x: Array, value: Any) -> None:
 
 # --- all of them -------------------------------------------------------------------------------
 def itemsize(x: Array) -> int:
-    """The bytes of one element."""
+    """Bytes of one element."""
     return x.dtype.itemsize
 
 
 def nbytes(x: Array) -> int:
-    """The bytes of all elements."""
+    """Bytes of all elements."""
     return x.dtype.itemsize * x.size
 
 
+def divmod(x: Array, other: Any) -> tuple[Array, Array]:
+    """``divmod(x, other)``: the quotient rounded down, and the remainder.
+
+    Parameters
+    ----------
+    other : Array or number
+        The divisor.
+
+    Returns
+    -------
+    tuple of Array
+        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+    """
+    return ufuncs.divmod(x, other)
+
+
 def rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
-    """Divide with remainder: ``divmod(other, x)``.
+    """``divmod(other, x)``: the quotient rounded down, and the remainder.
 
     Parameters
     ----------
@@ -578,7 +596,7 @@ def rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
 
 
 METHODS: dict[str, Any] = {
-    "__divmod__": ufuncs.divmod,
+    "__divmod__": divmod,
     "__rdivmod__": rdivmod,
     "all": reductions.all,
     "any": reductions.any,

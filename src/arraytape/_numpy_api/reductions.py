@@ -27,8 +27,44 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.sorting_functions import sort
 from .arguments import Axis, array_of, as_arrays, axes_of, check_only, on_axis, on_host
-from .docstrings import reducing
 from .products import squared_modulus
+
+DOCSTRING = """\
+{summary}
+
+Parameters
+----------
+{parameters}
+
+Returns
+-------
+Array
+    That of ``{name}``, whose errors and derivative it has.
+
+Raises
+------
+IndexError
+    When there is no such axis."""
+PARAMETERS = {
+    "axis": (
+        "int | tuple[int, ...] | None, default: None",
+        "The axis or axes to reduce, negative ones from the end; None: all of them.",
+    ),
+    "dtype": ("dtype | None, default: None", "The dtype of the result."),
+    "keepdims": ("bool, default: False", "Whether reduced axes stay, with length 1."),
+    "initial": ("number | None, default: None", "The value to begin with."),
+    "where": ("Array, default: True", "Which elements count."),
+    "ddof": ("float, default: 0.0", "What is taken from the number of elements to divide by."),
+    "correction": ("float, default: 0.0", "The same, by the standard's name."),
+}
+
+
+def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
+    """The docstring of a reduction, which is NumPy's function on Arrays and the method."""
+    described = PARAMETERS | ({"axis": ("int | None, default: None", axis)} if axis else {})
+    entries = ["{} : {}\n    {}".format(p, *described[p]) for p in ("axis", *more)]
+    summary = f"{summary}, as ``numpy.{name}`` does."
+    return DOCSTRING.format(summary=summary, name=name, parameters="\n".join(entries))
 
 
 def sized(name: str, **identity: Any) -> Callable[..., Array]:
@@ -54,7 +90,8 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
         found = function(a, axis=axis, keepdims=keepdims, **options)
         return found if initial is None else identity["combine"](found, initial)
 
-    reducing(call, name)
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = documented(name, "dtype", "keepdims", "initial", "where")
     return call
 
 
@@ -71,7 +108,8 @@ def truth(name: str, left_out: bool) -> Callable[..., Array]:
     def call(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
         return function(a, axis, keepdims=keepdims, where=where)
 
-    reducing(call, name)
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = documented(name, "keepdims", "where")
     return call
 
 
@@ -91,7 +129,7 @@ def mean(
     return sum(a, axis, keepdims=keepdims, where=where) / count
 
 
-reducing(mean, "mean")
+mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
 def floating(a: Any, dtype: Any) -> Array:
@@ -113,7 +151,8 @@ def spread(name: str) -> Callable[..., Array]:
         a = floating(a, dtype)
         return function(a, axis=axis, correction=correction or ddof, keepdims=keepdims)
 
-    reducing(call, name)
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "correction")
     return call
 
 
@@ -305,7 +344,11 @@ def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array
             a, axis = reshape(a, (-1,)), 0
         return function(a, axis=axis, dtype=dtype)
 
-    reducing(call, name, function.__name__)
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = documented(
+        name, "dtype", axis="The axis; None: of all elements in one dimension.",
+        summary="Accumulate along an axis",
+    )  # fmt: skip
     return call
 
 
