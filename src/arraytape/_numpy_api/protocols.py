@@ -21,7 +21,7 @@ from .._util.errors import describe, user_line
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
-from . import functions, pieces, products, reductions, selection, shapes, sums, ufuncs
+from . import files, functions, pieces, products, reductions, selection, shapes, sums, ufuncs
 from .functions import as_arrays
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.
@@ -43,7 +43,7 @@ REDUCTIONS = {
 COUNTERPARTS = {
     function: ours
     for module in (
-        functions, pieces, products, reductions, selection,
+        files, functions, pieces, products, reductions, selection,
         shapes, sums,
     )
     for function, ours in module.FUNCTIONS.items()

@@ -11,9 +11,11 @@ from .._array.array import Array
 from .._util.errors import user_line
 from ..ops import data_type_functions as dtypes
 from ..ops.creation_functions import copied
-from ..ops.manipulation_functions import concat, reshape
+from ..ops.manipulation_functions import broadcast_to, concat, reshape
 from .functions import as_arrays, at_least
 from .methods import METHODS, method_transpose
+
+NUMBERS = "biufc"  # kinds of dtypes
 
 
 def only(name: str, parameter: str, value: Any, known: Any) -> None:
@@ -48,6 +50,18 @@ def transpose(a: Array, axes: Any = None) -> Array:
 def copy(a: Array, order: str = "K", subok: bool = False) -> Array:
     """See ``numpy.copy``."""
     return copied(a)
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """See ``numpy.broadcast_arrays``; what holds no numbers, such as None, becomes NumPy's array."""
+    plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
+    numbers = iter(as_arrays(*[x for x in plain if x.dtype.kind in NUMBERS]))
+    shape = np.broadcast_shapes(*[x.shape for x in plain])
+    return tuple([
+        broadcast_to(next(numbers), shape) if x.dtype.kind in NUMBERS
+        else np.broadcast_to(x, shape)
+        for x in plain
+    ])  # fmt: skip
 
 
 def joined(arrays: list[Array], axis: int, dtype: Any = None, casting: str = "same_kind") -> Array:
@@ -86,6 +100,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         )
     },
     np.atleast_3d: atleast_3d,
+    np.broadcast_arrays: broadcast_arrays,
     np.column_stack: column_stack,
     np.copy: copy,
     np.dstack: dstack,

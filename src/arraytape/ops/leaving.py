@@ -86,6 +86,24 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     return export(x, firm=False)
 
 
+def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:
+    """``x.to_numpy()``: ``np.asarray(x)``, by the name that pandas and xarray have for it.
+
+    Matplotlib asks for it.  Without it, ``ax.hist(x)`` takes a table by rows, and NumPy's by columns.
+    """
+    return to_numpy(x)
+
+
+def rounded(x: Array, ndigits: Any = None) -> Any:
+    """``round(x, ndigits)``: ``numpy.round``, as for NumPy's scalars.
+
+    Without ``ndigits`` a 0-d array gives a Python int, and its value leaves the tape.
+    """
+    if ndigits is None and not x.shape:
+        return scalar(x, lambda value: round(value.item()), "round")
+    return np.round(x, 0 if ndigits is None else operator.index(ndigits))  # type: ignore[call-overload]
+
+
 def item(x: Array) -> Any:
     """The value of an array with one element as a Python scalar; it leaves the tape."""
     return scalar(x, operator.methodcaller("item"), "item")
@@ -172,8 +190,10 @@ METHODS = {
     "__index__": to_index,
     "__int__": to_int,
     "__repr__": representation,
+    "__round__": rounded,
     "__str__": text,
     "item": item,
+    "to_numpy": by_its_own_name,
     "tolist": tolist,
 }
 attach(Array, METHODS)
