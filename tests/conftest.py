@@ -26,6 +26,7 @@ ANY_STORAGE = {
     "test_cases_gradients", "test_cases_tapes", "test_custom_arguments", "test_custom_closures",
     "test_custom_errors", "test_custom_gradient", "test_exits", "test_forward", "test_host_functions",
     "test_intermediate_sources",
+    "test_nestings", "test_nestings_of_functions", "test_nestings_registered",
     "test_linalg", "test_linalg_coinciding_values", "test_linalg_low_rank", "test_numerics_conventions",
     "test_numerics_degenerate_matrices", "test_numerics_matrices", "test_numerics_programs",
     "test_numerics_special_points", "test_pass_through", "test_recompute", "test_selection_and_zeros",

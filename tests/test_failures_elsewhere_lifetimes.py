@@ -17,7 +17,8 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, Variable, optimizers
-from arraytape._record.op import PLANS, REGISTRY
+from arraytape._record.op import REGISTRY
+from arraytape._record.plan import PLANS
 from arraytape._record.stack import OPEN, recorders
 
 

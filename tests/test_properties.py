@@ -31,6 +31,7 @@ EXEMPT = {
     "pad": "its widths decide what fits: test_numpy_pieces",
     "recompute_grad": "a decorator: test_recompute",
     "register_gradient": "declares a gradient",
+    "register_nesting": "declares how a class is taken apart: test_nestings",
     "reinterpreted": "NumPy has no such function: test_array_methods, as the method view",
     "set_default_device": "NumPy has no such function: test_storages",
     "stop_gradient": "NumPy has no such function: test_tape_values",

@@ -50,7 +50,9 @@ def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page, capsys):
         assert len(printed) >= len(expected), f"block {i} prints less than it says"
 
 
-@pytest.mark.parametrize("name", ["module", "nn.layers", "optimizers.steps", "optimizers.scipy"])
+@pytest.mark.parametrize(
+    "name", ["module", "nn.layers", "optimizers.steps", "optimizers.scipy", "_util.containers"]
+)
 def test_the_examples_of_docstrings_run(name):
     found = doctest.testmod(importlib.import_module(f"arraytape.{name}"))
     assert found.attempted > 0

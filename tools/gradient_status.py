@@ -109,6 +109,7 @@ BY_DESIGN = {
     "jvp",
     "numpy_function",
     "ones_like",
+    "register_nesting",
     "result_type",
     "value_and_grad",
     "vjp",

@@ -19,6 +19,7 @@ from ._storage.info import __array_namespace_info__, set_default_device
 from ._tape.arguments import UnconnectedGradients
 from ._tape.forward import ForwardAccumulator
 from ._tape.tape import GradientTape
+from ._util.containers import register_nesting
 from ._util.errors import TapeWarning
 from ._version import __version__
 from .functional.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp

@@ -27,6 +27,7 @@ import numpy as np
 import arraytape as xp
 
 from ._array.array import Array
+from ._util import nest
 from ._util.errors import describe
 from .module import Module, named, walk
 from .variable import Variable, detached
@@ -34,13 +35,12 @@ from .variable import Variable, detached
 __all__ = ["load", "save"]
 
 Host = np.ndarray[Any, np.dtype[Any]]
-Named = Mapping[str, "Module | Variable"]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the entry of the file's metadata that is ours
 VERSION = 1
 
 
-def save(path: PathLike, state: Module | Named) -> None:
+def save(path: PathLike, state: Any) -> None:
     """Write the value of each Variable.
 
     Parameters
@@ -48,9 +48,10 @@ def save(path: PathLike, state: Module | Named) -> None:
     path : str or path
         The file: replaced as a whole, when the new one is complete and was read back; until then, and
         when anything fails, an older one stays as it is.
-    state : Module or mapping of str to Module or Variable
-        Whose Variables to write, such as ``{"model": model, "optimizer": optimizer}``.  Names in the
-        file are paths of attributes, as in ``Module.named_variables``.
+    state : Module, or nesting of Modules and Variables
+        Whose Variables to write: a Module, or a dict, a dataclass or what else has parts with names,
+        such as ``{"model": model, "optimizer": optimizer}``.  Names in the file are paths of
+        attributes, as in ``Module.named_variables``.
 
     Raises
     ------
@@ -85,14 +86,14 @@ def save(path: PathLike, state: Module | Named) -> None:
             raise OSError(f"save: the file for {str(path)!r} does not hold what was written")
 
 
-def load(path: PathLike, state: Module | Named | None = None) -> dict[str, Array]:
+def load(path: PathLike, state: Any = None) -> dict[str, Array]:
     """Read a checkpoint, and assign its values to the Variables of the same names.
 
     Parameters
     ----------
     path : str or path
         A file written by ``save``, or another safetensors file.
-    state : Module or mapping of str to Module or Variable, optional
+    state : Module, or nesting of Modules and Variables, optional
         What ``save`` was given, or its like: with the same names, shapes and dtypes.  Layers have to
         have their Variables already, from a first call, and optimizers theirs, from ``build``.  By
         default nothing is assigned.
@@ -154,13 +155,15 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
 
 
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
-    """The Variables of a Module or a mapping by path, shared ones once."""
-    if not isinstance(state, Module | Mapping):
-        raise TypeError(
-            f"{caller}: takes a Module or a dict of Modules and Variables, got {describe(state)}"
-        )
-    if isinstance(state, Mapping):
-        for name, part in state.items():
+    """The Variables of a Module or a nesting by path, shared ones once."""
+    if not isinstance(state, Module):
+        if not isinstance(nest.parts_of(state), dict):
+            raise TypeError(
+                f"{caller}: takes a Module or a dict or dataclass of Modules and Variables, got "
+                f"{describe(state)}"
+            )
+        nest.leaves(state)  # says when it holds itself
+        for name, part, _ in nest.located(state):
             if not isinstance(part, Module | Variable):
                 raise TypeError(
                     f"{caller}: {name!r} must be a Module or a Variable, got {describe(part)}"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
+from ._util import nest
+from ._util.containers import keep_whole
 from .variable import Variable
 
 
 class Module:
     """A named container of Variables and of other Modules.
 
-    Subclass it, and keep Variables, Modules, and lists, tuples and dicts of these as attributes.  They
-    are found in the order in which the attributes were set: a Module's own Variables come before
-    those of its submodules, and what is shared counts once.
+    Subclass it, and keep Variables, Modules, and nestings of these as attributes: lists, tuples, dicts,
+    dataclasses and what ``register_nesting`` declares.  They are found in the order in which the
+    attributes were set: a Module's own Variables come before those of its submodules, and what is
+    shared counts once.
 
     Parameters
     ----------
@@ -86,13 +89,21 @@ class Module:
         return f"<{type(self).__name__} {self.name!r} of {len(self.variables)} Variables>"
 
 
+keep_whole(Module)  # a dataclass may be a Module, too
+
 Found = tuple[str, "Variable | Module"]
+Seen = dict[int, Any]  # by id, and kept alive: the id of what is gone may come again
 
 
-def walk(root: Module | Mapping[str, Any], seen: set[int] | None = None) -> Iterator[Found]:
-    """Each Variable and Module inside with its path, once; a level's own before what lies deeper."""
-    seen = {id(root)} if seen is None else seen
-    parts = vars(root) if isinstance(root, Module) else dict(root)
+def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
+    """Each Variable and Module in a Module or a nesting with its path, once.
+
+    A level's own come before what lies deeper.
+    """
+    seen = {} if seen is None else seen
+    parts = root
+    if isinstance(root, Module):
+        seen[id(root)], parts = root, vars(root)
     modules = []
     for path, leaf in leaves_of(parts, "", seen):
         yield path, leaf
@@ -103,23 +114,19 @@ def walk(root: Module | Mapping[str, Any], seen: set[int] | None = None) -> Iter
             yield f"{path}.{deeper}", leaf
 
 
-def leaves_of(value: Any, path: str, seen: set[int]) -> Iterator[Found]:
-    """The Variables and Modules of a nesting of dicts, lists and tuples."""
+def leaves_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
+    """The Variables and Modules of a nesting."""
+    if id(value) in seen:  # a list may hold itself
+        return
     if isinstance(value, Variable | Module):
-        if id(value) not in seen:
-            seen.add(id(value))
-            yield path, value
+        seen[id(value)] = value
+        yield path, value
         return
-    if isinstance(value, Mapping):
-        parts = list(value.items())
-    elif isinstance(value, list | tuple):
-        parts = list(enumerate(value))
-    else:
+    parts = nest.parts_of(value)
+    if parts is None:
         return
-    if id(value) in seen:
-        return
-    seen.add(id(value))  # a list may hold itself
-    for key, part in parts:
+    seen[id(value)] = value
+    for key, part in list(nest.items_of(parts)):
         yield from leaves_of(part, f"{path}.{key}" if path else str(key), seen)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from numpy import ndarray
 
-from .._record.op import Record, Structural
+from .._record.plan import Record, Structural
 from .._storage.batched.data import Batched
 from .._storage.batched.indexing import is_mask
 from .paths import GETITEM, Cotangents, Path, add_through, unwalked, walk, write_through

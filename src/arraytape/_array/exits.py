@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._record.op import Structural, inputs_of, results_of
+from .._record.plan import Structural, inputs_of, results_of
 from .._record.stack import OPEN, elsewhere, new_tid, recorders, tell
 from .._util.errors import user_line
 from .array import Array

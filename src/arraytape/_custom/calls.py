@@ -15,7 +15,7 @@ from typing import Any
 
 from .._array.array import IS_VIEW, KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
-from .._record.op import Plan, Record, Structural, inputs_of, results_of
+from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
 from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.backward import Recorded, backward

@@ -13,7 +13,7 @@ from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.exits import LEFT
 from .._array.exports import is_unwritten
 from .._array.views import current, keep
-from .._record.op import PLANS, Plan, Record, Structural, inputs_of
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import STACK, Bystander, Recorder
 from .._storage.storage import STORAGES, storage_for, storage_of
 from .._tape.guard import has_cusp
@@ -78,8 +78,8 @@ class Arguments:
 
     def parts(self) -> Any:
         """The nestings of the positional arguments that hold Arrays, with nothing but these."""
-        numbered = nest.pack(self.args, list(range(len(self.leaves))))
-        return nest.parts_with(set(self.places).__contains__, list(numbered)) or []
+        wanted = map(set(self.places).__contains__, range(len(self.leaves)))
+        return nest.parts_with(wanted, list(self.args)) or []
 
 
 def own(value: Any) -> Any:
@@ -111,8 +111,8 @@ def check_results(name: str, y: Any) -> list[Array]:
     for leaf in leaves:
         if not isinstance(leaf, Array):
             raise TypeError(
-                f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)} "
-                f"[at {user_line()}]; convert it with asarray"
+                f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)}"
+                f"{nest.place_of(leaf, y)} [at {user_line()}]; convert it with asarray"
             )
     return leaves
 

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from .._array.array import Array
 from .._array.exits import LEFT
 from .._array.views import current
-from .._record.op import Record, made_of
+from .._record.plan import Record, made_of
 from .._record.stack import new_tid, recorders, tell
 from .._tape.missing_rules import check_rules
 from .._util import nest

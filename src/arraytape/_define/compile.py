@@ -18,7 +18,8 @@ import numpy as np
 
 from .._array.array import SCALAR, Array
 from .._array.views import keep
-from .._record.op import LAYOUT, Op
+from .._record.op import Op
+from .._record.plan import LAYOUT
 from .._record.stack import OPEN, active, elsewhere, new_tid
 from .._storage.dispatch import DispatchTable, as_data
 from .._storage.numpy_storage import NUMPY

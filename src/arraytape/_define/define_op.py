@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._record.op import KINDS, REGISTRY, Op, Rule, Sample, register
+from .._record.op import KINDS, REGISTRY, Op, Sample, register
+from .._record.plan import Rule
 from .._storage.storage import STORAGES, Storage
 from .._util import nest
 from .._util.errors import describe, user_line

@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._array.array import Array
-from .._record.op import REGISTRY, Op, P, R, Rule, Sample, register, same, sample
+from .._record.op import REGISTRY, Op, P, R, Sample, register, sample
+from .._record.plan import Rule, same
 from .compile import compile_function
 from .operands import an_array
 

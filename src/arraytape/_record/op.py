@@ -18,33 +18,24 @@ name, except in a ``composite``, whose body calls other ops.
 from __future__ import annotations
 
 import inspect
-import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from .plan import LAYOUT, Plan, Rule
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Rule = Callable[..., Any]
 Function = Callable[..., Any]
-Record = tuple[Any, ...]  # plan number, tid(s) of the result(s), tids of the inputs, what is kept
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
-PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
-LAYOUT = ("shape", "dtype")  # of the input in question
 REGISTRY: dict[str, Op] = {}
 ROOMS = os.path.dirname(os.path.dirname(__file__))
 MACHINERY = {
     __file__,
     *(os.path.join(ROOMS, "_define", name) for name in ("words.py", "define_op.py")),
 }
-
-
-def same(t: Any) -> Any:
-    """The rule of an input that goes into the result as it is: the engine need not call it."""
-    return t
 
 
 class Sample(NamedTuple):
@@ -75,8 +66,28 @@ def declaration_line() -> str:
 
 
 class Op:
-    """One statement.  ``rules[i]`` is the VJP (or, of kind elementwise, the linear map) of input i;
-    ``joint`` is one VJP for all inputs; both None: no rule, a LookupError on the path."""
+    """One statement: what an op is called with, and the rules of its derivative.
+
+    rules, joint
+        ``rules[i]`` is the VJP of input i (of kind elementwise: the linear map of its tangent), None
+        where the input has no gradient; ``joint`` is one VJP for all inputs.  Without either the op has
+        no rule yet, and a gradient through it is a LookupError.
+    saves
+        What is computed from the inputs while recording, by name, for rules that ask for it.
+    selects
+        The VJPs only select, move and add up elements, so a guarded pass may run them on counts.
+    moves
+        The result may lie in another storage than the inputs.
+    cusped
+        The slope may be finite where the curvature is not, as that of x ** 1.5 at 0.
+    linear_in
+        The inputs in each of which the op is linear: there forward mode runs the op on the tangent.
+    checked
+        The rules are a user's own: what they give is fitted to the inputs, and they are run on nothing
+        but cotangents.
+    alone
+        What is called in the op's place when one of its later inputs is None.
+    """
 
     def __init__(
         self,
@@ -99,26 +110,17 @@ class Op:
         checked: bool = False,
         alone: Function | None = None,
     ) -> None:
-        self.name, self.kind = name, kind
-        self.alone = alone  # what is called when one of its later inputs is None
-        # Whether the VJPs only select, move and add up elements: see _guard.
-        self.selects = kind == "linear" if selects is None else selects
-        self.moves = moves  # whether the result may lie in another storage than the inputs
-        self.inputs, self.parameters, self.outputs = (
-            tuple(inputs),
-            tuple(parameters),
-            tuple(outputs),
-        )
-        self.cusped = cusped  # whether the slope may be finite where the curvature is not
-        self.linear_in = tuple(linear_in)  # the inputs in each of which the op is linear
-        self.diagonal = kind == "elementwise"
-        self.variadic = variadic
+        self.name, self.kind, self.variadic = name, kind, variadic
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        self.parameters, self.linear_in = tuple(parameters), tuple(linear_in)
         self.saves = saves or {}
         self.samples, self.domain = tuple(samples), domain
+        self.selects = kind == "linear" if selects is None else selects
+        self.diagonal = kind == "elementwise"  # the Jacobian is
+        self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.public: Function | None = None
-        self.checked = checked  # whether its rules' contributions are fitted to the inputs
-        self.plans: list[Plan] = []
-        self.wides: list[Plan] = []
+        self.plans: list[Plan] = []  # by subset of followed inputs
+        self.wides: list[Plan] = []  # the same, where contributions have to be summed or cast
         self.declared = declaration_line()
         self.give_rules(rules, joint)
 
@@ -142,8 +144,8 @@ class Op:
         )  # fmt: skip
         subsets = range(1 << len(self.inputs)) if self.recorded else ()
         # In place: the compiled function refers to these lists.
-        self.plans[:] = [Plan(self, subset, wide=False) for subset in subsets]
-        self.wides[:] = [Plan(self, subset, wide=True) for subset in subsets]
+        self.plans[:] = [Plan(self, subset, needs_fit=False) for subset in subsets]
+        self.wides[:] = [Plan(self, subset, needs_fit=True) for subset in subsets]
 
     def _asked(self, rule: Rule) -> tuple[str, ...]:
         names = parameters_of(rule)
@@ -169,87 +171,6 @@ class Op:
         return {name: position for position, name in enumerate(names, start=2)}
 
 
-class Plan:
-    """What to keep, and how to go back, when a given subset of an op's inputs is followed.
-
-    ``wide``: shapes or dtypes of inputs and result differ, so contributions must be summed or
-    cast to fit.  ``pick(values)`` is the record: the plan's number in ``PLANS``, result tid, input
-    tids, then what is kept.  Numbers, not references: a record of ints and arrays is a tuple that
-    the cyclic garbage collector does not track.
-    """
-
-    __slots__ = (
-        "cusped", "diagonal", "fits", "hold", "inputs", "lifts", "missing", "name", "notable", "number",
-        "op", "pick", "positions", "pulls", "wide",
-    )  # fmt: skip
-
-    def __init__(self, op: Op, subset: int, *, wide: bool) -> None:
-        layout = op.layout()
-        # A rule of the user's own is not trusted to give the input's shape and dtype.
-        fitting = wide or op.checked
-        followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
-        self.op, self.name, self.wide = op, op.name, wide
-        self.number = enter(self)
-        self.inputs: slice | int = 2 if op.variadic else slice(2, 2 + len(op.inputs))
-        self.diagonal, self.cusped = op.diagonal, op.cusped
-        # A None among the rules is a declaration: no gradient, as for the condition of where.
-        self.missing = op.rules is None and op.joint is None
-        self.notable = self.missing or op.moves
-        if op.joint:
-            rules: list[tuple[str, Rule | None]] = [(op.inputs[0], op.joint)]
-        else:
-            by_input = dict(zip(op.inputs, op.rules or (), strict=False))
-            rules = [(x, by_input.get(x)) for x in followed]
-
-        kept: dict[str, int] = {}  # value name -> its place in the record
-        first = 2 + len(op.inputs)
-
-        def place(name: str, source: str) -> int:
-            if name == "xp":
-                return 0
-            return kept.setdefault(
-                f"{name} {source}" if name in LAYOUT else name, first + len(kept)
-            )
-
-        self.pulls: list[tuple[Any, ...]] = []
-        for x, rule in rules:
-            if rule is None:
-                continue
-            asks = tuple(place(name, x) for name in op.asks[rule])
-            only = asks[0] if len(asks) == 1 else 0
-            fit = (place("shape", x), place("dtype", x)) if fitting and not op.joint else None
-            self.pulls.append((2 + op.inputs.index(x), rule, only, asks, fit))
-        self.fits = (
-            tuple(tuple(place(what, x) for x in op.inputs) for what in LAYOUT)
-            if fitting and op.joint else None
-        )  # fmt: skip
-        # For forward mode: a linear op is its own derivative, a primitive's is its VJP's transpose.
-        if op.kind == "linear":
-            for name in op.parameters:
-                kept.setdefault(name, first + len(kept))
-        elif op.kind == "primitive" or wide:
-            for what in LAYOUT:
-                for name in op.outputs:
-                    if name not in kept:
-                        place(what, name)
-        # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
-        if not (op.joint or op.checked or len(op.outputs) > 1):
-            STEPS[self.number] = [step(*pull) for pull in self.pulls]
-        self.positions = kept
-        self.pick = itemgetter(*range(first), *(layout[name] for name in kept))
-        data = (*op.inputs, *op.outputs)
-        self.hold = tuple((layout[f"handle {x}"], layout[x]) for x in data if x in kept)
-        self.lifts = tuple(
-            (kept[x], 2 + op.inputs.index(x) if x in op.inputs else 1, data.index(x) - len(op.inputs))
-            for x in data if x in kept
-        )  # fmt: skip
-
-    def push(self, tangents: Any, record: Record) -> list[Any]:
-        """In forward mode: a tangent, or None, for each result of a record."""
-        found: list[Any] = tangents.through(self, record)
-        return found
-
-
 def register(op: Op) -> Op:
     """Enter an op in the registry; KeyError when its name is taken, with the place of the first."""
     if op.name in REGISTRY:
@@ -266,74 +187,3 @@ def parameters_of(rule: Rule) -> tuple[str, ...]:
     count: int = code.co_argcount + code.co_kwonlyargcount
     names: tuple[str, ...] = code.co_varnames[:count]
     return names
-
-
-def step(
-    at: int, rule: Rule, only: int, asks: tuple[int, ...], fit: tuple[int, int] | None
-) -> tuple[Any, ...]:
-    """A pull as (where the tid is, rule, the one kept value it takes or 0, None or all it needs)."""
-    if fit is None and (only or rule is same):
-        # A line that is one product is called without a Python frame.
-        code = getattr(rule, "__code__", None)
-        product = code is not None and code.co_code in PRODUCTS
-        return at, operator.mul if product else rule, only, None
-    return at, rule, 0, (asks, fit)
-
-
-class Structural:
-    """A plan that is not an op's: how cotangents pass back and tangents forward through its records.
-
-    pull : ``pull(pass, record)`` in the backward pass.  push : ``push(tangents, record)`` in forward
-    mode gives a tangent, or None, for each result.  inputs : where a record has the tids of its inputs.
-    cusped : whether what its records hold may have a cusp; then they say so themselves.
-    unfolds : whether its records unfold into others, which carry what a guarded pass knows themselves.
-    """
-
-    __slots__ = ("cusped", "inputs", "name", "number", "pull", "push", "unfolds")
-    missing = wide = False
-
-    def __init__(
-        self,
-        name: str,
-        pull: Function,
-        push: Function,
-        *,
-        inputs: slice | int = slice(2, 3),
-        cusped: bool = False,
-        unfolds: bool = False,
-    ) -> None:
-        self.name, self.pull, self.push, self.inputs = name, pull, push, inputs
-        self.cusped, self.unfolds = cusped, unfolds
-        self.number = enter(self)
-
-
-PLANS: list[Plan | Structural] = []  # by number
-STEPS: list[list[tuple[Any, ...]] | None] = []  # by number; None where the loop must not hurry
-
-
-def enter(plan: Plan | Structural) -> int:
-    """Number a plan."""
-    PLANS.append(plan)
-    STEPS.append(None)
-    return len(PLANS) - 1
-
-
-# --- records: what any reader of a tape may ask of one ------------------------------------------------
-def results_of(record: Record) -> tuple[int, ...]:
-    """The tids of the values that a record made."""
-    return record[1] if type(record[1]) is tuple else record[1:2]
-
-
-def inputs_of(record: Record) -> tuple[int, ...]:
-    """The tids of the values that went into a record; 0 for what nobody follows."""
-    tids: tuple[int, ...] = record[PLANS[record[0]].inputs]
-    return tids
-
-
-def made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
-    """These tids and those of all that records make of them."""
-    found = set(tids)
-    for record in records:
-        if not found.isdisjoint(inputs_of(record)):
-            found.update(results_of(record))
-    return found

@@ -57,7 +57,8 @@ def arrays_of(
                     "asarray before the computation"
                 )
             raise TypeError(
-                f"{caller}(): every {what} must be an Array, got {describe(leaf)}; {hint}"
+                f"{caller}(): every {what} must be an Array, got {describe(leaf)}"
+                f"{nest.place_of(leaf, structure)}; {hint}"
             )
         if not differentiable(leaf):
             warnings.warn(

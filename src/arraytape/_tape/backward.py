@@ -19,7 +19,7 @@ from numpy import ndarray
 from .._array.array import KEPT, Array, namespace, wrap
 from .._array.paths import Path, sum_to, walk
 from .._array.views import location
-from .._record.op import PLANS, STEPS, Plan, Structural, results_of
+from .._record.plan import PLANS, STEPS, Plan, Structural, results_of
 from .._storage.storage import COMPLEX, HERE, Storage, is_complex, storage_of
 from .hidden_axes import Levelled, RecordedLevels
 

@@ -18,7 +18,7 @@ import numpy as np
 from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
 from .._array.views import current
-from .._record.op import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
+from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, push, recorders, remove
 from .._storage.storage import storage_of
 from .._util import nest

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._array.array import Array
-from .._record.op import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
+from .._record.plan import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
 from .._storage.storage import COMPLEX, HERE, inexact, is_complex, storage_of
 from .backward import Raw, Recorded
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from .._array.array import Array
 from .._define.compile import compile_function
-from .._record.op import Op, Rule
+from .._record.op import Op
+from .._record.plan import Rule
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched
 from .._storage.batched.storage import BATCHED

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._array.array import Array, namespace, wrap
 from .._array.paths import Path
-from .._record.op import PLANS, Plan
+from .._record.plan import PLANS, Plan
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, new_axis_id
 from .._storage.storage import STORAGES, storage_of
@@ -98,9 +98,10 @@ class Jacobians:
 
 def one_array(x: Any, caller: str, what: str) -> Array:
     """``x`` itself; TypeError for what is not one Array."""
-    if isinstance(x, list | tuple | dict):
+    parts = nest.parts_of(x)
+    if parts is not None:
         raise TypeError(
-            f"{caller}(): the {what} must be one Array, got a {type(x).__name__} of {len(x)}; call "
+            f"{caller}(): the {what} must be one Array, got a {type(x).__name__} of {len(parts)}; call "
             "it once for each on a persistent tape"
         )
     return arrays_of(x, what, caller)[0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .._record.op import PLANS, REGISTRY, Plan, Structural, inputs_of, made_of, results_of
+from .._record.op import REGISTRY
+from .._record.plan import PLANS, Plan, Structural, inputs_of, made_of, results_of
 from .._util.errors import user_line
 
 

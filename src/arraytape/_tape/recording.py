@@ -16,7 +16,7 @@ import numpy as np
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT
 from .._array.paths import Path
-from .._record.op import Plan, Record, Structural
+from .._record.plan import Plan, Record, Structural
 from .._record.stack import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
 from .._storage.storage import inexact
 from .._util import nest
@@ -199,7 +199,7 @@ class Recording:
             self._careful = True  # complex data, or more than one storage
 
     def watch(self, x: Any) -> None:
-        """Follow ``x`` from here on: an Array or a nesting of lists, tuples and dicts of Arrays.
+        """Follow ``x`` from here on: an Array, or Arrays in lists, tuples, dicts and dataclasses.
 
         None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
         RuntimeError when the tape is not recording; TypeError for what is not an Array.
@@ -210,7 +210,8 @@ class Recording:
         for leaf in found:
             if not isinstance(leaf, Array):
                 raise TypeError(
-                    f"watch() takes Arrays, got {describe(leaf)}; convert it with asarray"
+                    f"watch() takes Arrays, got {describe(leaf)}{nest.place_of(leaf, x)}; convert it "
+                    "with asarray"
                 )
         for leaf in found:
             self._watch(leaf)

@@ -12,7 +12,7 @@ from typing import Any
 from .._array.aliasing import ADD
 from .._array.array import Array
 from .._array.paths import Path, add_through, walk, write_through
-from .._record.op import PLANS
+from .._record.plan import PLANS
 from .._storage.batched.data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .backward import Recorded

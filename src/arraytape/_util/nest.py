@@ -1,136 +1,190 @@
-"""Nested structures: lists, tuples, named tuples and dicts of arrays."""
+"""Nestings: containers of arrays, or of such containers, taken apart and put together as a whole."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-FLAT = (list, tuple)
+from .containers import KINDS, REGISTERED, Parts
+from .errors import describe
+
+MOVED = "a nesting has other parts than a moment ago: {}"
+END = object()
 
 
+# --- taking apart -------------------------------------------------------------------------------
 def leaves(structure: Any) -> list[Any]:
-    """The leaves of a nesting of lists, tuples and dicts, in order; None counts as a leaf.
+    """The leaves of a nesting, in order; None counts as a leaf.
 
     ValueError for one that holds itself.
     """
-    if type(structure) in FLAT and all_arrays(structure):
+    cls = type(structure)
+    if KINDS[cls] is None:
+        return [structure]
+    if (cls is list or cls is tuple) and _all_leaves(structure):
         return list(structure)
+    found: list[Any] = []
     try:
-        return list(_walk(structure))
+        _collect(structure, found)
     except RecursionError:
         raise ValueError(
-            "a nesting of lists, tuples and dicts holds itself, or is too deep"
+            f"a nesting holds itself, or is too deep: a {cls.__name__} of {len(parts_of(structure))}"
         ) from None
+    return found
 
 
-def all_arrays(structure: Iterable[Any]) -> bool:
-    """Whether these are all arrays."""
-    for leaf in structure:  # noqa: SIM110  (all() of a generator takes twice as long)
-        if not hasattr(leaf, "dtype"):
+def _all_leaves(structure: Sequence[Any]) -> bool:
+    for part in structure:  # noqa: SIM110  (all() of a generator takes twice as long)
+        if KINDS[type(part)] is not None:
             return False
     return True
 
 
+def _collect(structure: Any, found: list[Any]) -> None:
+    kind = KINDS[type(structure)]
+    if kind is None:
+        found.append(structure)
+        return
+    parts, _ = kind.flatten(structure)
+    for part in parts.values() if isinstance(parts, dict) else parts:
+        _collect(part, found)
+
+
+def parts_of(value: Any) -> Any:
+    """The parts of a container: a dict by name, or a list or tuple; None for a leaf."""
+    kind = KINDS[type(value)]
+    return None if kind is None else kind.flatten(value)[0]
+
+
+def items_of(parts: Parts) -> Iterator[tuple[Any, Any]]:
+    """Parts with their names: keys, or the places in the order."""
+    return iter(parts.items() if isinstance(parts, dict) else enumerate(parts))
+
+
+def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple[str, Any, Any]]:
+    """Each leaf as (path of names, leaf, the container that it is a part of)."""
+    parts = parts_of(structure)
+    if parts is None:
+        yield path, structure, owner
+        return
+    for name, part in items_of(parts):
+        yield from located(part, f"{path}.{name}" if path else str(name), structure)
+
+
+def place_of(leaf: Any, structure: Any) -> str:
+    """Where a leaf is that does not fit, for messages; "" where it is no part of a container."""
+    for path, found, owner in located(structure):
+        if found is leaf and owner is not None:
+            return f" at {path!r}{_way_out(owner)}"
+    return ""
+
+
+def _way_out(owner: Any) -> str:
+    plain = type(owner) not in REGISTERED and not isinstance(owner, Mapping | list | tuple)
+    if not plain or not dataclasses.is_dataclass(owner):
+        return ""
+    return (
+        f" (a field of {type(owner).__name__} that is to be left out is declared with "
+        "field(metadata={'static': True}))"
+    )
+
+
+# --- putting together ---------------------------------------------------------------------------
 def pack(structure: Any, found: list[Any]) -> Any:
     """The nesting of ``structure`` with the leaves of ``found`` in their places."""
-    if type(structure) is list and all_arrays(structure):
+    if type(structure) is list and _all_leaves(structure):
         return found
-    return _fill(structure, iter(found))
-
-
-def leaves_like(structure: Any, other: Any, name: str) -> list[Any]:
-    """The leaves of ``other`` in the order of ``structure``; dicts are paired by key.
-
-    ValueError naming ``name`` where the nestings differ; a list may stand for a tuple.
-    """
-    if isinstance(structure, Mapping):
-        if not isinstance(other, Mapping) or structure.keys() != other.keys():
-            keys = sorted(map(str, other)) if isinstance(other, Mapping) else type(other).__name__
-            raise ValueError(
-                f"{name}: a dict with keys {sorted(map(str, structure))} is needed, got {keys}"
-            )
-        pairs = [(structure[key], other[key]) for key in structure]
-    elif isinstance(structure, list | tuple):
-        if not isinstance(other, list | tuple) or len(structure) != len(other):
-            got = len(other) if isinstance(other, list | tuple) else type(other).__name__
-            raise ValueError(f"{name}: {len(structure)} are needed, one for each target; got {got}")
-        pairs = list(zip(structure, other, strict=True))
-    elif isinstance(other, list | tuple | Mapping):
-        kind = type(other).__name__
-        raise ValueError(f"{name}: 1 is needed for one target, got a {kind} of {len(other)}")
-    else:
-        return [other]
-    return [leaf for part, match in pairs for leaf in leaves_like(part, match, name)]
-
-
-def parts_with(wanted: Callable[[Any], bool], structure: Any) -> Any:
-    """A nesting without the leaves that are not wanted and what they leave empty; None: nothing."""
-    if isinstance(structure, Mapping):
-        named = {key: parts_with(wanted, part) for key, part in structure.items()}
-        return {key: part for key, part in named.items() if part is not None} or None
-    if isinstance(structure, list | tuple):
-        parts = [parts_with(wanted, part) for part in structure]
-        return [part for part in parts if part is not None] or None
-    return structure if wanted(structure) else None
-
-
-def in_order_of(structure: Any, other: Any, name: str) -> Any:
-    """``other`` with its dicts in the order of those that ``structure`` has in their places.
-
-    ValueError naming ``name`` for a dict that has no like there: nobody knows its order.
-    """
-    if isinstance(other, Mapping):
-        if not isinstance(structure, Mapping) or structure.keys() != other.keys():
-            keys = (
-                f"are the keys {[*structure]}" if isinstance(structure, Mapping) else "is no dict"
-            )
-            raise ValueError(f"{name}: got a dict with the keys {[*other]} where there {keys}")
-        return {key: in_order_of(part, other[key], name) for key, part in structure.items()}
-    if not isinstance(other, list | tuple):
-        return other
-    alike = isinstance(structure, list | tuple) and len(structure) == len(other)
-    parts = structure if alike else [None] * len(other)
-    return [in_order_of(part, given, name) for part, given in zip(parts, other, strict=True)]
-
-
-def _walk(structure: Any) -> Iterator[Any]:
-    if hasattr(structure, "dtype"):
-        yield structure
-    elif isinstance(structure, Mapping):
-        for value in structure.values():
-            yield from _walk(value)
-    elif isinstance(structure, list | tuple):
-        for value in structure:
-            yield from _walk(value)
-    else:
-        yield structure
+    flat = iter(found)
+    try:
+        packed = _fill(structure, flat)
+    except StopIteration as error:
+        raise RuntimeError(MOVED.format(describe(structure))) from error
+    if next(flat, END) is not END:
+        raise RuntimeError(MOVED.format(describe(structure)))
+    return packed
 
 
 def _fill(structure: Any, flat: Iterator[Any]) -> Any:
-    if isinstance(structure, Mapping):
-        return _like(structure, {key: _fill(value, flat) for key, value in structure.items()})
-    if isinstance(structure, list | tuple):
-        values = [_fill(value, flat) for value in structure]
-        if type(structure) is list:
-            return values
-        if isinstance(structure, tuple):  # a subclass's constructor is its own affair
-            return tuple.__new__(type(structure), values)
-        same_kind = copy.copy(structure)
-        same_kind[:] = values
-        return same_kind
-    return next(flat)
+    kind = KINDS[type(structure)]
+    if kind is None:
+        return next(flat)
+    parts, rest = kind.flatten(structure)
+    filled: Any
+    if isinstance(parts, dict):
+        filled = {name: _fill(part, flat) for name, part in parts.items()}
+        changed = kind.always or any(filled[name] is not part for name, part in parts.items())
+    else:
+        filled = [_fill(part, flat) for part in parts]
+        changed = kind.always or any(a is not b for a, b in zip(filled, parts, strict=True))
+    return kind.unflatten(rest, filled) if changed else structure
 
 
-def _like(structure: Mapping[Any, Any], filled: dict[Any, Any]) -> Any:
-    """A mapping of the same kind; a dict where it cannot be made."""
-    if type(structure) is dict:
-        return filled
-    if isinstance(structure, MutableMapping):
-        same_kind: Any = copy.copy(structure)  # what its constructor takes is its own affair
-        same_kind.update(filled)
-        return same_kind
-    try:
-        return type(structure)(filled)  # type: ignore[call-arg]
-    except TypeError:
-        return filled
+# --- one nesting beside another -----------------------------------------------------------------
+def leaves_like(structure: Any, other: Any, name: str) -> list[Any]:
+    """The leaves of ``other`` in the order of ``structure``; parts that have names go by these.
+
+    ValueError naming ``name`` where the nestings differ; a list may stand for a tuple, and a dict for
+    whatever has parts of the same names.
+    """
+    parts, matches = parts_of(structure), parts_of(other)
+    if parts is None:
+        if matches is None:
+            return [other]
+        kind = type(other).__name__
+        raise ValueError(f"{name}: 1 is needed for one target, got a {kind} of {len(matches)}")
+    if isinstance(parts, dict):
+        if not isinstance(matches, dict) or parts.keys() != matches.keys():
+            keys = sorted(map(str, matches)) if isinstance(matches, dict) else type(other).__name__
+            wanted = "dict" if isinstance(structure, Mapping) else type(structure).__name__
+            raise ValueError(
+                f"{name}: a {wanted} with keys {sorted(map(str, parts))} is needed, got {keys}"
+            )
+        pairs = [(part, matches[key]) for key, part in parts.items()]
+    else:
+        listed = matches is not None and not isinstance(matches, dict)
+        if not listed or len(parts) != len(matches):
+            got = len(matches) if listed else type(other).__name__
+            raise ValueError(f"{name}: {len(parts)} are needed, one for each target; got {got}")
+        pairs = list(zip(parts, matches, strict=True))
+    return [leaf for part, match in pairs for leaf in leaves_like(part, match, name)]
+
+
+def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
+    """A nesting of dicts and lists with True for each wanted leaf; None where there is nothing.
+
+    wanted : says for each leaf in turn whether it is.  What the others leave empty is left out.
+    """
+    parts = parts_of(structure)
+    if parts is None:
+        return True if next(wanted) else None
+    found = [(name, parts_with(wanted, part)) for name, part in items_of(parts)]
+    kept = [(name, part) for name, part in found if part is not None]
+    if isinstance(parts, dict):
+        return dict(kept) or None
+    return [part for _, part in kept] or None
+
+
+def in_order_of(structure: Any, other: Any, name: str) -> Any:
+    """``other`` with its names in the order of those that ``structure`` has in their places.
+
+    ValueError naming ``name`` for a dict that has no like there: nobody knows its order.
+    """
+    given, known = parts_of(other), parts_of(structure)
+    if given is None:
+        return other
+    if isinstance(given, dict):
+        kind = "dict" if isinstance(other, Mapping) else type(other).__name__
+        if kind != "dict" and isinstance(known, dict):  # a dataclass has all of its fields
+            given = {k: part for k, part in given.items() if k in known or _holds_an_array(part)}
+        if not isinstance(known, dict) or known.keys() != given.keys():
+            keys = f"are the keys {[*known]}" if isinstance(known, dict) else "is no dict"
+            raise ValueError(f"{name}: got a {kind} with the keys {[*given]} where there {keys}")
+        return {key: in_order_of(part, given[key], name) for key, part in known.items()}
+    alike = known is not None and not isinstance(known, dict) and len(known) == len(given)
+    parts = known if alike else [None] * len(given)
+    return [in_order_of(part, match, name) for part, match in zip(parts, given, strict=True)]
+
+
+def _holds_an_array(part: Any) -> bool:
+    return any(hasattr(leaf, "dtype") for leaf in leaves(part))

@@ -2,8 +2,9 @@
 
     grad(lambda w: xp.sum(w**2))(w)
 
-They nest to any order, and in each other.  A function takes and gives Arrays, or nestings of lists,
-tuples and dicts of Arrays; what it does to its arguments in place stays its own affair.
+They nest to any order, and in each other.  A function takes and gives Arrays, or nestings of Arrays:
+lists, tuples, dicts, dataclasses and what ``register_nesting`` declares; what it does to its arguments
+in place stays its own affair.
 """
 
 from __future__ import annotations
@@ -259,8 +260,8 @@ def arrays_in(caller: str, what: str, value: Any) -> list[Array]:
     for leaf in found:
         if not isinstance(leaf, Array):
             raise TypeError(
-                f"{caller}: the {what} must be an Array or a nesting of Arrays, got {describe(leaf)} "
-                f"[at {user_line()}]"
+                f"{caller}: the {what} must be an Array or a nesting of Arrays, got {describe(leaf)}"
+                f"{nest.place_of(leaf, value)} [at {user_line()}]"
             )
     return found
 

@@ -21,7 +21,8 @@ from .._array.exports import is_shared, revoke
 from .._array.paths import BROADCAST, GETITEM, write_through
 from .._array.views import current, location, make_exclusive, refresh
 from .._define.operands import accepted, coerce, promote
-from .._record.op import Op, Structural
+from .._record.op import Op
+from .._record.plan import Structural
 from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
 from .._storage.batched.data import Batched, axis_ids_of, check
 from .._storage.dispatch import DispatchTable, Element

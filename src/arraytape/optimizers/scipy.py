@@ -41,7 +41,7 @@ def minimize_scipy(
     ----------
     f : callable
         Takes one argument in the nesting of ``x0``, and returns one real number as an Array.
-    x0 : Array or nesting of lists, tuples and dicts of Arrays
+    x0 : Array or nesting of Arrays
         Where to start: real or complex floating-point Arrays, Variables (which ``f`` may then read by
         itself: they hold the current values, and those of ``x0`` again at the end), NumPy arrays or
         floats.  SciPy works in double precision; each part keeps its dtype and device.
@@ -130,35 +130,38 @@ class LBFGS:
             most = number("LBFGS", "tolerance", tolerance, 0.0, math.inf)
             self.options |= {"gtol": most, "ftol": 0.0}
 
-    def minimize(self, loss: Callable[[], Array], variables: Iterable[Variable]) -> Any:
+    def minimize(self, loss: Callable[[], Array], variables: Any) -> Any:
         """Change the Variables so that ``loss()``, which reads them, is as small as it gets.
 
         Parameters
         ----------
         loss : callable
             Takes nothing, and returns one real number as an Array.
-        variables : iterable of Variable
+        variables : iterable or nesting of Variables
             What it may change.  When ``loss`` raises, they are as they were.
 
         Returns
         -------
         scipy.optimize.OptimizeResult
-            Its ``x`` and ``jac`` are lists in the order of the Variables.
+            Its ``x`` and ``jac`` are in the nesting of the Variables, for an iterable in a list.
         """
         if not callable(loss):
             raise TypeError(f"LBFGS: the loss must be a function, got {describe(loss)}")
-        if not isinstance(variables, Iterable):
+        nested = nest.parts_of(variables) is not None
+        if not nested and not isinstance(variables, Iterable):
             raise TypeError(f"LBFGS: takes several Variables, got {describe(variables)}")
-        changed = list(variables)
+        listed = not nested or isinstance(variables, list | tuple)
+        nesting = list(variables) if listed else variables
+        changed = nest.leaves(nesting)
         for variable in changed:
             if not isinstance(variable, Variable):
                 raise TypeError(f"LBFGS: only a Variable can be changed, got {describe(variable)}")
 
-        def value(_: list[Array]) -> Array:
+        def value(_: Any) -> Array:
             return loss()
 
-        result = minimize_scipy(value, changed, method="L-BFGS-B", options=self.options)
-        for variable, found in zip(changed, result.x, strict=True):
+        result = minimize_scipy(value, nesting, method="L-BFGS-B", options=self.options)
+        for variable, found in zip(changed, nest.leaves(result.x), strict=True):
             variable.assign(found)
         return result
 

@@ -10,6 +10,7 @@ from typing import Any
 import arraytape as xp
 
 from .._array.array import Array
+from .._util import nest
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
 from ..module import Module
 from ..variable import Variable, detached
@@ -52,40 +53,43 @@ class Optimizer(Module):
         rate = number(self.name, "learning_rate", value, 0.0, math.inf)
         self._learning_rate.assign(rate)
 
-    def build(self, variables: Iterable[Variable]) -> None:
-        """Make the slots of these Variables, zeros, as far as they are not there.
+    def build(self, variables: Any) -> None:
+        """Make the slots of these Variables (an iterable or a nesting), as far as they are not there.
 
         ``apply_gradients`` does it, too; before a checkpoint is loaded into a new optimizer it has to
         be called, with the Variables in the order in which they were first updated.
         """
-        for variable in variables:
+        nested = nest.parts_of(variables) is not None
+        for variable in nest.leaves(variables if nested else list(variables)):
             if not isinstance(variable, Variable):
                 raise TypeError(f"{self.name}: build() takes Variables, got {describe(variable)}")
             self._place(variable)
 
-    def apply_gradients(self, pairs: Iterable[tuple[Array | None, Variable]]) -> None:
+    def apply_gradients(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Take one step: change each Variable by its gradient.
 
         Parameters
         ----------
         pairs : iterable of (gradient, Variable)
-            Such as ``zip(tape.gradient(loss, variables), variables)``.  A Variable whose gradient is
-            None stays as it is, and a ``TapeWarning`` names it.
+            Such as ``zip(tape.gradient(loss, variables), variables)``, or two nestings in one pair:
+            ``[(tape.gradient(loss, params), params)]``.  A Variable whose gradient is None stays as it
+            is, and a ``TapeWarning`` names it.
 
         Raises
         ------
         TypeError
             When a pair is none, or holds something else than an Array and a Variable.
         ValueError
-            When there are no gradients at all, a Variable is there twice, or a gradient has not the
-            shape, device and kind of dtype of its Variable.  Nothing has changed then.
+            When there are no gradients at all, a Variable is there twice, the nestings of a pair differ,
+            or a gradient has not the shape, device and kind of dtype of its Variable.  Nothing has
+            changed then.
         """
         if not isinstance(pairs, Iterable):
             raise TypeError(
                 f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
                 f"{describe(pairs)} [at {user_line()}]"
             )
-        given = [self._checked_pair(pair) for pair in pairs]
+        given = [one for pair in pairs for one in self._checked_pairs(pair)]
         usable = [(g, variable) for g, variable in given if g is not None]
         names = ", ".join(repr(variable.name) for _, variable in given)
         if not usable:
@@ -130,13 +134,20 @@ class Optimizer(Module):
                 slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
         return place
 
-    def _checked_pair(self, pair: Any) -> tuple[Array | None, Variable]:
+    def _checked_pairs(self, pair: Any) -> list[tuple[Array | None, Variable]]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
                 f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
                 f"{describe(pair)} [at {user_line()}]"
             )
-        g, variable = pair
+        gradients, variables = pair
+        if nest.parts_of(variables) is None:
+            return [self._checked_pair(gradients, variables)]
+        parts = nest.leaves_like(variables, gradients, f"{self.name}: gradients")
+        found = zip(parts, nest.leaves(variables), strict=True)
+        return [self._checked_pair(g, variable) for g, variable in found]
+
+    def _checked_pair(self, g: Any, variable: Any) -> tuple[Array | None, Variable]:
         if not isinstance(variable, Variable):
             hint = "; the Variable comes second" if isinstance(g, Variable) else ""
             raise TypeError(

@@ -1,0 +1,266 @@
+"""Plans and records: what a tape keeps of one call of an op, and how a pass goes through it.
+
+A record is a plain tuple ``(number of its plan, tid(s) of the result(s), tids of the inputs, what is
+kept)``: numbers and arrays, no references to objects, so that the cyclic garbage collector does not
+track it.  Its plan knows what is where: readers ask ``results_of``, ``inputs_of`` and ``plan.kept``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from .op import Op
+
+Rule = Callable[..., Any]
+Function = Callable[..., Any]
+Record = tuple[Any, ...]
+
+LAYOUT = ("shape", "dtype")  # of an input or a result, kept in place of its data
+PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
+
+
+def same(t: Any) -> Any:
+    """The rule of an input that goes into the result as it is: the engine need not call it."""
+    return t
+
+
+class Pull(NamedTuple):
+    """How a plan calls one rule; all but the rule are places in a record.
+
+    at : the tid of the input.  only : the one kept value that the rule takes, 0 if it takes others.
+    asks : what the rule takes after the cotangent, 0 for the namespace.  fit : the shape and dtype of
+    the input to which the contribution is summed and cast; None where it needs neither.
+    """
+
+    at: int
+    rule: Rule
+    only: int
+    asks: tuple[int, ...]
+    fit: tuple[int, int] | None
+
+
+class Slots:
+    """The places of what a record keeps, given out in the order in which they are first asked for."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.places: dict[str, int] = {}  # by name; "shape x" is the shape of x alone
+
+    def place(self, name: str, of: str) -> int:
+        """The place of a value; of ``shape`` and ``dtype``, those of the input or result ``of``."""
+        if name == "xp":
+            return 0
+        return self.keep(f"{name} {of}" if name in LAYOUT else name)
+
+    def keep(self, name: str) -> int:
+        """The place of a value of just this name: a parameter may be called ``shape``, too."""
+        return self.places.setdefault(name, self.first + len(self.places))
+
+    def layout(self, of: str) -> tuple[int, int]:
+        """The places of a shape and a dtype."""
+        return self.place("shape", of), self.place("dtype", of)
+
+
+class Plan:
+    """What to keep, and how to go back, when a given subset of an op's inputs is followed.
+
+    needs_fit : shapes or dtypes of inputs and result differ, so that contributions are summed or cast.
+    ``pick(values)`` is the record.  ``positions`` has the places of what is kept, by name; ``hold`` says
+    which of it is data of Arrays, and so shared with their handles; ``lifts`` which of it is an input or
+    a result, and so has a tid.
+    """
+
+    __slots__ = (
+        "cusped", "diagonal", "fits", "hold", "inputs", "lifts", "missing", "name", "needs_fit",
+        "notable", "number", "op", "pick", "positions", "pulls",
+    )  # fmt: skip
+
+    def __init__(self, op: Op, subset: int, *, needs_fit: bool) -> None:
+        self.op, self.name, self.needs_fit = op, op.name, needs_fit
+        self.diagonal, self.cusped = op.diagonal, op.cusped
+        self.inputs: slice | int = 2 if op.variadic else slice(2, 2 + len(op.inputs))
+        self.missing = op.rules is None and op.joint is None
+        self.notable = self.missing or op.moves
+        self.number = enter(self)
+        slots = Slots(2 + len(op.inputs))
+        fitted = needs_fit or op.checked  # a user's rule may give another shape or dtype
+        self.pulls = [self.pull_of(x, rule, slots, fitted) for x, rule in rules_of(op, subset)]
+        self.fits: tuple[tuple[int, ...], ...] | None = None
+        if op.joint and fitted:
+            self.fits = tuple(tuple(slots.place(what, x) for x in op.inputs) for what in LAYOUT)
+        self.keep_for_forward_mode(slots)
+        # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
+        if not (op.joint or op.checked or len(op.outputs) > 1):
+            STEPS[self.number] = [step(pull) for pull in self.pulls]
+        self.positions = slots.places
+        self.place_in_values(slots)
+
+    def pull_of(self, x: str, rule: Rule, slots: Slots, fitted: bool) -> Pull:
+        """How to call the rule of an input, with places for what it asks for."""
+        asks = tuple(slots.place(name, x) for name in self.op.asks[rule])
+        fit = slots.layout(x) if fitted and not self.op.joint else None
+        only = asks[0] if len(asks) == 1 else 0
+        return Pull(2 + self.op.inputs.index(x), rule, only, asks, fit)
+
+    def keep_for_forward_mode(self, slots: Slots) -> None:
+        """A linear op is its own derivative; a primitive's is its VJP's transpose."""
+        op = self.op
+        if op.kind == "linear":
+            for name in op.parameters:
+                slots.keep(name)
+        elif op.kind == "primitive" or self.needs_fit:
+            for what in LAYOUT:
+                for y in op.outputs:
+                    if y not in slots.places:
+                        slots.place(what, y)
+
+    def place_in_values(self, slots: Slots) -> None:
+        """Where the compiled function's tuple of all values has what the record is picked from."""
+        op, values, kept = self.op, self.op.layout(), slots.places
+        data = [x for x in (*op.inputs, *op.outputs) if x in kept]
+        self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
+        self.hold = tuple((values[f"handle {x}"], values[x]) for x in data)
+        # Where the data is, where its tid or tids are, and which of these it is.
+        self.lifts = tuple(
+            (kept[x], 2 + op.inputs.index(x), 0) if x in op.inputs
+            else (kept[x], 1, op.outputs.index(x))
+            for x in data
+        )  # fmt: skip
+
+    # --- reading a record of this plan --------------------------------------------------------------
+    def keeps(self, name: str) -> bool:
+        """Whether records have a value of this name."""
+        return name in self.positions
+
+    def kept(self, record: Record, name: str) -> Any:
+        """The value of this name in a record."""
+        return record[self.positions[name]]
+
+    def parameters(self, record: Record) -> dict[str, Any]:
+        """The op's parameters, as a record has them."""
+        return {name: self.kept(record, name) for name in self.op.parameters}
+
+    def layout_of(self, record: Record, y: str) -> tuple[Any, Any]:
+        """Shape and dtype of a result; None for what a record has neither in it nor beside it."""
+        if self.keeps(y):
+            kept = self.kept(record, y)
+            return kept.shape, kept.dtype
+        shape, dtype = (f"{what} {y}" for what in LAYOUT)
+        return (
+            self.kept(record, shape) if self.keeps(shape) else None,
+            self.kept(record, dtype) if self.keeps(dtype) else None,
+        )
+
+    def with_kept(self, record: Record, values: Mapping[str, Any]) -> Record:
+        """A record with other values under some names."""
+        by_place = {self.positions[name]: value for name, value in values.items()}
+        return tuple([by_place.get(place, item) for place, item in enumerate(record)])
+
+    def kept_data(self) -> Iterator[str]:
+        """The names of what records keep beside shapes and dtypes."""
+        return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
+
+    def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
+        """Shape and dtype of each input, for a joint rule whose contributions are to fit."""
+        assert self.fits is not None
+        shapes, dtypes = ([record[place] for place in places] for places in self.fits)
+        if self.op.variadic:
+            (shapes,), (dtypes,) = shapes, dtypes
+        return zip(shapes, dtypes, strict=True)
+
+    def push(self, tangents: Any, record: Record) -> list[Any]:
+        """In forward mode: a tangent, or None, for each result of a record."""
+        found: list[Any] = tangents.through(self, record)
+        return found
+
+
+def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
+    """The rules of the followed inputs, with the input that each belongs to."""
+    if op.joint:
+        return [(op.inputs[0], op.joint)]
+    # None among the rules is a declaration: no gradient, as for the condition of where.
+    by_input = dict(zip(op.inputs, op.rules or (), strict=False))
+    followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
+    return [(x, rule) for x in followed if (rule := by_input.get(x)) is not None]
+
+
+Step = tuple[int, Rule, int, tuple[tuple[int, ...], tuple[int, int] | None] | None]
+
+
+def step(pull: Pull) -> Step:
+    """A pull as (where the tid is, rule, the one kept value it takes or 0, None or all it needs)."""
+    at, rule, only, asks, fit = pull
+    if fit is None and (only or rule is same):
+        # A line that is one product is called without a Python frame.
+        code = getattr(rule, "__code__", None)
+        product = code is not None and code.co_code in PRODUCTS
+        return at, operator.mul if product else rule, only, None
+    return at, rule, 0, (asks, fit)
+
+
+class Structural:
+    """A plan that is not an op's: how cotangents pass back and tangents forward through its records.
+
+    pull : ``pull(pass, record)`` in the backward pass.  push : ``push(tangents, record)`` in forward
+    mode gives a tangent, or None, for each result.  inputs : where a record has the tids of its inputs.
+    cusped : whether what its records hold may have a cusp; then they say so themselves.
+    unfolds : whether its records unfold into others, which carry what a guarded pass knows themselves.
+    """
+
+    __slots__ = ("cusped", "inputs", "name", "number", "pull", "push", "unfolds")
+    missing = False
+
+    def __init__(
+        self,
+        name: str,
+        pull: Function,
+        push: Function,
+        *,
+        inputs: slice | int = slice(2, 3),
+        cusped: bool = False,
+        unfolds: bool = False,
+    ) -> None:
+        self.name, self.pull, self.push, self.inputs = name, pull, push, inputs
+        self.cusped, self.unfolds = cusped, unfolds
+        self.number = enter(self)
+
+
+PLANS: list[Plan | Structural] = []  # by number
+STEPS: list[list[Step] | None] = []  # by number; None where the loop must not hurry
+
+
+def enter(plan: Plan | Structural) -> int:
+    """Number a plan."""
+    PLANS.append(plan)
+    STEPS.append(None)
+    return len(PLANS) - 1
+
+
+# --- what any reader of a tape may ask of a record --------------------------------------------------
+def plan_of(record: Record) -> Plan | Structural:
+    """The plan by which a record was made."""
+    return PLANS[record[0]]
+
+
+def results_of(record: Record) -> tuple[int, ...]:
+    """The tids of the values that a record made."""
+    return record[1] if type(record[1]) is tuple else record[1:2]
+
+
+def inputs_of(record: Record) -> tuple[int, ...]:
+    """The tids of the values that went into a record; 0 for what nobody follows."""
+    tids: tuple[int, ...] = record[PLANS[record[0]].inputs]
+    return tids
+
+
+def made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
+    """These tids and those of all that records make of them."""
+    found = set(tids)
+    for record in records:
+        if not found.isdisjoint(inputs_of(record)):
+            found.update(results_of(record))
+    return found

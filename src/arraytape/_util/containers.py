@@ -1,0 +1,281 @@
+"""Containers: the table that says how each kind is taken apart and put together.
+
+Lists, tuples, named tuples, mappings, dataclasses, and the classes that ``register_nesting`` enters.  An
+object of no kind is a leaf.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from .errors import describe, user_line
+
+T = TypeVar("T")
+Parts = dict[Any, Any] | Sequence[Any]  # by name, or in order
+
+UNSET = object()
+CACHED = 1000  # classes; a program may make them without end
+
+
+class Kind(NamedTuple):
+    """How the containers of one kind are taken apart and put together.
+
+    flatten : takes a container, gives (parts, rest).
+    unflatten : takes (rest, parts), the parts by the same names or in the same order, gives a container.
+    always : whether the container is made anew when all parts are what they were.
+    declared : the line that registered the kind.
+    """
+
+    flatten: Callable[[Any], tuple[Parts, Any]]
+    unflatten: Callable[[Any, Any], Any]
+    always: bool = True
+    declared: str = "arraytape itself"
+
+
+def _in_order(structure: Any) -> tuple[Parts, Any]:
+    return structure, structure
+
+
+def _by_key(structure: Any) -> tuple[Parts, Any]:
+    return structure if type(structure) is dict else dict(structure.items()), structure
+
+
+def _like_list(structure: Any, parts: list[Any]) -> Any:
+    if type(structure) is list:
+        return parts
+    same_kind = copy.copy(structure)
+    same_kind[:] = parts
+    return same_kind
+
+
+def _like_tuple(structure: Any, parts: list[Any]) -> Any:
+    return tuple.__new__(type(structure), parts)  # a subclass's constructor is its own affair
+
+
+def _like_mapping(structure: Any, parts: dict[Any, Any]) -> Any:
+    """A mapping of the same kind; a dict where it cannot be made."""
+    if type(structure) is dict:
+        return parts
+    if isinstance(structure, MutableMapping):
+        same_kind: Any = copy.copy(structure)  # what its constructor takes is its own affair
+        same_kind.update(parts)
+        return same_kind
+    try:
+        return type(structure)(parts)
+    except TypeError:
+        return parts
+
+
+LIST, TUPLE = Kind(_in_order, _like_list), Kind(_in_order, _like_tuple)
+MAPPING = Kind(_by_key, _like_mapping)
+
+REGISTERED: dict[type, Kind] = {list: LIST, tuple: TUPLE, dict: MAPPING}  # exactly these classes
+BUILTIN = (list, tuple, dict)
+FAMILIES: tuple[tuple[type, Kind], ...] = ((list, LIST), (tuple, TUPLE), (Mapping, MAPPING))
+LEAVES: list[type] = [int, float, complex, str, bytes, bytearray, type, type(None)]
+
+
+class Kinds(dict[type, Kind | None]):
+    """The kind of each class that was met; None: its instances are leaves."""
+
+    def __missing__(self, cls: type) -> Kind | None:
+        if len(self) >= CACHED:
+            self.clear()
+        self[cls] = kind = _kind_of(cls)
+        if cls in REGISTERED:  # perhaps by another thread, meanwhile
+            self[cls] = kind = REGISTERED[cls]
+        return kind
+
+
+KINDS = Kinds()
+
+
+def _kind_of(cls: type) -> Kind | None:
+    """The kind of a class that is met for the first time; a class with a dtype is an array's."""
+    if cls in REGISTERED:
+        return REGISTERED[cls]
+    if hasattr(cls, "dtype") or issubclass(cls, tuple(LEAVES)):
+        return None
+    for base in cls.__mro__:
+        if base in REGISTERED and base not in BUILTIN:
+            raise TypeError(
+                f"{cls.__qualname__} derives from {base.__qualname__}, which is registered as a nesting "
+                f"at {REGISTERED[base].declared}, and is not registered itself: which parts it has "
+                f"besides is not known. Call register_nesting({cls.__qualname__}, ...)"
+            )
+    for family, kind in FAMILIES:
+        if issubclass(cls, family):
+            return kind
+    if dataclasses.is_dataclass(cls):
+        return _dataclass_kind(cls)
+    return None
+
+
+def _dataclass_kind(cls: type) -> Kind | None:
+    """The fields that are not static by name; the others stay as they are.
+
+    Neither ``__init__`` nor ``__post_init__`` runs: among the parts may be None and Arrays of other
+    shapes, which a check there would refuse.  Attributes that are no fields are not taken over: what
+    ``__post_init__`` or a cached property computed from the old parts would be wrong beside new ones.
+    """
+    fields = dataclasses.fields(cls)
+    every = [field.name for field in fields]
+    nested = [field.name for field in fields if not field.metadata.get("static", False)]
+    if "dtype" in every:
+        return None
+
+    def flatten(x: Any) -> tuple[Parts, Any]:
+        values = [(name, getattr(x, name, UNSET)) for name in nested]
+        return {name: value for name, value in values if value is not UNSET}, x
+
+    def unflatten(x: Any, parts: dict[str, Any]) -> Any:
+        try:
+            made: Any = object.__new__(cls)
+        except TypeError as error:  # of a class that derives from a builtin one
+            raise TypeError(
+                f"the dataclass {cls.__qualname__} cannot be put together from its fields ({error}): "
+                f"call register_nesting({cls.__qualname__}, ...)"
+            ) from error
+        for name in every:
+            value = parts[name] if name in parts else getattr(x, name, UNSET)
+            if value is not UNSET:
+                object.__setattr__(made, name, value)  # a frozen one has a __setattr__ that raises
+        return made
+
+    return Kind(flatten, unflatten, always=False)
+
+
+def keep_whole(cls: type) -> None:
+    """Declare that the instances of a class and of its subclasses are leaves."""
+    LEAVES.append(cls)
+    KINDS.clear()
+
+
+def register_nesting(
+    cls: type[T],
+    flatten: Callable[[T], tuple[Mapping[str, Any] | Sequence[Any], Any]] | None = None,
+    unflatten: Callable[[Any, Any], T] | None = None,
+) -> type[T]:
+    """Make the instances of a class nestings, as lists, tuples, dicts and dataclasses are.
+
+    ``watch``, ``gradient``, ``vmap``, ``custom_gradient``, functions of functions, optimizers, Modules
+    and checkpoints then look into them, and give gradients and results back in such instances.
+    Dataclasses need no registration: their fields are the parts, except those that are declared with
+    ``field(metadata={"static": True})``.
+
+    Parameters
+    ----------
+    cls : type
+        The class, and no subclass of it: that may have parts which ``flatten`` does not know.
+    flatten : callable, optional
+        Takes an instance and gives a pair ``(parts, rest)``.  ``parts`` are Arrays and nestings: in a
+        dict, whose keys name them in messages, checkpoints and ``Module.named_variables``, or in
+        a list or tuple.  ``rest`` is whatever else the instance holds, and need not be hashable.  By
+        default the method ``tree_flatten`` of the class.
+    unflatten : callable, optional
+        Takes ``(rest, parts)``, parts in a dict with the same keys or in a tuple, and gives an instance.
+        By default the class method ``tree_unflatten``.
+
+    Returns
+    -------
+    type
+        ``cls``, so that ``register_nesting`` decorates a class with these two methods.
+
+    Raises
+    ------
+    TypeError
+        When ``cls`` is no class, one of leaves (arrays, Modules, numbers, strings) or abstract, or a
+        function is missing.  Later, when ``flatten`` gives no such pair or ``unflatten`` no instance
+        of the class, and for an instance of a subclass that is not registered itself.
+    KeyError
+        When the class is registered, with the place where that was done.
+
+    Notes
+    -----
+    ``flatten`` gives the Arrays that the instance holds, the same ones at each call: a tape knows them
+    by identity, not by value.
+
+    In the place of an Array ``unflatten`` is given what stands for it: a gradient or None, a Jacobian of
+    another shape, an axis, a NumPy array.  So it must not check or convert parts; where the
+    constructor does, ``object.__new__(cls)`` goes around it.  Dataclasses are put together so, without
+    ``__init__`` and ``__post_init__``, and from their fields alone.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> class Line:
+    ...     def __init__(self, slope, offset, name):
+    ...         self.slope, self.offset, self.name = slope, offset, name
+    >>> _ = xp.register_nesting(
+    ...     Line,
+    ...     lambda line: ({"slope": line.slope, "offset": line.offset}, line.name),
+    ...     lambda name, parts: Line(**parts, name=name),
+    ... )
+    >>> line = Line(xp.asarray(2.0), xp.asarray(1.0), "first")
+    >>> g = xp.grad(lambda line: line.slope * 3.0 + line.offset)(line)
+    >>> float(g.slope), float(g.offset), g.name
+    (3.0, 1.0, 'first')
+    """
+    _check_class(cls)
+    if flatten is None and unflatten is None:
+        flatten, unflatten = (getattr(cls, f"tree_{f}", None) for f in ("flatten", "unflatten"))
+    if not (callable(flatten) and callable(unflatten)):
+        raise TypeError(
+            f"register_nesting: {cls.__qualname__} needs two functions, got {describe(flatten)} and "
+            f"{describe(unflatten)}. Give flatten and unflatten, or the class the methods tree_flatten "
+            "and tree_unflatten"
+        )
+    REGISTERED[cls] = _registered_kind(cls, flatten, unflatten, user_line())
+    KINDS.clear()
+    return cls
+
+
+def _check_class(cls: Any) -> None:
+    """TypeError or KeyError for what cannot be registered."""
+    if not isinstance(cls, type):
+        raise TypeError(f"register_nesting: takes a class, got {describe(cls)}")
+    name = cls.__qualname__
+    try:
+        known = REGISTERED.get(cls)
+    except TypeError as error:
+        raise TypeError(f"register_nesting: the class {name} must be hashable: {error}") from error
+    if known is not None:
+        raise KeyError(f"{name} is already registered as a nesting, at {known.declared}")
+    if cls is object or getattr(cls, "__abstractmethods__", None):
+        raise TypeError(f"register_nesting: {name} has no instances that are not of a subclass")
+    if hasattr(cls, "__dlpack__") or issubclass(cls, tuple(LEAVES)):
+        raise TypeError(
+            f"register_nesting: a {name} is a leaf (an array, a Module, a number or a string), which "
+            "cannot be taken apart"
+        )
+
+
+def _registered_kind(
+    cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any], declared: str
+) -> Kind:
+    """A kind of functions that the user gave, whose answers are checked."""
+
+    def checked_flatten(x: Any) -> tuple[Parts, Any]:
+        answer = flatten(x)
+        pair = isinstance(answer, tuple | list) and len(answer) == 2
+        if not pair or not isinstance(answer[0], Mapping | list | tuple):
+            raise TypeError(
+                f"the flatten of {cls.__qualname__}, registered at {declared}, must give a pair (parts, "
+                f"rest) with the parts in a dict, list or tuple, got {describe(answer)}"
+            )
+        parts, rest = answer
+        return dict(parts) if isinstance(parts, Mapping) else tuple(parts), rest
+
+    def checked_unflatten(rest: Any, parts: Any) -> Any:
+        made = unflatten(rest, parts if isinstance(parts, dict) else tuple(parts))
+        if not isinstance(made, cls):
+            raise TypeError(
+                f"the unflatten of {cls.__qualname__}, registered at {declared}, must give a "
+                f"{cls.__qualname__}, got {describe(made)}"
+            )
+        return made
+
+    return Kind(checked_flatten, checked_unflatten, always=False, declared=declared)
