@@ -141,6 +141,8 @@ def named(found: Iterator[Found], owner: str) -> dict[str, Variable]:
                 f"{owner}: two Variables have the path {path!r} ({variables[path].name!r} and "
                 f"{leaf.name!r}): rename a key or an attribute"
             )
+        if leaf._name is None:
+            leaf._name = path
         variables[path] = leaf
     return variables
 

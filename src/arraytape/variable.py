@@ -14,6 +14,7 @@ from ._record.stack import new_tid, recorders
 from ._storage.storage import storage_of
 from ._util.errors import describe, user_line
 from .ops.creation_functions import asarray
+from .ops.leaving import contents
 from .ops.operators import BINARY
 
 KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes: a value fits its own and greater ones
@@ -28,12 +29,13 @@ class Variable(Array):
 
     initial_value : an Array, host data, scalars or nested sequences of these; it is copied.
     trainable : whether tapes watch it unasked.
-    name : how messages call it.
+    name : how messages call it; by default the path under which a Module first lists it.
     dtype : cast to it; the dtype of ``initial_value`` by default.
     """
 
     # _tid is -2 for ever, so that every read asks ``_sync``.
     __slots__ = ("__weakref__", "_identity", "_name", "_trainable")
+    _name: str | None
 
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
@@ -47,11 +49,12 @@ class Variable(Array):
         self._tid = -2
         self._identity = new_tid()
         self._trainable = bool(trainable)
-        self._name = "Variable" if name is None else name
+        self._name = name
 
     @property
     def name(self) -> str:
-        return self._name
+        """The name that was given, the path by which a Module has listed it, or "Variable"."""
+        return "Variable" if self._name is None else self._name
 
     @property
     def trainable(self) -> bool:
@@ -136,10 +139,11 @@ class Variable(Array):
 
     def __repr__(self) -> str:
         kind = "" if self._trainable else ", trainable=False"
-        return f"Variable({detached(self)!r}, name={self._name!r}{kind})"
+        start = f"Variable({self.name!r}, "
+        return f"{start}{contents(detached(self), start)}{kind})"
 
     def _said(self) -> str:
-        return f"the Variable {self._name!r}, {describe(detached(self))} [at {user_line()}]"
+        return f"the Variable {self.name!r}, {describe(detached(self))} [at {user_line()}]"
 
 
 def detached(x: Array) -> Array:
