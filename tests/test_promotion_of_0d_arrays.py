@@ -46,7 +46,7 @@ def test_optimizers_and_layers_stay_in_the_dtype_of_their_variables(kind):
     layer(x)
     for _ in range(2):
         with GradientTape() as tape:
-            loss = nn.mean_squared_error(np.zeros((4, 2)), layer(x))
+            loss = nn.mean_squared_error(np.zeros((4, 2), np.float32), layer(x))
         gradients = tape.gradient(loss, layer.trainable_variables)
         optimizer.apply_gradients(zip(gradients, layer.trainable_variables, strict=True))
     slots = [v for name, v in optimizer.named_variables().items() if name.startswith("slots")]

@@ -246,10 +246,10 @@ def test_the_repr_of_a_variable_has_its_name_and_value():
     assert repr(frozen) == f"Variable('Variable', 1, {where}, trainable=False)"
 
 
-def test_printing_a_variable_is_no_read():
+def test_the_repr_of_a_variable_is_no_read():
     w = Variable(3.0)
     with xp.GradientTape() as tape:
-        repr(w), str(w)
+        repr(w)
     assert tape.watched_variables() == ()
 
 
