@@ -78,10 +78,10 @@ class Variable(Array):
 
     _snapshot = value
 
-    def _peek(self) -> int:
+    def _current_id(self) -> int:
         return self._identity
 
-    _name_value = _peek
+    _ensure_id = _current_id
 
     # --- state ------------------------------------------------------------------------------------
     def assign(self, value: Any) -> Variable:

@@ -133,7 +133,7 @@ def given(y: Array, out: int) -> Array:
 
 def named(leaf: Array) -> int:
     """The name of a result's value, given one if it has none."""
-    (leaf._view.root if leaf._state & IS_VIEW else leaf)._name_value()
+    (leaf._view.root if leaf._state & IS_VIEW else leaf)._ensure_id()
     return current(leaf)[0]
 
 

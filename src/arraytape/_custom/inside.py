@@ -173,10 +173,10 @@ class Inside:
         self.seen.append((x, x._data))
         if any(x is other and not same_values(x._data, data) for other, data in self.before):
             self.stale.append(x)
-            self.reads.add(x._peek())
+            self.reads.add(x._current_id())
         if x._trainable:
             self.variables.append(x)
-            self.reads.add(x._peek())
+            self.reads.add(x._current_id())
 
     def record(self, record: Record) -> None:
         plan, tids = PLANS[record[0]], inputs_of(record)

@@ -91,7 +91,7 @@ class Recompute(Call):
             leaves = check_results(self.name, y)
             names = inside.names(leaves)
         for variable in inside.stale:
-            if variable._peek() in record[2] or matters(variable, inside.records, names):
+            if variable._current_id() in record[2] or matters(variable, inside.records, names):
                 raise RuntimeError(
                     f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
                     "assigned to since, so it cannot run again on the same values"
@@ -118,6 +118,6 @@ class Recompute(Call):
 
 def matters(variable: Any, records: Sequence[Record], names: Sequence[int]) -> bool:
     """Whether what a function gave may depend on a Variable: all that is known is what it recorded."""
-    made = made_of(records, [variable._peek()])
+    made = made_of(records, [variable._current_id()])
     left = any(record[0] == LEFT.number and record[1] in made for record in records)
     return left or len(made) == 1 or not made.isdisjoint(names)

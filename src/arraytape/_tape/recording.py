@@ -218,7 +218,7 @@ class Recording:
 
     def accessed(self, x: Any) -> None:
         """A Variable was read; the trainable ones are watched."""
-        new = self._watch_variables and x._trainable and x._peek() not in self._known
+        new = self._watch_variables and x._trainable and x._current_id() not in self._known
         if new and self.followed is not NOBODY and inexact(x._data):
             self._watch(x)
 
@@ -227,7 +227,7 @@ class Recording:
 
         A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
         """
-        return tuple(sorted(self._variables, key=lambda variable: variable._peek()))
+        return tuple(sorted(self._variables, key=lambda variable: variable._current_id()))
 
     def _watch(self, x: Array) -> None:
         kind = x._data.dtype.kind
@@ -241,7 +241,7 @@ class Recording:
             return
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
-        tid = root._name_value()
+        tid = root._ensure_id()
         entry = self._watched.get(id(x))
         if entry is not None and entry[1] == tid:
             return

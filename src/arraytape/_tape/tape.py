@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.aliasing import VIEW
+from .._array.aliasing import view_record
 from .._array.array import IS_VIEW, Array, wrap
 from .._array.exits import Exit, blame, last_exit
 from .._array.paths import Path
@@ -219,13 +219,13 @@ class GradientTape(Recording, Jacobians):
     def _tid_of(self, x: Array, current_value: bool = False) -> int:
         if not current_value and id(x) in self._watched:
             return self._watched[id(x)][1]
-        tid = x._peek()
+        tid = x._current_id()
         if tid in self._implied and not current_value:
             return 0
         if x._state & IS_VIEW and tid and tid not in self._known and x._view.seen in self._known:
-            # A view that nobody read while the tape recorded: it is read now.
+            # No op read this view while the tape recorded: it is read now.
             root, path = x._view.root, x._view.path
-            self._records.append((VIEW.number, tid, x._view.seen, root.shape, path))
+            self._records.append(view_record(tid, x._view.seen, root.shape, path))
             self._known.add(tid)
         return tid
 
