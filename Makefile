@@ -7,8 +7,14 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # SciPy and scikit-learn read this when they are imported.
 export SCIPY_ARRAY_API := 1
 
+# A worker for each core, at most four.  One thread each in BLAS and OpenMP, since those of several workers
+# would wait for each other.
+PARALLEL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses=4
+QUICK := tests/tape tests/record tests/array tests/define tests/functional tests/ops/test_rules.py \
+	--ignore=tests/functional/test_vmap_ops.py
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint scipy sklearn bench smoke clean
+.PHONY: help demo quick test lint scipy sklearn bench smoke clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -17,8 +23,11 @@ demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sk
 	@mkdir -p build
 	$(BIN)/python examples/differentiate_sklearn.py --out build/differentiate_sklearn.png
 
+quick: .venv/.dev  ## Run the tests of tapes, recorders, writes, transformations and rules: 20 seconds
+	$(PARALLEL) -m "not slow" $(QUICK)
+
 test: lint  ## Run the linters and type checker, then the tests
-	$(BIN)/python -m pytest -q
+	$(PARALLEL)
 
 lint: .venv/.dev  ## Run ruff, mypy and the import rules
 	$(BIN)/ruff check .

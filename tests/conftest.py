@@ -20,23 +20,6 @@ from arraytape.testing import storages
 pytest.register_assert_rewrite("helpers")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # SciPy and scikit-learn read it when imported
 
-# Test modules whose programs run on any storage; the others look into NumPy's memory, count its frames
-# or compare its bits.
-ANY_STORAGE = {
-    "test_cases_gradients", "test_cases_tapes", "test_custom_arguments", "test_custom_closures",
-    "test_custom_errors", "test_custom_gradient", "test_exits", "test_forward", "test_host_functions",
-    "test_intermediate_sources",
-    "test_nestings", "test_nestings_of_functions", "test_nestings_registered",
-    "test_linalg", "test_linalg_coinciding_values", "test_linalg_low_rank", "test_numerics_conventions",
-    "test_numerics_degenerate_matrices", "test_numerics_matrices", "test_numerics_programs",
-    "test_numerics_special_points", "test_pass_through", "test_recompute", "test_selection_and_zeros",
-    "test_selection_by_value", "test_selection_elements", "test_selection_rows", "test_stop_recording",
-    "test_storages", "test_storages_writing", "test_tape_arguments", "test_tape_failures",
-    "test_tape_gradients", "test_tape_life", "test_tape_memory", "test_tape_nesting",
-    "test_tape_unconnected", "test_tape_values", "test_tape_watching", "test_variable",
-    "test_variable_assignment", "test_worker_threads",
-}  # fmt: skip
-
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -48,11 +31,16 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    storage = config.getoption("--storage")
+    """On another storage than NumPy's, skip what is not marked ``any_storage``.
+
+    Such tests look into NumPy's memory, count its frames or compare its bits.
+    """
+    if config.getoption("--storage") == "numpy":
+        return
     for item in items:
-        home = item.path.stem
-        if storage != "numpy" and home not in ANY_STORAGE:
-            item.add_marker(pytest.mark.skip(reason=f"{home} is about NumPy's data"))
+        if not item.get_closest_marker("any_storage"):
+            module = item.nodeid.partition("::")[0]
+            item.add_marker(pytest.mark.skip(reason=f"{module} is about NumPy's data"))
 
 
 @pytest.fixture(autouse=True)
@@ -72,9 +60,19 @@ def default_storage(request):
     xp.set_default_device(before)
 
 
+@pytest.fixture(scope="session")
+def left_files(pytestconfig):
+    """Watches the repository's root and the working directory: a test writes to its ``tmp_path``."""
+    from helpers.left_files import LeftFiles
+
+    files = LeftFiles(pytestconfig.rootpath, os.getcwd())
+    yield files
+    assert files.new() == [], "left by a fixture of a module or of the session"
+
+
 @pytest.fixture(autouse=True)
-def nothing_is_left_behind():
-    """No recorder on the stack before and after each test, and no op that it defined after it."""
+def nothing_is_left_behind(left_files):
+    """No recorder on the stack before and after each test; no op and no file of its own after it."""
     assert recorders() == ()
     known = set(REGISTRY)
     yield
@@ -82,6 +80,7 @@ def nothing_is_left_behind():
         del REGISTRY[name]
         REGISTERED.pop(name, None)
     assert recorders() == ()
+    assert left_files.new() == [], "write to tmp_path (in parallel runs: this test or another one)"
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ import pytest
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, TapeWarning, Variable, nn
 
+pytestmark = pytest.mark.any_storage
+
 
 @pytest.fixture
 def v():

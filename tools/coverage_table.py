@@ -25,7 +25,7 @@ from arraytape._record.op import REGISTRY, Op
 from arraytape._storage import cupy
 from arraytape._storage.info import Info
 from arraytape._storage.numpy_storage import NUMPY
-from arraytape.ops._factorisations import NONE_DEAD
+from arraytape.ops._factorisations import NONE_UNREAD
 from gradient_status import (
     BEHIND,
     GRADIENT,
@@ -90,7 +90,7 @@ def keeps(op: Op | None, finding: Finding) -> str:
         return DASH
     names = []
     for name in op.plans[-1].positions:
-        if name in NONE_DEAD:  # a place for what the backward pass finds out, empty until then
+        if name in NONE_UNREAD:  # a place for what the backward pass finds out, empty until then
             continue
         what, _, source = name.partition(" ")
         names.append(f"{what} of {source}" if source else name)

@@ -121,7 +121,7 @@ def traced(make: Callable[[], Any]) -> tuple[int, int, Any]:
 
 def records(tape: xp.GradientTape) -> list[tuple[Any, ...]]:
     """The records of a tape: the one look behind the public functions."""
-    return tape._records
+    return tape._recording.records
 
 
 def kept_arrays(tape: xp.GradientTape) -> list[np.ndarray[Any, Any]]:

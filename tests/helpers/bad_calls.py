@@ -1,4 +1,4 @@
-"""Calls of ``gradient`` and the registry that must raise: for ``test_errors``."""
+"""Calls of ``gradient`` and the registry that must raise: for ``util/test_errors``."""
 
 import numpy as np
 

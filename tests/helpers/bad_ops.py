@@ -1,4 +1,4 @@
-"""Statements that must raise, by what is wrong with them: for ``test_errors``."""
+"""Statements that must raise, by what is wrong with them: for ``util/test_errors``."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""The table of ``test_properties``: what every function is called with, and its reference.
+"""The table of ``ops/test_properties``: what every function is called with, and its reference.
 
 One row of ``ROWS`` per function: its arguments, and the reference where that is not the function of
 the same name in array-api-compat's NumPy namespace.

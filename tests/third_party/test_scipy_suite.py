@@ -18,6 +18,7 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("mode", ["", "--taped"])
 def test_scipys_own_tests_pass_on_arraytape(mode):
@@ -29,6 +30,7 @@ def test_scipys_own_tests_pass_on_arraytape(mode):
     assert int(counts["total"]) > 450, "the tests that take a namespace were not found"
 
 
+@pytest.mark.slow
 def test_a_listed_test_that_passes_is_reported(tmp_path):
     """The list of failures is strict, so that it cannot grow stale."""
     test = "scipy/differentiate/tests/test_differentiate.py::TestHessian::test_nfev[arraytape]"

@@ -148,6 +148,7 @@ def test_scores_of_folds_are_floats(leaves):
     assert leaves(f, X, Y, at="sklearn/metrics/_regression.py", how="float") is None
 
 
+@pytest.mark.slow
 def test_a_search_chooses_by_floats_and_fits_with_gradients(differentiates):
     def f(X, y):
         search = model_selection.GridSearchCV(ridge(), {"alpha": [0.1, 10.0]}, cv=FOLDS)

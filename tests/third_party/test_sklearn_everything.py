@@ -27,7 +27,8 @@ METHODS = (
     "predict_log_proba",
     "score_samples",
 )
-SLOW = {"HalvingGridSearchCV", "HalvingRandomSearchCV", "RandomizedSearchCV", "GridSearchCV"}
+SEARCHES = {"HalvingGridSearchCV", "HalvingRandomSearchCV", "RandomizedSearchCV", "GridSearchCV"}
+SLOW = {"LogisticRegressionCV", "TunedThresholdClassifierCV"}
 
 
 def fitted(estimator, X, y):
@@ -39,12 +40,13 @@ def fitted(estimator, X, y):
 
 def instances():
     for name, kind in all_estimators():
-        if name in SLOW:  # see test_sklearn_composition
+        if name in SEARCHES:  # see test_sklearn_composition
             continue
         try:
-            yield next(iter(_construct_instances(kind)))
+            estimator = next(iter(_construct_instances(kind)))
         except Exception:  # not everything can be made without arguments
             continue
+        yield pytest.param(estimator, marks=[pytest.mark.slow] if name in SLOW else [])
 
 
 @pytest.fixture(params=[True, False], ids=["dispatching", "not dispatching"])

@@ -34,11 +34,13 @@ def parameters(model):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_parameters_of_a_mixture(differentiates, kind):
     differentiates(lambda X: parameters(fitted(X, kind)), X, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_likelihood_of_a_mixture(differentiates, kind):
     def f(X, new):
@@ -48,11 +50,13 @@ def test_the_likelihood_of_a_mixture(differentiates, kind):
     differentiates(f, X, NEW, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_curvature_through_the_iterations(differentiates, kind):
     differentiates(lambda X: fitted(X, kind).lower_bound_, X, order=2, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["full", "diag"])
 def test_random_responsibilities_and_several_starts(differentiates, kind):
     def f(X):

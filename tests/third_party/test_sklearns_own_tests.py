@@ -11,6 +11,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_scikit_learns_own_tests_pass_on_arrays_that_tapes_follow():
     done = subprocess.run(

@@ -27,7 +27,13 @@ class Place(Protocol):
     def shares(self, part: Any, whole: Any, /) -> bool: ...
 
 
-class Cotangents(Place, Protocol):
+class SummingPlace(Place, Protocol):
+    """Where contributions are summed and cast to fit, too."""
+
+    def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any, /) -> Any: ...
+
+
+class Cotangents(SummingPlace, Protocol):
     """What the backward pass offers to the records of aliasing."""
 
     followed: Collection[int]
@@ -41,7 +47,6 @@ class Cotangents(Place, Protocol):
     def add(self, tid: int, contribution: Any) -> None: ...
     def lend(self, tid: int, contribution: Any) -> None: ...
     def give(self, tid: int, buffer: Any) -> None: ...
-    def fit(self, contribution: Any, shape: tuple[int, ...], dtype: Any) -> Any: ...
     def widened(self, buffer: Any, g: Any) -> Any: ...
     def negated(self, g: Any) -> Any: ...
 
@@ -88,7 +93,7 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     return g if g.shape == shape else xp.reshape(g, shape)
 
 
-def add_through(buffer: Any, path: Path, g: Any, at: Cotangents) -> Any:
+def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
     """``buffer`` after ``walk(buffer, path) += g``: itself, where it can be written to.
 
     A step of the path may have to copy: then what was written to the copy is written back.

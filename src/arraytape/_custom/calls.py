@@ -17,11 +17,10 @@ from .._array.array import IS_VIEW, KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
-from .._storage.storage import STORAGES, is_complex, storage_of
-from .._tape.backward import Recorded, backward
-from .._tape.guard import ALL, Alive
+from .._storage.storage import is_complex, storage_of
+from .._tape.backward import backward
 from .._tape.missing_rules import missing_rule_error
-from .inside import Inside, handle
+from .inside import Inside
 
 
 def followers_of(tids: Sequence[int]) -> list[Recorder]:
@@ -33,7 +32,7 @@ def followers_of(tids: Sequence[int]) -> list[Recorder]:
 
 def is_asked_once(followers: Sequence[Recorder]) -> bool:
     """Whether one one-shot tape follows, and so nobody will differentiate its gradient."""
-    return len(followers) == 1 and not getattr(followers[0], "_persistent", True)
+    return len(followers) == 1 and not getattr(followers[0], "persistent", True)
 
 
 # --- what goes into the record --------------------------------------------------------------------
@@ -141,29 +140,13 @@ def named(leaf: Array) -> int:
 def pull_custom(at: Any, record: Record) -> None:
     """CUSTOM: by the user's rule, which works on Arrays."""
     _, outs, tids, call = record
-    held = [at.take(out) for out in outs]
-    if all(g is None for g in held):
-        return
-    if isinstance(at, Alive):  # a rule of the user's own is not run on anything but cotangents
-        for tid in tids:
-            at.add(tid, ALL)
-        return
-    recorded = isinstance(at, Recorded)
-    cotangents = [None if g is None else handle(g) if recorded else as_array(g) for g in held]
-    for tid, part in zip(tids, call.gradients(cotangents), strict=True):
-        if part is not None and tid in at.followed:
-            at.lend(tid, part if recorded else current(part)[1])
-
-
-def as_array(g: Any) -> Array:
-    """A raw cotangent, which may be one of NumPy's scalars, as an Array."""
-    return wrap(g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None), 0, KEPT)
+    at.by_rule(outs, tids, call.gradients)
 
 
 def pull_unfolding(at: Any, record: Record) -> None:
     """UNFOLDING: the function runs again, and its records take the place of this one."""
     _, outs, _, call = record
-    passes = [at, at.alive] if hasattr(at, "alive") else [at]
+    passes = at.passes()
     held = [[one.take(out) for out in outs] for one in passes]
     if all(g is None for g in held[0]):
         return

@@ -16,7 +16,7 @@ from .._array.views import current, keep
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import STACK, Bystander, Recorder
 from .._storage.storage import STORAGES, storage_for, storage_of
-from .._tape.guard import has_cusp
+from .._tape.cusps import has_cusp
 from .._tape.missing_rules import missing_rule
 from .._util import nest
 from .._util.errors import describe, user_line

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import Array
-from .._array.exits import LEFT
+from .._array.exits import LEFT, tell_exit
 from .._array.views import current
 from .._record.plan import Record, made_of
-from .._record.stack import new_tid, recorders, tell
+from .._record.stack import new_tid, recorders
 from .._tape.missing_rules import check_rules
 from .._util import nest
 from .calls import UNFOLDING, Call, enter, followers_of, given, needs_care
@@ -22,16 +22,32 @@ R = TypeVar("R")
 
 
 def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
-    """``f`` checkpointed: a tape keeps its inputs, and ``f`` runs again in the backward pass.
+    """Checkpoint a function: a tape keeps its inputs, and it runs again in the backward pass.
 
-    f : gives an Array or a nesting of Arrays, the same ones each time it is given the same ones (so
-    no random numbers unless they are among its arguments).  Variables and watched Arrays from outside
-    may be used, as long as nobody writes to them before the backward pass (RuntimeError).  Of other
-    arrays nobody can tell: pass as an argument what may be written to.
+    Parameters
+    ----------
+    f : Callable
+        Gives an Array or a nesting of Arrays, the same ones each time it is given the same ones
+        (so no random numbers unless they are among its arguments).
 
+    Returns
+    -------
+    Callable
+        Takes the arguments of f and gives its result.
+
+    Raises
+    ------
+    RuntimeError
+        In the backward pass: when f gives something else the second time, or when a Variable or
+        a watched Array from outside, which it uses, was written to since.
+
+    Notes
+    -----
     The gradient is that of ``f`` itself, to any order, selections and exits included.  A
-    ForwardAccumulator runs f a second time at once.  Raises RuntimeError in the backward pass when
-    f gives something else the second time.
+    ForwardAccumulator runs f a second time at once.
+
+    Variables and watched Arrays from outside may be used, as long as nobody writes to them before
+    the backward pass.  Writes to other arrays cannot be noticed: pass these as arguments.
     """
     name = f"recompute_grad({name_of(f)})"
 
@@ -59,9 +75,7 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
             enter(call, UNFOLDING, outs, tids, followers, care)
             for recorder in followers:
                 for tid in inside.reads.intersection(tids) if inside.left else ():
-                    left = (LEFT.number, new_tid(), tid, inside.left[-1])
-                    tell(recorder, left)
-                    recorder.notice(LEFT, left)
+                    tell_exit(recorder, tid, inside.left[-1])
         return nest.pack(y, results)
 
     return function

@@ -1,16 +1,17 @@
 """The guarded rerun: what a selection did not take contributes exactly zero.
 
-``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that nobody selected, 0, with an infinite
-slope: NaN.  The plain backward pass pays nothing for this; when a requested gradient holds a NaN,
-the pass runs again beside a second one that carries, for every cotangent, which of its elements
-the target depends on at all ("alive").  An honest 0 x inf, zero by value and not by selection, stays
-NaN: ``sqrt(x) ** 2`` at 0.
+``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection left out, 0, with an
+infinite slope: NaN.  The plain backward pass pays nothing for this; when a requested gradient holds
+a NaN, the pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where
+nothing is active. An honest 0 x inf, zero by value and not by selection, stays NaN: ``sqrt(x) **
+2`` at 0.
 
-How aliveness passes an op follows from the op's own rule.  A rule that only selects, moves and adds
-up is run on ones.  An elementwise one leaves it where it is.  Any other is run on uneven numbers in
-place of everything that it keeps: where that gives 0, nothing alive arrives.  The same trial shows
-which contributions a kept NaN or infinity truly reaches; the others are computed without it, so
-that a dead row of a matrix product does not spoil the sums over the live ones.
+How activity passes an op, and what is set to 0, follows one of four strategies:
+
+by rule      the op selects, moves and adds up elements: its rule passes counts on
+in place     an elementwise op: activity stays where it is
+all active   nothing is inactive yet, or the rule is a user's own: every element counts
+by probing   any other op: its rule, run on generic values, shows what reaches an active element
 
 ``gradient(..., nan="keep")`` switches all of this off: the plain pass alone, NaN included, at no look
 at values.
@@ -18,291 +19,199 @@ at values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
-from .._array.array import Array
-from .._record.plan import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
-from .._storage.storage import COMPLEX, HERE, inexact, is_complex, storage_of
-from .backward import Raw, Recorded
-
-ALL: Any = "all"  # in place of a mask of ones
-
-
-class Alive(Raw):
-    """By tid, which elements are alive: ``ALL``, or counts that are 0 where no selection took one."""
-
-    def add(self, tid: int, contribution: Any) -> None:
-        held = self.cotangents.get(tid)
-        if held is None or contribution is ALL:
-            self.cotangents[tid] = contribution
-        elif held is not ALL:
-            self.cotangents[tid] = held + contribution
-        self.borrowed.discard(tid)
-
-    def lend(self, tid: int, contribution: Any) -> None:
-        first = self.cotangents.get(tid) is None
-        self.add(tid, contribution)
-        if first and contribution is not ALL:
-            self.borrowed.add(tid)
-
-    def move_to(self, data: Any) -> None:
-        if data is not ALL:
-            super().move_to(data)
-
-    negated = staticmethod(lambda g: g)  # counts do not cancel
-
-    def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
-        """Counts keep their dtype, but for an imaginary part that a real input has no use for."""
-        cut = is_complex(contribution) and not self.xp.isdtype(dtype, COMPLEX)
-        return super().fit(contribution, shape, dtype if cut else contribution.dtype, op)
-
-    def ones(self, data: Any) -> Any:
-        data = data._data if type(data) is Array else data
-        self.move_to(data)
-        return self.xp.ones(data.shape, dtype=self.xp.float64, device=data.device)
-
-    def counted(self, alive: Any, g: Any) -> Any:
-        """Aliveness as an array; of several results, each."""
-        if type(g) is tuple:
-            return tuple(
-                [p if p is None else self.counted(a, p) for a, p in zip(alive, g, strict=True)]
-            )
-        return self.ones(g) if alive is ALL else alive
-
-    def renewed(self, counts: Any) -> Any:
-        """1 where alive, 0 elsewhere: at every step, so that nothing under- or overflows."""
-        self.move_to(counts)
-        with self.at(counts):
-            dead = storage_of(counts).unless_none(counts == 0)
-            return ALL if dead is None else self.xp.where(dead, 0.0, self.ones(counts))
-
-    def uneven(self, data: Any, start: float) -> Any:
-        """Numbers in place of data, no two alike, none of them 0."""
-        count = 1
-        for n in data.shape:
-            count *= n
-        xp = self.xp
-        turns = xp.arange(count, dtype=xp.float64, device=data.device)
-        line = 2.0 + xp.cos(turns * 0.7 + start)
-        if data.dtype.kind == "c":
-            line = line + 1j * (2.0 + xp.sin(turns * 1.3 + start))
-        return xp.astype(xp.reshape(line, data.shape), data.dtype)
-
-    def seeds(self, alive: Any, g: Any) -> Any:
-        """Uneven cotangents in the place of g, 0 where nothing is alive."""
-        if type(g) is tuple:
-            return tuple(
-                [p if p is None else self.seeds(a, p) for a, p in zip(alive, g, strict=True)]
-            )
-        g = g._data if type(g) is Array else g
-        return self.xp.astype(alive, g.dtype) * self.uneven(g, 3.0)
+from .._record.plan import Plan, Pull, Record, Structural, inputs_of, results_of
+from .._storage.storage import HERE
+from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
+from .backward import BackwardPass, contributions
+from .data import RawData
 
 
-def idle_inputs(plan: Plan, record: Record, found: list[Any]) -> dict[int, Any]:
-    """Where a record keeps an input, which of its elements got 0 in a trial."""
+class Contribution(NamedTuple):
+    """What a rule contributes to an input, and which elements of it are active.
+
+    borrowed : whether something else may refer to the part.
+    """
+
+    tid: int
+    part: Any
+    mask: Any
+    borrowed: bool = False
+
+
+class GuardedPass(BackwardPass):
+    """A backward pass with a pass of masks beside it."""
+
+    def __init__(self, data: RawData, followed: Collection[int]) -> None:
+        super().__init__(data, followed)
+        self.activity = ActivityPass(ActivityData(data.storage), followed)
+
+    @property
+    def masks(self) -> ActivityData:
+        """What masks are computed on."""
+        return self.activity.data
+
+    def passes(self) -> list[BackwardPass]:
+        return [self, self.activity]
+
+    def start(self, tid: int, seed: Any) -> None:
+        super().start(tid, seed)
+        if not self.picks:
+            self.activity.add(tid, ALL)
+            return
+        seed, masks = raw_of(seed), self.masks
+        masks.move_to(seed)
+        with masks.at(seed):
+            self.activity.add(tid, masks.xp.where(seed != 0, masks.ones(seed), 0.0))
+
+    def structural(self, plan: Structural, record: Record) -> None:
+        if not plan.unfolds:  # else into records that carry activity themselves
+            held = self.activity.cotangents
+            for tid in (*results_of(record), *inputs_of(record)[:1]):
+                if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
+                    held[tid] = self.masks.ones(self.cotangents[tid])
+            plan.pull(self.activity, record)
+        super().structural(plan, record)
+
+    def pull(self, plan: Plan, record: Record) -> None:
+        active = self.activity.take_results(record)
+        g = self.take_results(record)
+        if g is None:
+            return
+        for tid, part, mask, borrowed in self.contributions(plan, g, active, record):
+            if part is None or tid not in self.followed:
+                continue
+            self.activity.add(tid, mask)
+            with self.data.at(part) if plan.op.moves else HERE:
+                if mask is ALL:
+                    (self.lend if borrowed else self.add)(tid, part)
+                else:
+                    self.add(tid, self.only(mask, part))
+
+    def contributions(
+        self, plan: Plan, g: Any, active: Any, record: Record
+    ) -> Iterator[Contribution]:
+        """The contributions of a record's rules, by the strategy that suits its op."""
+        op, lifted = plan.op, self.data.lift(plan, record)
+        masks = active if type(active) is tuple else (active,)
+        if op.selects:
+            return self.by_rule_of_op(plan, g, active, record, lifted)
+        if all(mask is None or mask is ALL for mask in masks):
+            return self.all_active(plan, g, record, lifted)
+        if op.diagonal:
+            return self.in_place_of(plan, g, active, record, lifted)
+        if op.checked:  # a user's rule is run on nothing but cotangents
+            return self.all_active(plan, g, record, lifted)
+        return self.by_probing(plan, g, active, record, lifted)
+
+    # --- the four strategies: ``lifted`` is the record as the pass's own rules see it ---------------
+    def by_rule_of_op(
+        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+    ) -> Iterator[Contribution]:
+        """The rule passes counts on as it passes cotangents."""
+        counts = self.masks.as_counts(active, g)
+        for pull in plan.pulls:
+            parts = self.applied(plan, pull, g, record, lifted)
+            found = self.masks.apply(plan, pull, counts, record)
+            arrived = contributions(plan, pull, record, found)
+            for (tid, part), (_, count) in zip(parts, arrived, strict=True):
+                mask = None if count is None else self.masks.as_mask(count)
+                yield Contribution(tid, part, mask, part is g or bool(plan.op.joint))
+
+    def all_active(
+        self, plan: Plan, g: Any, record: Record, lifted: Record
+    ) -> Iterator[Contribution]:
+        """Every element of a contribution is active."""
+        for pull in plan.pulls:
+            for tid, part in self.applied(plan, pull, g, record, lifted):
+                yield Contribution(tid, part, ALL, part is g or bool(plan.op.joint))
+
+    def in_place_of(
+        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+    ) -> Iterator[Contribution]:
+        """Activity stays where it is; it is summed over broadcast axes as the contribution is."""
+        for pull in plan.pulls:
+            # Before it is summed, where inactive elements would meet active ones.
+            part, counts = self.only(active, self.data.call(plan, pull, g, lifted)), active
+            if pull.fit is not None:
+                shape, dtype = (record[place] for place in pull.fit)
+                part = self.data.fit(part, shape, dtype, plan.op.name)
+                counts = self.masks.fit(active, shape, active.dtype)
+            yield Contribution(record[pull.at], part, self.masks.as_mask(counts))
+
+    def by_probing(
+        self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record
+    ) -> Iterator[Contribution]:
+        """Probe the rules; compute without kept NaN and infinities what these do not truly reach.
+
+        So an inactive row of a matrix product does not spoil the sums over the active ones.
+        """
+        counts = self.masks.as_counts(active, g)
+        if plan.keeps("unread"):  # for rules that ask which results are never read
+            unread = tuple([a if a is None else self.data.of_raw(a == 0) for a in counts])
+            lifted = plan.with_kept(lifted, {"unread": unread})
+        probed = probe(self.masks, plan, counts, g, record)
+        if probed is None:
+            yield from self.all_active(plan, g, record, lifted)
+            return
+        lifted = self.without_idle_inputs(plan, probed, record, lifted)
+        clean = self.without_spoilt_values(plan, probed, lifted)
+        for pull, first, second in zip(plan.pulls, probed.first, probed.second, strict=True):
+            whole = self.applied(plan, pull, g, record, lifted)
+            try:
+                safe = self.applied(plan, pull, g, record, clean)
+            except (ArithmeticError, ValueError):
+                safe = whole
+            ones, twos = (contributions(plan, pull, record, found) for found in (first, second))
+            for (tid, part), (_, other), (_, one), (_, two) in zip(
+                whole, safe, ones, twos, strict=True
+            ):
+                if part is not None:
+                    reached = self.data.of_raw(one != two)
+                    mask = self.masks.as_mask(self.masks.xp.abs(one))
+                    yield Contribution(tid, self.data.xp.where(reached, part, other), mask)
+
+    # --- their parts ----------------------------------------------------------------------------------
+    def applied(
+        self, plan: Plan, pull: Pull, g: Any, record: Record, lifted: Record
+    ) -> list[tuple[int, Any]]:
+        """What a rule contributes to each input."""
+        return contributions(plan, pull, record, self.data.apply(plan, pull, g, lifted))
+
+    def without_idle_inputs(
+        self, plan: Plan, probed: Probe, record: Record, lifted: Record
+    ) -> Record:
+        """The record with generic values where an input's element reaches no active result.
+
+        Such an element has no part in any derivative of that result.
+        """
+        changed = {}
+        for x, found in probed_inputs(plan, probed).items():
+            kept = plan.kept(record, x) if plan.keeps(x) else None
+            if found is not None and found.shape == getattr(kept, "shape", None):
+                idle, filler = (self.data.of_raw(data) for data in (found == 0, probed.values[x]))
+                changed[x] = self.data.xp.where(idle, filler, plan.kept(lifted, x))
+        return plan.with_kept(lifted, changed)
+
+    def without_spoilt_values(self, plan: Plan, probed: Probe, lifted: Record) -> Record:
+        """The record with generic values in place of NaN and infinities."""
+        changed = {}
+        for name, spoilt in probed.spoilt.items():
+            where, filler = (self.data.of_raw(data) for data in (spoilt, probed.values[name]))
+            changed[name] = self.data.xp.where(where, filler, plan.kept(lifted, name))
+        return plan.with_kept(lifted, changed)
+
+    def only(self, mask: Any, part: Any) -> Any:
+        """A contribution with exact zeros where nothing is active."""
+        self.data.move_to(part)
+        return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)
+
+
+def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
+    """What the first probe gave, by the name of the input."""
     inputs = plan.op.inputs
     if plan.op.joint:
-        by_input = dict(zip(inputs, found[0], strict=False))
-    else:
-        by_input = {inputs[pull[0] - 2]: f for pull, f in zip(plan.pulls, found, strict=True)}
-    places = {x: plan.positions[x] for x in by_input if x in plan.positions}
-    return {
-        place: by_input[x] == 0
-        for x, place in places.items()
-        if by_input[x] is not None and by_input[x].shape == getattr(record[place], "shape", None)
-    }
-
-
-def hides_a_cusp(records: list[Record]) -> bool:
-    """Whether a selection follows an op whose slope may be finite where its curvature is not.
-
-    A finite gradient through those says nothing about the next order, so the guard must be on.
-    """
-    if not any(PLANS[record[0]].cusped for record in records):
-        return False
-    cusped: set[int] = set()
-    for record in records:
-        plan = PLANS[record[0]]
-        if isinstance(plan, Plan):
-            if has_cusp(plan, record):
-                cusped.update(results_of(record))
-            if cusped.isdisjoint(inputs_of(record)):
-                continue
-            if plan.op.selects:
-                return True
-            cusped.update(results_of(record))
-        elif not cusped.isdisjoint(inputs_of(record)) or getattr(record[-1], "cusped", False):
-            return True
-    return False
-
-
-def has_cusp(plan: Plan, record: Record) -> bool:
-    """Whether the slope of a record's op may be finite where its curvature is not."""
-    if not plan.op.cusped:
-        return False
-    exponent = record[plan.positions["x2"]] if "x2" in plan.positions else 0.5
-    return not (isinstance(exponent, int | float) and float(exponent).is_integer())
-
-
-def kept_floats(plan: Plan, record: Record) -> list[int]:
-    """Where a record keeps floating-point data."""
-    places = [
-        place for name, place in plan.positions.items() if name.partition(" ")[0] not in LAYOUT
-    ]
-    return [p for p in places if hasattr(record[p], "shape") and inexact(record[p])]
-
-
-def replaced(record: Record, values: dict[int, Any]) -> Record:
-    """A record with other values at some of its places."""
-    return tuple([values.get(place, item) for place, item in enumerate(record)])
-
-
-def guarded(base: type[Raw]) -> type[Raw]:
-    """The guarded form of a pass."""
-
-    class Guarded(base):  # type: ignore[valid-type,misc]
-        def __init__(self, storage: Any, followed: Any) -> None:
-            super().__init__(storage, followed)
-            self.alive = Alive(storage, followed)
-
-        def start(self, tid: int, seed: Any) -> None:
-            super().start(tid, seed)
-            if not self.picks:
-                self.alive.add(tid, ALL)
-                return
-            self.alive.move_to(seed := seed._data if type(seed) is Array else seed)
-            with self.alive.at(seed):
-                self.alive.add(tid, self.alive.xp.where(seed != 0, self.alive.ones(seed), 0.0))
-
-        def structural(self, plan: Any, record: Record) -> None:
-            if plan.unfolds:  # into records that carry aliveness themselves
-                super().structural(plan, record)
-                return
-            held = self.alive.cotangents
-            for tid in record[1:3]:
-                if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
-                    held[tid] = self.alive.ones(self.cotangents[tid])
-            plan.pull(self.alive, record)
-            super().structural(plan, record)
-
-        def pull(self, plan: Plan, record: Record) -> None:
-            alive = self.alive.take_results(record)
-            g = self.take_results(record)
-            if g is None:
-                return
-            for pull, (parts, living) in zip(
-                plan.pulls, self.parts(plan, g, alive, record), strict=True
-            ):
-                if plan.op.joint:
-                    tids = self.inputs(plan, record)
-                else:
-                    tids, parts, living = (record[pull[0]],), [parts], [living]
-                for tid, part, lives in zip(tids, parts, living, strict=True):
-                    if part is None or tid not in self.followed:
-                        continue
-                    self.alive.add(tid, lives)
-                    with self.at(part) if plan.op.moves else HERE:
-                        if lives is ALL:
-                            (self.lend if part is g or plan.op.joint else self.add)(tid, part)
-                        else:
-                            self.add(tid, self.only(lives, part))
-
-        def parts(self, plan: Plan, g: Any, alive: Any, record: Record) -> Iterator[Any]:
-            """For each rule its contributions, and which of their elements are alive."""
-            op, trial, lifted = plan.op, self.alive, self.lift(plan, record)
-            every = all(
-                a is None or a is ALL for a in (alive if type(alive) is tuple else (alive,))
-            )
-            if not (every or op.selects or op.diagonal or op.checked):
-                yield from self.tried(plan, g, trial.counted(alive, g), record, lifted)
-                return
-            for pull in plan.pulls:
-                if op.diagonal and not (every or op.selects):
-                    # Before it is summed over broadcast axes, where the dead would meet the living.
-                    part = self.only(alive, self.apply(plan, (*pull[:4], None), g, lifted))
-                    fit = pull[4]
-                    counts = alive if fit is None else trial.fit(alive, record[fit[0]], alive.dtype)
-                    yield self.fitted(pull, part, record), trial.renewed(counts)
-                    continue
-                parts = self.apply(plan, pull, g, lifted)
-                if op.selects:
-                    counts = trial.apply(plan, pull, trial.counted(alive, g), record)
-                    yield parts, each(counts, trial.renewed)
-                else:  # a rule of the user's own is not run on anything but what it is meant for
-                    yield parts, each(parts, lambda part: ALL)
-
-        def tried(
-            self, plan: Plan, g: Any, alive: Any, record: Record, lifted: Record
-        ) -> Iterator[Any]:
-            """Contributions of rules that mix elements, and their aliveness, both by trial."""
-            trial, xp = self.alive, self.alive.xp
-            if "dead" in plan.positions:  # for rules that ask which results are never read
-                dead = tuple([a if a is None else self.own(a == 0) for a in alive])
-                lifted = replaced(lifted, {plan.positions["dead"]: dead})
-            places = kept_floats(plan, record)
-            spoilt = {p: ~xp.isfinite(record[p]) for p in places}
-            smooth = {p: trial.uneven(record[p], 1.0) for p in places}
-            other = {
-                p: xp.where(spoilt[p], trial.uneven(record[p], 2.0), smooth[p]) for p in places
-            }
-            seed = trial.seeds(alive, g)
-            try:
-                first, second = (
-                    [trial.apply(plan, pull, seed, replaced(record, kept)) for pull in plan.pulls]
-                    for kept in (smooth, other)
-                )
-            except (ArithmeticError, ValueError):  # uneven numbers are no fit argument, say
-                for pull in plan.pulls:
-                    whole = self.apply(plan, pull, g, lifted)
-                    yield whole, each(whole, lambda part: ALL)
-                return
-            # An input's element that reaches no living result has no part in any derivative of it.
-            filler = {p: self.own(smooth[p]) for p in places}
-            for p, mask in idle_inputs(plan, record, first).items():
-                lifted = replaced(lifted, {p: self.xp.where(self.own(mask), filler[p], lifted[p])})
-            clean = {p: self.xp.where(self.own(spoilt[p]), filler[p], lifted[p]) for p in places}
-            for pull, f, s in zip(plan.pulls, first, second, strict=True):
-                whole = self.apply(plan, pull, g, lifted)
-                try:
-                    apart = self.apply(plan, pull, g, replaced(lifted, clean))
-                except (ArithmeticError, ValueError):
-                    apart = whole
-                living = each(f, lambda counts: trial.renewed(trial.xp.abs(counts)))
-                if type(whole) is not list:
-                    yield self.xp.where(self.own(f != s), whole, apart), living
-                    continue
-                yield (
-                    [
-                        None if w is None else self.xp.where(self.own(one != two), w, a)
-                        for w, a, one, two in zip(whole, apart, f, s, strict=True)
-                    ],
-                    living,
-                )
-
-        def fitted(self, pull: Any, part: Any, record: Record) -> Any:
-            """A contribution summed and cast to the input's layout, where the plan asks for it."""
-            fit = pull[4]
-            return part if fit is None else self.fit(part, record[fit[0]], record[fit[1]])
-
-        def only(self, lives: Any, part: Any) -> Any:
-            """A contribution with exact zeros where nothing is alive."""
-            self.move_to(part)
-            return self.xp.where(self.own(lives != 0), part, 0.0)
-
-        def own(self, data: Any) -> Any:
-            """Raw data as the pass's own namespace takes it."""
-            return self.xp.asarray(data) if isinstance(self, Recorded) else data
-
-    return Guarded
-
-
-def each(found: Any, change: Any) -> Any:
-    """One contribution, or each of a joint rule's that is there, changed."""
-    if type(found) is list:
-        return [None if part is None else change(part) for part in found]
-    return None if found is None else change(found)
-
-
-GuardedRaw = guarded(Raw)
-GuardedRecorded = guarded(Recorded)
+        return dict(zip(inputs, probed.first[0], strict=False))
+    return {inputs[pull.at - 2]: f for pull, f in zip(plan.pulls, probed.first, strict=True)}

@@ -14,7 +14,6 @@ from .._define.compile import compile_function
 from .._record.op import Op
 from .._record.plan import Rule
 from .._storage.batched import data as raw
-from .._storage.batched.data import Batched
 from .._storage.batched.storage import BATCHED
 from .._storage.storage import EVERYWHERE, enter
 
@@ -68,36 +67,3 @@ def unbatched(x: Any, axis_id: int, size: int) -> Any:
 
 
 ON_ARRAYS |= {"batched": batched, "unbatched": unbatched, "summed": summed, "spread": spread}
-
-
-class Levelled:
-    """What a backward pass on raw data does about hidden axes."""
-
-    def settle(self, contribution: Any, shape: Any) -> Any:
-        """A contribution summed over the hidden axes that its input lacked when it was recorded.
-
-        But not over those that are open where the pass was asked for.
-        """
-        if type(contribution) is Batched and (gone := raw.surplus(contribution, shape)):
-            return raw.summed(contribution, gone)
-        return contribution
-
-    def widened(self, buffer: Any, g: Any) -> Any:
-        """A buffer with the hidden axes of what is to be added to it."""
-        return raw.like(buffer, g)
-
-
-class RecordedLevels:
-    """The same on Arrays."""
-
-    def settle(self, contribution: Any, shape: Any) -> Any:
-        data = contribution._data
-        if type(data) is Batched and (gone := raw.surplus(data, shape)):
-            return summed(contribution, gone)
-        return contribution
-
-    def widened(self, buffer: Any, g: Any) -> Any:
-        data = g._data
-        if type(data) is not Batched or set(data.axis_ids) <= set(raw.axis_ids_of((buffer._data,))):
-            return buffer
-        return spread(buffer, data.axis_ids, data.hidden)

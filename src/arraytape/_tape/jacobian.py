@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .._array.array import Array, namespace, wrap
-from .._array.paths import Path
 from .._record.plan import PLANS, Plan
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, new_axis_id
@@ -15,85 +14,59 @@ from .._storage.storage import STORAGES, storage_of
 from .._util import nest
 from .._util.errors import describe
 from .arguments import UnconnectedGradients, arrays_of, unconnected
+from .differentiation import Differentiation
 from .hidden_axes import unbatched
+from .recording import Recording
 
 MEMORY = 2**26  # bytes: what one cotangent of a batched pass may take, roughly
-Places = list[tuple[int, Path]]
 Seed = Callable[[int], Array]
 
 
-class Jacobians:
-    """The part of GradientTape that differentiates every element of a target."""
+def jacobian(
+    recording: Recording,
+    target: Any,
+    sources: Any,
+    unconnected_gradients: UnconnectedGradients | str,
+) -> Any:
+    """See ``GradientTape.jacobian``."""
+    recording.check_usable()
+    zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+    y = one_array(target, "jacobian", "target")
+    asked = arrays_of(sources, "source", "jacobian")
+    shapes = [y.shape + x.shape for x in asked]
+    with recording.paused():
+        request = Differentiation(recording, [y], asked)
+        found = [shaped(g, shape) for g, shape in zip(rows_of(request, y), shapes, strict=True)]
+        packed = nest.pack(sources, request.answers(found, zero, shapes))
+        recording.use_up()
+    return packed
 
-    _check_usable: Any
-    _finish: Any
-    _prepare: Any
-    _run: Any
-    _stopped: Any
-    _use_up: Any
 
-    def jacobian(
-        self,
-        target: Array,
-        sources: Any,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> Any:
-        """The derivative of every element of ``target`` (one Array) with respect to ``sources``.
-
-        Returns the nesting of ``sources``; each Jacobian has the shape target.shape + source.shape
-        and its source's dtype.  ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the
-        gradient of y[i]'s real part, which is conj(dy[i]/dx) where y is holomorphic.
-
-        Everything else is as in ``gradient``: None (or zeros) for a source that the target does not
-        depend on, what a one-shot tape allows, and the errors.
-        """
-        self._check_usable()
-        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
-        y = one_array(target, "jacobian", "target")
-        asked = arrays_of(sources, "source", "jacobian")
-        with self._stopped():
-            starts, places, exits = self._prepare([y], asked)
-            found = rows_of(self, y, starts, places)
-            answer = [
-                self._finish(
-                    x, shaped(g, y.shape + x.shape), zero, exits.get(tid), y.shape + x.shape
-                )
-                for x, g, (tid, _) in zip(asked, found, places, strict=True)
-            ]
-            packed = nest.pack(sources, answer)
-            self._use_up()
-        return packed
-
-    def batch_jacobian(
-        self,
-        target: Array,
-        source: Array,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> Any:
-        """The Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
-
-        For functions that treat the entries along the first axis one by one: other dependences are
-        added up.  Shape (batch, *target.shape[1:], *source.shape[1:]); arguments and errors as in
-        ``jacobian``.  Raises ValueError for fewer than two dimensions or unequal first ones.
-        """
-        self._check_usable()
-        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
-        y = one_array(target, "batch_jacobian", "target")
-        x = one_array(source, "batch_jacobian", "source")
-        if min(y.ndim, x.ndim) < 2 or y.shape[0] != x.shape[0]:
-            raise ValueError(
-                "batch_jacobian(): target and source need at least two dimensions, the first one "
-                f"the same; got target {describe(y)}, source {describe(x)}"
-            )
-        with self._stopped():
-            starts, places, exits = self._prepare([y], [x])
-            (found,) = rows_of(self, y, starts, places, y.shape[0])
-            shape = y.shape + x.shape[1:]
-            if found is not None:
-                found = shaped(namespace().moveaxis(found, 0, 1), shape)
-            answer = self._finish(x, found, zero, exits.get(places[0][0]), shape)
-            self._use_up()
-        return answer
+def batch_jacobian(
+    recording: Recording,
+    target: Any,
+    source: Any,
+    unconnected_gradients: UnconnectedGradients | str,
+) -> Any:
+    """See ``GradientTape.batch_jacobian``."""
+    recording.check_usable()
+    zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+    y = one_array(target, "batch_jacobian", "target")
+    x = one_array(source, "batch_jacobian", "source")
+    if min(y.ndim, x.ndim) < 2 or y.shape[0] != x.shape[0]:
+        raise ValueError(
+            "batch_jacobian(): target and source need at least two dimensions, the first one "
+            f"the same; got target {describe(y)}, source {describe(x)}"
+        )
+    shape = y.shape + x.shape[1:]
+    with recording.paused():
+        request = Differentiation(recording, [y], [x])
+        (found,) = rows_of(request, y, y.shape[0])
+        if found is not None:
+            found = shaped(namespace().moveaxis(found, 0, 1), shape)
+        (answer,) = request.answers([found], zero, [shape])
+        recording.use_up()
+    return answer
 
 
 def one_array(x: Any, caller: str, what: str) -> Array:
@@ -124,27 +97,27 @@ def shaped(g: Any, shape: tuple[int, ...]) -> Any:
     return namespace().reshape(g, shape, copy=True)
 
 
-def rows_of(tape: Any, y: Array, starts: list[int], places: Places, batch: int = 1) -> list[Any]:
+def rows_of(request: Differentiation, y: Array, batch: int = 1) -> list[Any]:
     """For each source the gradients of y's elements (of so many entries at once), in rows."""
-    if not places:
+    if not request.places:
         return []
     rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
-    largest = largest_of(tape._records) if rows > 1 and batch else None
+    largest = largest_of(request.recording.records) if rows > 1 and batch else None
     with storage_of(y._data).at(y._data):
         if largest is not None:
             step = max(1, MEMORY // (8 * max(largest, y.size)))
             try:
-                return at_once(tape, y, starts, places, rows, batch, step)
+                return at_once(request, y, rows, batch, step)
             except Exception as error:
                 if not lacks_batched_form(error):
                     raise
-        return by_rows(tape._run, starts, places, rows, lambda i: unit(y, i, batch))
+        return by_rows(request, rows, lambda i: unit(y, i, batch))
 
 
-def by_rows(run: Any, starts: list[int], places: Places, rows: int, seed: Seed) -> list[Any]:
+def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
     """One backward pass for each row: for each source its rows along a new first axis."""
     xp: Any = namespace()
-    found = [run(starts, [seed(i)], places, picks=True) for i in range(max(rows, 1))]
+    found = [request.run([seed(i)], picks=True) for i in range(max(rows, 1))]
     return [
         None if column[0] is None
         else xp.stack(column) if rows
@@ -177,16 +150,14 @@ def lacks_batched_form(error: BaseException | None) -> bool:
     return error is not None
 
 
-def at_once(
-    tape: Any, y: Array, starts: list[int], places: Places, rows: int, batch: int, step: int
-) -> list[Any]:
+def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int) -> list[Any]:
     """One backward pass with a batched cotangent, or a few of ``step`` rows each."""
     axis_id = new_axis_id()
     chunks = []
     with active(axis_id):
         for start in range(0, rows, step):
             stop = min(start + step, rows)
-            found = tape._run(starts, [seeds(y, axis_id, start, stop, batch)], places, picks=True)
+            found = request.run([seeds(y, axis_id, start, stop, batch)], picks=True)
             chunks.append([rows_in(g, axis_id, stop - start) for g in found])
     if len(chunks) == 1:
         return chunks[0]

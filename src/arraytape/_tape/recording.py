@@ -1,173 +1,161 @@
-"""When a tape records: entered, left, stopped, reset, handed to worker threads; what it watches."""
+"""The recorder of a tape: entered, left, stopped, reset, handed to worker threads; what it watches."""
 
 from __future__ import annotations
 
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import get_ident
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from .._array.aliasing import view_record
 from .._array.array import IS_VIEW, Array
-from .._array.exits import LEFT
+from .._array.exits import LEFT, tell_exit
 from .._array.paths import Path
 from .._record.plan import Plan, Record, Structural
-from .._record.stack import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
-from .._storage.storage import inexact
+from .._record.stack import OPEN, Paused, push, recorders, remove, replace
+from .._storage.storage import HERE, inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
 from .missing_rules import missing_rule
 
-NOBODY: Any = frozenset()
+UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
+USED_UP = (
+    "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
+    "make it GradientTape(persistent=True) or record again"
+)
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 
 
 class Recording:
-    """The recording half of a GradientTape."""
+    """What a GradientTape puts on the stack: the recorder, its records and what it follows.
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+    known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
+    watched : the id of a handle that is watched -> the handle, the tid of its root when it was
+    watched, and the path from the root to it.  implied : tids of roots of which only a view is
+    watched. leaves : tids that no record makes.  careful, has_missing_rules, left : what the
+    backward pass must look out for, so that it need not look otherwise.
+    """
+
+    def __init__(self, persistent: bool, watch_accessed_variables: bool) -> None:
         flags = (persistent, watch_accessed_variables)
         if not {bool, np.bool}.issuperset(map(type, flags)):
             raise TypeError(
                 "GradientTape: persistent and watch_accessed_variables must be True or False, got "
                 f"{describe(persistent)} and {describe(watch_accessed_variables)}"
             )
-        self._persistent = persistent
-        self._watch_variables = watch_accessed_variables
-        self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
-        self._active = False  # whether its own block or a worker's is open
-        self._open = False  # its own block
-        self._home = 0  # the thread of its own block
-        self._workers: list[int] = []  # the threads of blocks that in_this_thread opened
-        self._entered = False
-        self._warned = False
-        self._forget()
+        self.persistent = persistent
+        self.watches_variables = watch_accessed_variables
+        self.followed: set[int] = UNFOLLOWED  # the tids, while recording
+        self.active = False  # whether its own block or a worker's is open
+        self.open = False  # its own block
+        self.home = 0  # the thread of its own block
+        self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
+        self.entered = False
+        self.warned = False
+        self.forget()
 
-    def _forget(self) -> None:
-        self._known: set[int] = set()
+    def forget(self) -> None:
+        self.known: set[int] = set()
         # id of handle -> handle, the root's tid when it was watched, path from the root to it
-        self._watched: dict[int, tuple[Array, int, Path]] = {}
-        self._variables: list[Any] = []  # the Variables among them
-        self._implied: set[int] = set()  # roots of which only a view is watched
-        self._records: list[Record] = []
-        self.record = self._records.append
-        self._leaves: set[int] = set()  # tids that no record of this tape makes
-        self._lost: set[tuple[int, str]] = set()  # what other threads used, and where
-        self._used_up = False
-        self._careful = self._has_missing_rules = self._left = False
+        self.watched: dict[int, tuple[Array, int, Path]] = {}
+        self.variables: list[Any] = []  # the Variables among them
+        self.implied: set[int] = set()  # roots of which only a view is watched
+        self.records: list[Record] = []
+        self.record = self.records.append
+        self.leaves: set[int] = set()  # tids that no record of this tape makes
+        self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
+        self.used_up = False
+        self.careful = self.has_missing_rules = self.left = False
 
-    def _release(self) -> None:
-        self._records, self._known, self._watched = [], set(), {}
-        self.record = self._records.append
-        self._used_up = True
+    def release(self) -> None:
+        self.records, self.known, self.watched = [], set(), {}
+        self.record = self.records.append
+        self.used_up = True
 
     # --- entering and leaving ---------------------------------------------------------------------
-    def __enter__(self) -> Self:
+    def enter(self) -> None:
+        """Record in this thread from here on."""
         with ENTERING:
-            if self._active:
+            if self.active:
                 raise ValueError(
                     "Tape is already recording; it can be entered again once it is left"
                 )
-            self._active = self._open = True
+            self.active = self.open = True
         try:
-            if self._used_up:
-                self._forget()
-            self._entered = True
-            self._home = get_ident()
-            self.followed = self._known
+            if self.used_up:
+                self.forget()
+            self.entered = True
+            self.home = get_ident()
+            self.followed = self.known
             push(self)
             OPEN[id(self)] = ref(self)
         except BaseException:  # an interruption
-            self._leave()
+            self.leave()
             raise
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """The tape's own block ends."""
         remove(self)
         with ENTERING:
-            self._open = False
-            self._rest()
+            self.open = False
+            self.rest()
 
-    def _rest(self) -> None:
-        """Nobody is followed any more once the last block is left."""
-        if not (self._open or self._workers):
-            self.followed = NOBODY
-            self._active = False
+    def rest(self) -> None:
+        """Follow nothing any more once the last block is left."""
+        if not (self.open or self.workers):
+            self.followed = UNFOLLOWED
+            self.active = False
             OPEN.pop(id(self), None)
 
     def used_elsewhere(self, tids: Sequence[int]) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
-        if get_ident() == self._home or get_ident() in self._workers:
+        if get_ident() == self.home or get_ident() in self.workers:
             return  # another task of this thread, which has nothing to do with this tape
         line = f"{user_line()} (in another thread: see in_this_thread)"
         for tid in tids:
-            if tid in self.followed and (tid, line) not in self._lost:
-                self._lost.add((tid, line))
-                left = (LEFT.number, new_tid(), tid, line)
-                tell(self, left)
-                self.notice(LEFT, left)
+            if tid in self.followed and (tid, line) not in self.lost:
+                self.lost.add((tid, line))
+                tell_exit(self, tid, line)
 
-    def _close(self) -> None:
+    def close(self) -> None:
         """Stop recording everywhere."""
         remove(self)
         with ENTERING:
-            self._open = False
-            self._workers.clear()
-            self._rest()
+            self.open = False
+            self.workers.clear()
+            self.rest()
 
     @contextmanager
-    def in_this_thread(self) -> Iterator[Self]:
-        """Record in this thread, too, while the tape's own block is open in another.
-
-            with GradientTape() as tape, ThreadPoolExecutor() as pool:
-                tape.watch(x)
-                parts = list(pool.map(work, pieces))  # work: with tape.in_this_thread(): ...
-
-        Any number of threads may do so at once.  A worker's block goes on recording when the tape's
-        own block has been left; a one-shot ``gradient`` waits for nobody: RuntimeError while
-        another thread is in such a block.  Raises RuntimeError when the tape is not recording,
-        ValueError when it records in this thread already.
-        """
+    def in_this_thread(self) -> Iterator[None]:
+        """Record in this thread, too: see ``GradientTape.in_this_thread``."""
         with ENTERING:
-            if not self._active:
+            if not self.active:
                 raise RuntimeError(
                     "in_this_thread() needs a recording tape: enter it with `with tape:` in the "
                     "thread that hands it on, and keep that block open"
                 )
             if self in recorders():
                 raise ValueError("Tape is already recording in this thread")
-            self._workers.append(get_ident())
+            self.workers.append(get_ident())
         push(self)
         try:
-            yield self
+            yield
         finally:
             remove(self)
             with ENTERING:
-                if get_ident() in self._workers:
-                    self._workers.remove(get_ident())
-                    self._rest()
+                if get_ident() in self.workers:
+                    self.workers.remove(get_ident())
+                    self.rest()
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Within it this tape records nothing in this thread (or task); others go on.
-
-        What is computed there is a constant to this tape.  Inside another ``stop_recording`` of the
-        tape it changes nothing.  Raises ValueError when the tape is not recording.
-        """
-        if not self._active:
+        """Record nothing in this thread: see ``GradientTape.stop_recording``."""
+        if not self.active:
             raise ValueError(
                 "Trying to stop recording a tape which is not recording: call it inside `with tape:`"
             )
@@ -178,33 +166,29 @@ class Recording:
         try:
             yield
         finally:
-            if self._active:
+            if self.active:
                 replace(paused, self)
             remove(paused)
 
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
-        self._forget()
-        if self._active:
-            self.followed = self._known
+        self.forget()
+        if self.active:
+            self.followed = self.known
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, values: Record) -> None:
         """What the backward pass must look out for, so that it need not look otherwise."""
         if plan is LEFT:
-            self._left = True
+            self.left = True
         elif missing_rule(plan, values) is not None:
-            self._has_missing_rules = True
+            self.has_missing_rules = True
         else:
-            self._careful = True  # complex data, or more than one storage
+            self.careful = True  # complex data, or more than one storage
 
     def watch(self, x: Any) -> None:
-        """Follow ``x`` from here on: an Array, or Arrays in lists, tuples, dicts and dataclasses.
-
-        None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
-        RuntimeError when the tape is not recording; TypeError for what is not an Array.
-        """
-        if not self._active:
+        """Follow the Arrays of a nesting: see ``GradientTape.watch``."""
+        if not self.active:
             raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
         found = [leaf for leaf in nest.leaves(x) if leaf is not None]
         for leaf in found:
@@ -214,22 +198,19 @@ class Recording:
                     "with asarray"
                 )
         for leaf in found:
-            self._watch(leaf)
+            self.follow(leaf)
 
     def accessed(self, x: Any) -> None:
         """A Variable was read; the trainable ones are watched."""
-        new = self._watch_variables and x._trainable and x._current_id() not in self._known
-        if new and self.followed is not NOBODY and inexact(x._data):
-            self._watch(x)
+        new = self.watches_variables and x._trainable and x._current_id() not in self.known
+        if new and self.followed is not UNFOLLOWED and inexact(x._data):
+            self.follow(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The Variables that the tape watches, in the order in which they were made.
+        """The Variables among what is watched, in the order in which they were made."""
+        return tuple(sorted(self.variables, key=lambda variable: variable._current_id()))
 
-        A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
-        """
-        return tuple(sorted(self._variables, key=lambda variable: variable._current_id()))
-
-    def _watch(self, x: Array) -> None:
+    def follow(self, x: Array) -> None:
         kind = x._data.dtype.kind
         if kind != "f" and kind != "c":
             warnings.warn(
@@ -242,18 +223,70 @@ class Recording:
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         tid = root._ensure_id()
-        entry = self._watched.get(id(x))
+        entry = self.watched.get(id(x))
         if entry is not None and entry[1] == tid:
             return
-        if tid not in self._known:
-            self._known.add(tid)
-            self._leaves.add(tid)
+        if tid not in self.known:
+            self.known.add(tid)
+            self.leaves.add(tid)
             if path:
-                self._implied.add(tid)
+                self.implied.add(tid)
         elif not path:
-            self._implied.discard(tid)
-        self._watched[id(x)] = (x, tid, path)
+            self.implied.discard(tid)
+        self.watched[id(x)] = (x, tid, path)
         if x._has_state:
-            self._variables.append(x)
+            self.variables.append(x)
         if kind == "c":
-            self._careful = True
+            self.careful = True
+
+    # --- for derivatives -------------------------------------------------------------------------
+    def check_usable(self) -> None:
+        """RuntimeError for a tape of which no derivative can be asked now."""
+        if self.used_up:
+            raise RuntimeError(USED_UP)
+        if not self.entered:
+            raise RuntimeError("this tape never recorded: enter it with `with tape:` first")
+        if not self.workers or self.persistent:
+            return
+        others = [thread for thread in self.workers if thread != get_ident()]
+        if others:
+            raise RuntimeError(
+                f"{len(others)} other threads still record on this tape: wait until they leave "
+                "in_this_thread(), or make the tape persistent"
+            )
+
+    def tid_of(self, x: Array, current_value: bool = False) -> int:
+        """The tid of an Array as a source (what it held when it was watched) or of its current value."""
+        if not current_value and id(x) in self.watched:
+            return self.watched[id(x)][1]
+        tid = x._current_id()
+        if tid in self.implied and not current_value:
+            return 0
+        if x._state & IS_VIEW and tid and tid not in self.known and x._view.seen in self.known:
+            # A view that was not read while the tape recorded: it is read now.
+            root, path = x._view.root, x._view.path
+            self.records.append(view_record(tid, x._view.seen, root.shape, path))
+            self.known.add(tid)
+        return tid
+
+    def paused(self) -> AbstractContextManager[Any]:
+        """Within it a one-shot tape is stopped; it goes on when what happens there fails."""
+        return self.stop_recording() if self.active and not self.persistent else HERE
+
+    def use_up(self) -> None:
+        """A derivative was given: a one-shot tape drops its records."""
+        if not self.persistent:
+            if self.active:
+                self.close()
+            self.release()
+
+    def warn_inside(self) -> None:
+        """Warn, once, that a persistent tape records the ops of its own gradient."""
+        if self in recorders() and not self.warned:
+            self.warned = True
+            warnings.warn(
+                "Calling gradient on a persistent tape inside its context records the gradient's own "
+                "ops: call it outside unless you want higher-order derivatives",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )

@@ -14,7 +14,7 @@ from .._array.array import Array
 from .._array.paths import Path, add_through, walk, write_through
 from .._storage.batched.data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
-from .backward import Recorded
+from .data import ArrayData
 
 
 class Tangents:
@@ -48,7 +48,7 @@ class Tangents:
             tid, *change = self._before[tid]
             taken.append(change)
         newest = self._held[tid]
-        at = Recorded(storage_of(newest._data), ())
+        at = ArrayData(storage_of(newest._data))
         whole: Array = at.copied(newest)
         for path, key, part in reversed(taken):
             whole = write_through(whole, path, key, part, at)
@@ -61,7 +61,7 @@ class Tangents:
         some = t if held is None else held
         if some is None:
             return
-        at = Recorded(storage_of(some._data), ())
+        at = ArrayData(storage_of(some._data))
         if held is None:
             whole = at.xp.zeros(write.root_shape, dtype=write.root_dtype, device=some.device)
         elif self._own.get(id(held)) == old and fits(held, t, key := key_of(write)):

@@ -2,61 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import AbstractContextManager
-from threading import get_ident
-from typing import Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import Any, Self
 
-import numpy as np
-
-from .._array.aliasing import view_record
-from .._array.array import IS_VIEW, Array, wrap
-from .._array.exits import Exit, blame, last_exit
-from .._array.paths import Path
-from .._array.views import current
-from .._record.stack import new_tid, recorders, watched
-from .._storage.batched.data import REPLAY, active
-from .._storage.storage import HERE, is_complex, storage_of
-from .._util import nest
-from .._util.errors import TapeWarning, stacklevel
-from .arguments import (
-    UnconnectedGradients,
-    arrays_of,
-    differentiable,
-    filled,
-    seeds_of,
-    unconnected,
-)
-from .backward import Raw, Recorded, backward
-from .guard import GuardedRaw, GuardedRecorded, hides_a_cusp
-from .jacobian import Jacobians
-from .missing_rules import check_rules
+from .._array.array import Array
+from . import differentiation, jacobian
+from .arguments import UnconnectedGradients
 from .recording import Recording
 
-USED_UP = (
-    "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
-    "make it GradientTape(persistent=True) or record again"
-)
 
-
-def has_nan(g: Array) -> bool:
-    """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
-    data = g._data  # a gradient is a root: its data is up to date
-    if type(data) is np.ndarray:
-        flat = data.ravel()  # see NumPyStorage.has_nan; here without a call
-        square = flat.dot(flat)
-        return bool(square != square)
-    return storage_of(data).has_nan(data)
-
-
-def guards(nan: str) -> bool:
-    """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
-    if nan not in ("guard", "keep"):
-        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r}")
-    return nan == "guard"
-
-
-class GradientTape(Recording, Jacobians):
+class GradientTape:
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
@@ -64,11 +21,121 @@ class GradientTape(Recording, Jacobians):
             y = f(x)
         dy_dx = tape.gradient(y, x)
 
-    persistent : keep the records, so that ``gradient`` can be called more than once.
-    watch_accessed_variables : watch every trainable Variable that is read.
+    Parameters
+    ----------
+    persistent : bool, default: False
+        Whether to keep the records, so that ``gradient`` can be called more than once.
+    watch_accessed_variables : bool, default: True
+        Whether to watch every trainable Variable that is read.
+
+    Raises
+    ------
+    TypeError
+        When a parameter is neither True nor False.
+    ValueError
+        When the tape is entered while it records.
     """
 
-    # --- gradients ------------------------------------------------------------------------------
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._recording = Recording(persistent, watch_accessed_variables)
+
+    # --- recording --------------------------------------------------------------------------------
+    def __enter__(self) -> Self:
+        self._recording.enter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._recording.leave()
+
+    def watch(self, x: Any) -> None:
+        """Follow an Array from here on.
+
+        Parameters
+        ----------
+        x : Array or nesting
+            An Array, or Arrays in lists, tuples, dicts and dataclasses; None leaves are skipped.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape is not recording.
+        TypeError
+            When a leaf is no Array.
+
+        Warns
+        -----
+        TapeWarning
+            When an array has an integer or boolean dtype, and so no gradient.
+        """
+        self._recording.watch(x)
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The Variables that the tape watches, in the order in which they were made.
+
+        A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
+
+        Returns
+        -------
+        tuple of Variable
+            The Variables.
+        """
+        return self._recording.watched_variables()
+
+    @contextmanager
+    def in_this_thread(self) -> Iterator[Self]:
+        """Record in this thread, too, while the tape's own block is open in another.
+
+            with GradientTape() as tape, ThreadPoolExecutor() as pool:
+                tape.watch(x)
+                parts = list(pool.map(work, pieces))  # work: with tape.in_this_thread(): ...
+
+        Any number of threads may do so at once.  A worker's block goes on recording when the tape's
+        own block has been left; ``gradient`` of a tape that is not persistent raises RuntimeError
+        while another thread is in such a block.
+
+        Yields
+        ------
+        GradientTape
+            The tape itself.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape is not recording.
+        ValueError
+            When it records in this thread already.
+        """
+        with self._recording.in_this_thread():
+            yield self
+
+    def stop_recording(self) -> AbstractContextManager[None]:
+        """Within it this tape records nothing in this thread (or task); others go on.
+
+        What is computed there is a constant to this tape.  Inside another ``stop_recording`` of the
+        tape it changes nothing.
+
+        Returns
+        -------
+        context manager
+            Gives nothing.
+
+        Raises
+        ------
+        ValueError
+            When the tape is not recording.
+        """
+        return self._recording.stop_recording()
+
+    def reset(self) -> None:
+        """Drop everything that was recorded and watched, and go on recording if it was."""
+        self._recording.reset()
+
+    # --- derivatives ------------------------------------------------------------------------------
     def gradient(
         self,
         target: Any,
@@ -78,173 +145,125 @@ class GradientTape(Recording, Jacobians):
         *,
         nan: str = "guard",
     ) -> Any:
-        """The gradient of the sum of ``target`` (any nesting) with respect to each of ``sources``.
+        """The gradient of the sum of ``target`` with respect to each of ``sources``.
 
-        Returns the nesting of ``sources``; each gradient has its source's shape, dtype and device.
-        A source that the target does not depend on gets None, or zeros with
-        ``unconnected_gradients="zero"``.  ``output_gradients`` weighs the targets: same nesting,
-        shapes and kinds of dtype.  ``gradient(y, x)`` means the value that x held when it was
-        watched; for an intermediate result, the value that it holds now.
+        Parameters
+        ----------
+        target : Array or nesting
+            What to differentiate: the sum of all elements in any nesting of Arrays.
+        sources : Array or nesting
+            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
+            value that it held then, an intermediate result for the value that it holds now.
+        output_gradients : Array or nesting, default: None
+            Weights of the target's elements, in its nesting, shapes and kinds of dtype; None: ones.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
+        nan : str, default: 'guard'
+            "guard" runs the pass again, guarded, when a gradient holds a NaN, so that what a
+            selection did not take contributes exactly zero.  "keep" returns the NaN of the plain
+            pass: no look at values, no second pass.
 
-        ``nan="guard"`` runs the pass again, guarded, when a gradient holds a NaN, so that what a
-        selection did not take contributes exactly zero; ``nan="keep"`` returns the NaN of the plain
-        pass: no look at values, no second pass.
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``sources``; each gradient has its source's shape, dtype and device.
 
-        Raises RuntimeError on a tape that was used up or never entered, LookupError when an op on
-        the path has no rule, TypeError and ValueError for arguments that do not fit.
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+        ValueError
+            When output_gradients do not fit the target, or another word is given.
+
+        Warns
+        -----
+        TapeWarning
+            When a gradient is None or partial because a value left the tape, with the line where it
+            did; and when a persistent tape is asked inside its own context.
         """
-        self._check_usable()
-        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
-        guard = guards(nan)
-        targets = arrays_of(target, "target", left=last_exit(self._records) if self._left else None)
-        asked = arrays_of(sources, "source")
-        seeds = seeds_of(target, targets, output_gradients)
-        with self._stopped():
-            starts, places, exits = self._prepare(targets, asked)
-            gradients: list[Any] = [None] * len(asked)
-            if targets and asked:
-                gradients = self._run(starts, seeds, places, guard=guard)
-            answer = [
-                self._finish(x, g, zero, exits.get(tid))
-                for x, g, (tid, _) in zip(asked, gradients, places, strict=True)
-            ]
-            packed = nest.pack(sources, answer)
-            self._use_up()
-        return packed
+        return differentiation.gradient(
+            self._recording, target, sources, output_gradients, unconnected_gradients, nan
+        )
 
-    def _prepare(
-        self, targets: list[Array], asked: list[Array]
-    ) -> tuple[list[int], list[tuple[int, Path]], dict[int, Exit]]:
-        """The targets' tids, the sources' tids and paths, and where values left the tape."""
-        places: list[tuple[int, Path]] = []
-        nobody: dict[int, int] = {}  # names for what nobody follows: a target may be its own source
-        for x in asked:
-            entry = self._watched.get(id(x))
-            if entry is not None:
-                places.append(entry[1:])
-                continue
-            tid = self._tid_of(x)
-            if not tid:
-                tid = nobody[id(x)] = nobody.get(id(x)) or new_tid()
-            places.append((tid, ()))
-        tids = [tid for tid, _ in places]
-        starts = [self._tid_of(x, current_value=True) or nobody.get(id(x), 0) for x in targets]
-        if self._has_missing_rules:
-            check_rules(self._records, starts, tids)
-        if self._persistent and self._active:
-            self._warn_inside()
-        exits = blame(self._records, tids, starts) if self._left else {}
-        return starts, places, exits
-
-    def _run(
+    def jacobian(
         self,
-        starts: list[int],
-        seeds: list[Any],
-        places: list[tuple[int, Path]],
-        picks: bool = False,
-        guard: bool = True,
-    ) -> list[Any]:
-        storage = storage_of(seeds[0]._data)
-        plain, guarded = (Recorded, GuardedRecorded) if watched() else (Raw, GuardedRaw)
-
-        def again() -> list[Any]:
-            pass_ = guarded(storage, self._known)
-            pass_.picks = picks
-            return self._pass(pass_, starts, seeds, places)
-
-        replayed = HERE if plain is Raw else active(REPLAY)
-        with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
-            if guard and plain is Recorded and hides_a_cusp(self._records):
-                return again()
-            found = self._pass(plain(storage, self._known), starts, seeds, places)
-            bad = guard and any(g is not None and has_nan(g) for g in found)
-            return again() if bad else found
-
-    def _pass(
-        self, pass_: Raw, starts: list[int], seeds: list[Any], places: list[tuple[int, Path]]
-    ) -> list[Any]:
-        recorded = isinstance(pass_, Recorded)
-        tids = {tid for tid, _ in places}
-        pass_.wanted = tids - self._leaves
-        for start, seed in zip(starts, seeds, strict=True):
-            if (start in self._known or start in tids) and differentiable(seed):
-                pass_.start(start, seed if recorded else current(seed)[1])
-        careful = self._careful or any(is_complex(seed) for seed in seeds)
-        if not careful and len(seeds) > 1:  # one device: the loop looks no further
-            careful = any(seed.device != seeds[0].device for seed in seeds)
-        backward(pass_, self._records, careful)
-        found = []
-        for tid, path in places:
-            g = pass_.cotangents.get(tid)
-            if g is not None:
-                # A gradient is the caller's alone: never the seed, a view, or one buffer twice.
-                part = pass_.walk(g, path) if path else g
-                if tid in pass_.borrowed or not pass_.owns(part):
-                    part = pass_.copied(part)
-                pass_.borrowed.add(tid)
-                g = part if recorded else wrap(part)
-            found.append(g)
-        return found
-
-    def _finish(
-        self, x: Array, g: Any, zero: bool, exit_: Exit | None, shape: tuple[int, ...] | None = None
+        target: Array,
+        sources: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        if exit_ is not None and (g is None or exit_.before):
-            what = "gradient is None" if g is None else "a part of the gradient may be missing"
-            warnings.warn(
-                f"{what}: the value left the tape at {exit_.line}. Keep the computation in "
-                "arraytape's own functions, or stop_gradient the value to say that this is meant",
-                TapeWarning,
-                stacklevel=stacklevel(),
-            )
-        if g is not None:
-            return g
-        return filled("zeros", x, shape) if zero else None
+        """The derivative of every element of ``target`` with respect to ``sources``.
 
-    # --- arguments and state ----------------------------------------------------------------------
-    def _check_usable(self) -> None:
-        if self._used_up:
-            raise RuntimeError(USED_UP)
-        if not self._entered:
-            raise RuntimeError("this tape never recorded: enter it with `with tape:` first")
-        if not self._workers or self._persistent:
-            return
-        others = [thread for thread in self._workers if thread != get_ident()]
-        if others:
-            raise RuntimeError(
-                f"{len(others)} other threads still record on this tape: wait until they leave "
-                "in_this_thread(), or make the tape persistent"
-            )
+        Parameters
+        ----------
+        target : Array
+            What to differentiate.
+        sources : Array or nesting
+            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
+            value that it held then, an intermediate result for the value that it holds now.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
 
-    def _tid_of(self, x: Array, current_value: bool = False) -> int:
-        if not current_value and id(x) in self._watched:
-            return self._watched[id(x)][1]
-        tid = x._current_id()
-        if tid in self._implied and not current_value:
-            return 0
-        if x._state & IS_VIEW and tid and tid not in self._known and x._view.seen in self._known:
-            # No op read this view while the tape recorded: it is read now.
-            root, path = x._view.root, x._view.path
-            self._records.append(view_record(tid, x._view.seen, root.shape, path))
-            self._known.add(tid)
-        return tid
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``sources``; each Jacobian has the shape target.shape + source.shape and
+            its source's dtype.
 
-    def _stopped(self) -> AbstractContextManager[Any]:
-        """Within it a one-shot tape is stopped; it goes on when what happens there fails."""
-        return self.stop_recording() if self._active and not self._persistent else HERE
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
 
-    def _use_up(self) -> None:
-        if not self._persistent:
-            if self._active:
-                self._close()
-            self._release()
+        Notes
+        -----
+        ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the gradient of y[i]'s real
+        part, which is conj(dy[i]/dx) where y is holomorphic.  All rows go through one backward pass.
+        """
+        return jacobian.jacobian(self._recording, target, sources, unconnected_gradients)
 
-    def _warn_inside(self) -> None:
-        if self in recorders() and not self._warned:
-            self._warned = True
-            warnings.warn(
-                "Calling gradient on a persistent tape inside its context records the gradient's own "
-                "ops: call it outside unless you want higher-order derivatives",
-                TapeWarning,
-                stacklevel=stacklevel(),
-            )
+    def batch_jacobian(
+        self,
+        target: Array,
+        source: Array,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
+
+        For functions that treat the entries along the first axis one by one: other dependences are
+        added up.
+
+        Parameters
+        ----------
+        target : Array
+            What to differentiate, with two dimensions at least.
+        source : Array
+            With respect to what, with two dimensions at least and the first one as long as that of
+            the target.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
+
+        Returns
+        -------
+        Array
+            Of shape (batch, *target.shape[1:], *source.shape[1:]).
+
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+        ValueError
+            When there are fewer than two dimensions, or the first ones differ.
+        """
+        return jacobian.batch_jacobian(self._recording, target, source, unconnected_gradients)

@@ -11,7 +11,7 @@ Values that coincide because they are 0 but for rounding errors (a matrix of low
 matter: a function that scales their vectors by them, or does not use these, has cotangents that
 are as small, and their quotients are exact, to first order.  Where they are 0 to the last bit, so
 are these cotangents, and the quotients 0 / 0.  The guarded pass knows which values the function
-never reads (``dead``): if it makes no use of their vectors either, they have no share in it.
+never reads (``unread``): if it makes no use of their vectors either, they have no share in it.
 """
 
 from __future__ import annotations
@@ -69,18 +69,22 @@ def quotient(x: Any, gap: Any, same: Any, doubt: Any, xp: Any) -> Any:
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
-def unused(dead: Any, dead_vectors: Any, cotangents: Any, xp: Any) -> Any:
+def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Any) -> Any:
     """The values of which a function has no use, as (..., 1, k): they have no share in a quotient.
 
     Their vectors' cotangents are 0, and either the values are never read, or no vector of theirs is:
-    only what reads both can hide a slope behind a value of 0.  dead, dead_vectors : which values,
+    only what reads both can hide a slope behind a value of 0.  unread, unread_vectors : which values,
     and which elements of the vectors (in columns; None where they have no cotangent), the target
     never reads.
     """
-    unread = xp.ones(dead.shape, dtype=xp.bool, device=dead.device)[..., None, :]
-    for mask in dead_vectors:
-        unread = unread if mask is None else unread & xp.all(mask, axis=-2, keepdims=True)
-    found = unread | dead[..., None, :]
+    vectors_unread = xp.ones(unread.shape, dtype=xp.bool, device=unread.device)[..., None, :]
+    for mask in unread_vectors:
+        vectors_unread = (
+            vectors_unread
+            if mask is None
+            else vectors_unread & xp.all(mask, axis=-2, keepdims=True)
+        )
+    found = vectors_unread | unread[..., None, :]
     for g in cotangents:
         found = found & (largest(g, -2, xp) == 0)
     return found
@@ -92,7 +96,13 @@ def none_of(values: Any, xp: Any) -> Any:
 
 
 # --- singular values ----------------------------------------------------------------------------
-def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, dead: Any, xp: Any) -> Any:
+def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: Any) -> Any:
+    """U @ (diag(gS) + H) @ Vh goes back, for gradients gU, gS and gVh, with P = U^H @ gU,
+    Q = Vh @ gVh^H and H made of quotients of their skew parts by S_j - S_i and S_j + S_i; and what
+    moves the vectors out of the space that they span.
+    Source: Townsend 2016, "Differentiating the singular value decomposition"; the phases: Wan &
+    Zhang 2019, "Automatic differentiation for complex valued SVD".
+    """
     gU, gS, gVh = g
     m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
     if gU is None and gVh is None:
@@ -108,11 +118,11 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, dead: Any, xp: Any
     gV = adjoint(gV, xp)
     P, Q = adjoint(U, xp) @ gU, Vh @ gV
     idle = none_of(S, xp) if known else None
-    if known and dead:
-        dU, dS, dV = dead
+    if known and unread:
+        dU, dS, dV = unread
         dV = None if dV is None else xp.matrix_transpose(dV)
         idle = unused(dS, (dU, dV), (gU, gV), xp)
-    inner = within_spaces(gU, gV, P, Q, S, idle, dead == (), xp)
+    inner = within_spaces(gU, gV, P, Q, S, idle, unread == (), xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
         whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh
@@ -168,14 +178,18 @@ def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
 
 
 def svdvals(g: Any, x: Any, xp: Any) -> Any:
+    """``U @ diag(g) @ Vh``"""
     U, S, Vh = xp.linalg.svd(x, full_matrices=False)
     return (U * beside_values(g, S)[..., None, :]) @ Vh
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
-def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, dead: Any, xp: Any) -> Any:
-    # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
-    # reverse mode automatic differentiation", sec. 3.1.
+def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
+    """V @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
+    where H is the skew part of V^H @ gV divided by w_j - w_i.
+    Source: Giles 2008, "An extended collection of matrix derivative results for forward and
+    reverse mode automatic differentiation", sec. 3.1.
+    """
     values, vectors = g
     inner = 0.0 if values is None else diagonal_matrix(values, xp)
     if vectors is not None:
@@ -191,10 +205,10 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, dead: Any, xp: Any) -> Any
             eye, size = on_diagonal(gap, xp), xp.abs(eigenvalues)
             zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
             zero = zero & ~eye
-            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues)) & (dead != ())
+            faint = below(largest(vectors, -2, xp), scale * faintness(eigenvalues)) & (unread != ())
             idle = none_of(eigenvalues, xp)
-            if dead:
-                idle = unused(dead[0], dead[1:], (vectors,), xp)
+            if unread:
+                idle = unused(unread[0], unread[1:], (vectors,), xp)
             both = idle & xp.matrix_transpose(idle)
             doubt = same & ~eye & ~both & ~(zero & faint & xp.matrix_transpose(faint))
             turned = quotient(turn, gap, (same & ~zero) | both, doubt, xp)
@@ -204,14 +218,18 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, dead: Any, xp: Any) -> Any
 
 
 def eigvalsh(g: Any, x: Any, xp: Any) -> Any:
+    """``V @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
 
 
 # --- eigenvalues of any square matrices ---------------------------------------------------------
 def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
-    # Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with
-    # application to statistically optimum beamforming", eq. (4.77); unit-length vectors.
+    """V^-H @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
+    where H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
+    Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
+    to statistically optimum beamforming", eq. (4.77); unit-length vectors.
+    """
     values, vectors = g
     back = adjoint(eigenvectors, xp)
     inner = 0.0 if values is None else diagonal_matrix(values, xp)
@@ -232,6 +250,7 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
 
 
 def eigvals(g: Any, x: Any, xp: Any) -> Any:
+    """``V^-H @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = xp.linalg.eig(x)
     back = adjoint(vectors, xp)
     return xp.linalg.solve(back, beside_values(g, values)[..., :, None] * back)

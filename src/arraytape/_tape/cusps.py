@@ -1,0 +1,38 @@
+"""Cusps: slopes that may be finite where the curvature is not, as that of x ** 1.5 at 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
+
+
+def has_cusp(plan: Plan, record: Record) -> bool:
+    """Whether the slope of a record's op may be finite where its curvature is not."""
+    if not plan.op.cusped:
+        return False
+    exponent = plan.kept(record, "x2") if plan.keeps("x2") else 0.5
+    return not (isinstance(exponent, int | float) and float(exponent).is_integer())
+
+
+def hides_a_cusp(records: Iterable[Record]) -> bool:
+    """Whether a selection follows an op with a cusp.
+
+    A finite gradient through those says nothing about the next order, so the guard must be on.
+    """
+    if not any(plan_of(record).cusped for record in records):
+        return False
+    cusped: set[int] = set()
+    for record in records:
+        plan = plan_of(record)
+        if isinstance(plan, Plan):
+            if has_cusp(plan, record):
+                cusped.update(results_of(record))
+            if cusped.isdisjoint(inputs_of(record)):
+                continue
+            if plan.op.selects:
+                return True
+            cusped.update(results_of(record))
+        elif not cusped.isdisjoint(inputs_of(record)) or getattr(record[-1], "cusped", False):
+            return True
+    return False

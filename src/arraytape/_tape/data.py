@@ -1,0 +1,232 @@
+"""What a pass computes on: raw data or, when an outer recorder is active, Arrays.
+
+Rules are array-API code over a namespace.  On Arrays their own ops are recorded by the outer recorders,
+which is all there is to higher order.
+"""
+
+from __future__ import annotations
+
+import operator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from .._array.array import KEPT, SCALAR, Array, namespace, wrap
+from .._array.paths import Path, sum_to, walk
+from .._array.views import current, keep, location
+from .._record.plan import Plan, Pull, Record, inputs_of
+from .._storage.batched import data as raw
+from .._storage.batched.data import Batched
+from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, storage_of
+from .hidden_axes import spread, summed
+
+
+class RawData:
+    """Raw data; ``storage``, ``kind`` and ``xp`` follow the data of the record at hand."""
+
+    recorded = False  # whether outer recorders see what is computed
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage, self.kind = storage, storage.kind
+        self.xp: Any = storage.xp
+
+    # --- where data lies ------------------------------------------------------------------------
+    def at(self, held: Any) -> AbstractContextManager[Any]:
+        """Within it, operators on raw data compute where a cotangent lies."""
+        return storage_of(held).at(held)
+
+    def move_to(self, data: Any) -> None:
+        """Compute where this data lies: a tape may hold values of several storages."""
+        if type(data) is not self.storage.kind and not self.storage.mixed:
+            self.storage = storage_of(data)
+            self.kind, self.xp = self.storage.kind, self.storage.xp
+
+    def owns(self, held: Any) -> bool:
+        """Whether data is memory of its own, so that a sum may be formed in it."""
+        return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
+
+    def copied(self, data: Any) -> Any:
+        """A copy in memory of its own."""
+        self.move_to(data)
+        return self.xp.asarray(data, copy=True)
+
+    def in_place(self, data: Any) -> bool:
+        """Whether a write goes to the memory of data."""
+        return storage_of(data).in_place(data)
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        """Data after ``data[key] = value``."""
+        return storage_of(data).put(data, key, value)
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        """Whether a write to one is seen through the other."""
+        return storage_of(part).shares(part, whole)
+
+    def walk(self, g: Any, path: Path) -> Any:
+        """The part of a cotangent at the end of a view's path."""
+        self.move_to(g)
+        return walk(g, path, self.xp)
+
+    negated = staticmethod(operator.neg)
+
+    # --- to and from Arrays and raw data ----------------------------------------------------------
+    def array_of(self, g: Any) -> Array:
+        """A cotangent, which may be one of NumPy's scalars, as an Array for a user's rule."""
+        data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
+        return wrap(data, 0, KEPT)
+
+    def of_array(self, x: Array) -> Any:
+        """What a user's rule gave, as this pass computes on it."""
+        return current(x)[1]
+
+    def result(self, g: Any) -> Array:
+        """A gradient as the Array to hand out."""
+        return wrap(g)
+
+    def of_raw(self, data: Any) -> Any:
+        """Raw data as this pass's namespace takes it."""
+        return data
+
+    def lift(self, plan: Any, record: Record) -> Record:
+        """The record as the rules are to see it."""
+        return record
+
+    # --- hidden axes ------------------------------------------------------------------------------
+    def settle(self, contribution: Any, shape: Any) -> Any:
+        """A contribution summed over the hidden axes that its input lacked when it was recorded.
+
+        But not over those that are open where the pass was asked for.
+        """
+        if type(contribution) is Batched and (gone := raw.surplus(contribution, shape)):
+            return raw.summed(contribution, gone)
+        return contribution
+
+    def widened(self, buffer: Any, g: Any) -> Any:
+        """A buffer with the hidden axes of what is to be added to it."""
+        return raw.like(buffer, g)
+
+    # --- rules --------------------------------------------------------------------------------------
+    def fit(self, contribution: Any, shape: Any, dtype: Any, op: str = "an op") -> Any:
+        """A contribution in the shape and dtype of the input that it belongs to."""
+        contribution = self.settle(contribution, shape)
+        xp = self.xp
+        if contribution.shape != shape:
+            given = contribution.shape
+            try:
+                contribution = sum_to(contribution, shape, xp)
+            except Exception as error:
+                raise ValueError(
+                    f"the gradient rule of {op} gave a contribution of shape {given} to an input "
+                    f"of shape {shape}"
+                ) from error
+        if contribution.dtype != dtype:
+            if xp.isdtype(contribution.dtype, COMPLEX) and not xp.isdtype(dtype, COMPLEX):
+                contribution = xp.real(contribution)
+            contribution = xp.astype(contribution, dtype)
+        return contribution
+
+    def call(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
+        """What a rule gives for a cotangent, and for what it asks of the record."""
+        xp = self.xp
+        arguments = [record[place] if place else xp for place in pull.asks]
+        if plan.diagonal and is_complex(g):
+            return xp.conj(pull.rule(xp.conj(g), *arguments))
+        return pull.rule(g, *arguments)
+
+    def apply(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
+        """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
+        part = self.call(plan, pull, g, record)
+        if plan.op.joint:
+            return self.fitted_all(plan, part, record)
+        if part is None or pull.fit is None:
+            return part
+        shape, dtype = pull.fit
+        return self.fit(part, record[shape], record[dtype], plan.op.name)
+
+    def fitted_all(self, plan: Plan, parts: Any, record: Record) -> list[Any]:
+        """The contributions of a joint rule, one for each input."""
+        given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
+        inputs = inputs_of(record)
+        if len(given) != len(inputs):
+            raise ValueError(
+                f"the gradient rule of {plan.op.name} gave {len(given)} contributions for "
+                f"{len(inputs)} inputs"
+            )
+        if not plan.fits:
+            return given
+        return [
+            None if part is None else self.fit(part, shape, dtype, plan.op.name)
+            for part, (shape, dtype) in zip(given, plan.input_layouts(record), strict=True)
+        ]
+
+
+class ArrayData(RawData):
+    """Arrays, which dispatch by themselves: the rules' own ops are recorded by outer recorders."""
+
+    recorded = True
+
+    def __init__(self, storage: Storage) -> None:
+        super().__init__(storage)
+        self.xp = namespace()
+
+    def at(self, held: Any) -> AbstractContextManager[Any]:
+        return storage_of(held._data).at(held._data)
+
+    def move_to(self, data: Any) -> None:
+        pass
+
+    def owns(self, held: Any) -> bool:
+        return type(held) is Array and held._tid >= 0 and held.ndim > 0
+
+    def copied(self, data: Any) -> Any:
+        return self.xp.asarray(data, copy=True)
+
+    def in_place(self, data: Any) -> bool:
+        return True  # an Array can always be written to
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        data[key] = value
+        return data
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        return location(part)[0] is location(whole)[0]
+
+    def array_of(self, g: Any) -> Array:
+        tid, _ = current(g)
+        return wrap(keep(g), tid, KEPT | g._state & SCALAR)  # a handle of its own
+
+    def of_array(self, x: Array) -> Any:
+        return x
+
+    def result(self, g: Any) -> Array:
+        found: Array = g
+        return found
+
+    def of_raw(self, data: Any) -> Any:
+        return self.xp.asarray(data)
+
+    def lift(self, plan: Any, record: Record) -> Record:
+        """The record with kept data as Arrays under the tids that outer recorders know."""
+        if not plan.lifts:
+            return record
+        items = list(record)
+        for place, source, output in plan.lifts:
+            data = items[place]
+            if hasattr(data, "dtype"):
+                tid = items[source]
+                items[place] = wrap(data, tid[output] if type(tid) is tuple else tid, KEPT)
+        return tuple(items)
+
+    def settle(self, contribution: Any, shape: Any) -> Any:
+        data = contribution._data
+        if type(data) is Batched and (gone := raw.surplus(data, shape)):
+            return summed(contribution, gone)
+        return contribution
+
+    def widened(self, buffer: Any, g: Any) -> Any:
+        data = g._data
+        here = raw.axis_ids_of((buffer._data,))
+        if type(data) is not Batched or set(data.axis_ids) <= set(here):
+            return buffer
+        return spread(buffer, data.axis_ids, data.hidden)

@@ -1,0 +1,191 @@
+"""A request for derivatives of what a tape recorded: from targets and sources to gradients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._array.exits import Exit, blame, last_exit
+from .._array.paths import Path
+from .._record.stack import new_tid, watched
+from .._storage.batched.data import REPLAY, active
+from .._storage.storage import HERE, is_complex, storage_of
+from .._util import nest
+from .._util.errors import TapeWarning, stacklevel
+from .arguments import (
+    UnconnectedGradients,
+    arrays_of,
+    differentiable,
+    filled,
+    seeds_of,
+    unconnected,
+)
+from .backward import BackwardPass, backward
+from .cusps import hides_a_cusp
+from .data import ArrayData, RawData
+from .guard import GuardedPass
+from .missing_rules import check_rules
+from .recording import Recording
+
+Place = tuple[int, Path]
+
+
+def gradient(
+    recording: Recording,
+    target: Any,
+    sources: Any,
+    output_gradients: Any,
+    unconnected_gradients: UnconnectedGradients | str,
+    nan: str,
+) -> Any:
+    """See ``GradientTape.gradient``."""
+    recording.check_usable()
+    zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+    guard = guards(nan)
+    left = last_exit(recording.records) if recording.left else None
+    targets, asked = arrays_of(target, "target", left=left), arrays_of(sources, "source")
+    seeds = seeds_of(target, targets, output_gradients)
+    with recording.paused():
+        request = Differentiation(recording, targets, asked)
+        found: list[Any] = [None] * len(asked)
+        if targets and asked:
+            found = request.run(seeds, guard=guard)
+        packed = nest.pack(sources, request.answers(found, zero))
+        recording.use_up()
+    return packed
+
+
+class Differentiation:
+    """Targets and sources on a tape, by the tids of their values.
+
+    starts : the tids of the targets.  places : those of the sources, each with the path from there
+    to the source.  exits : by tid of a source, where a value that depends on it left the tape.
+    """
+
+    def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
+        self.recording, self.asked = recording, asked
+        strays: dict[int, int] = {}  # tids for what is not followed: a target may be its own source
+        self.places = [self.place_of(x, strays) for x in asked]
+        tids = [tid for tid, _ in self.places]
+        self.starts = [
+            recording.tid_of(x, current_value=True) or strays.get(id(x), 0) for x in targets
+        ]
+        if recording.has_missing_rules:
+            check_rules(recording.records, self.starts, tids)
+        if recording.persistent and recording.active:
+            recording.warn_inside()
+        self.exits: dict[int, Exit] = {}
+        if recording.left:
+            self.exits = blame(recording.records, tids, self.starts)
+
+    def place_of(self, x: Array, strays: dict[int, int]) -> Place:
+        """The tid of a source, and the path from there to it."""
+        entry = self.recording.watched.get(id(x))
+        if entry is not None:
+            return entry[1:]
+        tid = self.recording.tid_of(x)
+        if not tid:
+            tid = strays[id(x)] = strays.get(id(x)) or new_tid()
+        return tid, ()
+
+    # --- passes -----------------------------------------------------------------------------------
+    def run(self, seeds: Sequence[Array], picks: bool = False, guard: bool = True) -> list[Any]:
+        """The gradients by the sources, None where there is none.
+
+        picks : whether the seeds pick elements of the targets.  guard : whether a NaN calls for the
+        guarded rerun.
+        """
+        storage, recorded = storage_of(seeds[0]._data), watched()
+        data = ArrayData if recorded else RawData
+
+        def guarded() -> list[Any]:
+            pass_ = GuardedPass(data(storage), self.recording.known)
+            pass_.picks = picks
+            return self.through(pass_, seeds)
+
+        replayed = active(REPLAY) if recorded else HERE
+        with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
+            if guard and recorded and hides_a_cusp(self.recording.records):
+                return guarded()
+            found = self.through(BackwardPass(data(storage), self.recording.known), seeds)
+            bad = guard and any(g is not None and has_nan(g) for g in found)
+            return guarded() if bad else found
+
+    def through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
+        """The gradients by one pass."""
+        tids, known = {tid for tid, _ in self.places}, self.recording.known
+        pass_.wanted = tids - self.recording.leaves
+        for start, seed in zip(self.starts, seeds, strict=True):
+            if (start in known or start in tids) and differentiable(seed):
+                pass_.start(start, pass_.data.of_array(seed))
+        backward(pass_, self.recording.records, self.recording.careful or needs_care(seeds))
+        return [self.gradient_at(pass_, *place) for place in self.places]
+
+    def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:
+        """What a pass found for a source: never a seed, a view, or one buffer twice."""
+        g, data = pass_.cotangents.get(tid), pass_.data
+        if g is None:
+            return None
+        part = data.walk(g, path) if path else g
+        if tid in pass_.borrowed or not data.owns(part):
+            part = data.copied(part)
+        pass_.borrowed.add(tid)
+        return data.result(part)
+
+    # --- answers ----------------------------------------------------------------------------------
+    def answers(
+        self,
+        found: Sequence[Any],
+        zero: bool,
+        shapes: Sequence[tuple[int, ...] | None] | None = None,
+    ) -> list[Any]:
+        """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
+        shapes = [None] * len(found) if shapes is None else shapes
+        rows = zip(self.asked, found, self.places, shapes, strict=True)
+        return [
+            self.answer(x, g, zero, self.exits.get(tid), shape) for x, g, (tid, _), shape in rows
+        ]
+
+    def answer(
+        self, x: Array, g: Any, zero: bool, exit_: Exit | None, shape: tuple[int, ...] | None
+    ) -> Any:
+        """One answer; a TapeWarning where an exit explains what is missing."""
+        if exit_ is not None and (g is None or exit_.before):
+            what = "gradient is None" if g is None else "a part of the gradient may be missing"
+            warnings.warn(
+                f"{what}: the value left the tape at {exit_.line}. Keep the computation in "
+                "arraytape's own functions, or stop_gradient the value to say that this is meant",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+        if g is not None:
+            return g
+        return filled("zeros", x, shape) if zero else None
+
+
+def needs_care(seeds: Sequence[Array]) -> bool:
+    """Whether a pass has to look out for complex data, or for several devices."""
+    if any(is_complex(seed) for seed in seeds):
+        return True
+    return len(seeds) > 1 and any(seed.device != seeds[0].device for seed in seeds)
+
+
+def has_nan(g: Array) -> bool:
+    """Whether a gradient holds a NaN: the one look at values that a backward pass takes."""
+    data = g._data  # a gradient is a root: its data is up to date
+    if type(data) is np.ndarray:
+        flat = data.ravel()  # see NumPyStorage.has_nan; here without a call
+        square = flat.dot(flat)
+        return bool(square != square)
+    return storage_of(data).has_nan(data)
+
+
+def guards(nan: str) -> bool:
+    """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
+    if nan not in ("guard", "keep"):
+        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r}")
+    return nan == "guard"

@@ -1,0 +1,103 @@
+"""Matrix functions: norms, stacks, powers and tensordot."""
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import testing
+from helpers.matrices import DTYPES, M, curvature, gradient
+
+pytestmark = pytest.mark.any_storage
+
+
+@pytest.mark.parametrize("order", [0.5, -0.5, 1.5, 3])
+def test_a_norm_with_zeros_among_its_elements_is_exact_in_the_others(order):
+    def f(x):
+        return xp.linalg.vector_norm(x, ord=order)
+
+    x = np.asarray([0.0, 2.0, -3.0])
+    with np.errstate(divide="ignore"):
+        (found,), second = testing.gradients(f, [x]), curvature(f, x)
+    assert found[0] == 0.0
+    assert np.isfinite(second).all()
+    if order > 0:  # of negative order, the norm is 0 wherever an element is
+        np.testing.assert_allclose(found[1:], testing.gradients(f, [x[1:]])[0], rtol=1e-14)
+
+
+STACKS = [
+    pytest.param(op, sample, id=f"{op.name}-{i}")
+    for op in testing.recorded_ops()
+    for i, sample in enumerate(op.samples)
+    if op.name.startswith("linalg.") and "axis" not in sample.parameters
+    if len(sample.inputs) == 1 and type(sample.inputs[0]) is tuple and len(sample.inputs[0]) == 3
+]
+
+
+@pytest.mark.parametrize(("op", "sample"), STACKS)
+@DTYPES
+def test_the_gradient_of_a_stack_is_that_of_each_matrix(op, sample, dtype):
+    def f(x):
+        found = op.public(sample.prepare(x) if sample.prepare else x, **sample.parameters)
+        parts = found if isinstance(found, tuple) else (found,)
+        return sum(
+            xp.sum(xp.real(part) * (i + 1.0) + xp.imag(part)) for i, part in enumerate(parts)
+        )
+
+    (x,) = testing.materialise(op, sample, dtype)
+    (found,) = testing.gradients(f, [x])
+    assert found.shape == x.shape
+    for part, matrix in zip(found, x, strict=True):
+        np.testing.assert_allclose(part, testing.gradients(f, [matrix])[0], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, -1, np.int64(2), True])
+@pytest.mark.parametrize(
+    "x",
+    [M, M.astype(int), [[np.inf, 0.0], [0.0, 1.0]], np.stack([M, 2 * M]), np.zeros((0, 0))],
+    ids=["floats", "integers", "infinite", "stacked", "empty"],
+)
+def test_a_matrix_power_is_numpys(x, n):
+    x = np.asarray(x)
+    with np.errstate(invalid="ignore"):
+        found, expected = xp.linalg.matrix_power(xp.asarray(x), n), np.linalg.matrix_power(x, n)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
+    if n >= 0:
+        assert found.dtype == expected.dtype
+
+
+def test_a_matrix_to_the_power_of_zero_has_a_slope_of_zero():
+    x = np.asarray([[np.inf, 1.0], [2.0, 3.0]])
+    np.testing.assert_array_equal(gradient(lambda x: xp.linalg.matrix_power(x, 0), x), 0.0)
+    testing.check_gradients(lambda x: xp.sum(xp.linalg.matrix_power(x, 3)), [M])
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("n", [0, 1, 2, -1])
+def test_a_matrix_power_needs_square_matrices(shape, n):
+    with pytest.raises(np.linalg.LinAlgError, match=r"matrix_power: needs square matrices, got"):
+        xp.linalg.matrix_power(xp.ones(shape), n)
+
+
+@pytest.mark.parametrize("axes", [0, 1, ((0,), (1,)), ([1], [0]), (0, 1), (-1, 0)])
+def test_tensordot_takes_axes_as_numpy_does(axes):
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 2, 2)
+    found = xp.tensordot(xp.asarray(a), xp.asarray(b), axes=axes)
+    np.testing.assert_allclose(np.asarray(found), np.tensordot(a, b, axes=axes))
+
+
+@pytest.mark.parametrize(
+    ("axes", "error", "says"),
+    [
+        (3, ValueError, r"float64\(2, 2\) .* do not both have 3 axes"),
+        (-1, ValueError, "-1 axes"),
+        ("ab", TypeError, "pair of sequences of axes, got str 'ab'"),
+        (None, TypeError, "got NoneType"),
+        (1.5, TypeError, "got float 1.5"),
+        (((0,),), TypeError, "got tuple"),
+        (((5,), (0,)), IndexError, r"axis 5 is out of range for float64\(2, 2\)"),
+        (((0,), (0, 1)), ValueError, "differ"),
+    ],
+)
+def test_axes_that_tensordot_cannot_take_are_said(axes, error, says):
+    with pytest.raises(error, match=says):
+        xp.tensordot(xp.ones((2, 2)), xp.ones((2, 3)), axes=axes)

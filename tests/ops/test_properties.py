@@ -1,0 +1,108 @@
+"""Every function of the namespace against NumPy, bit for bit, on inputs that hypothesis draws.
+
+``helpers.rows`` has one row per function.  A row's arguments hold NumPy arrays; our side gets Arrays
+of the same values.  Values must agree in every bit (any NaN equals any other), and so must dtype
+and shape.
+"""
+
+import array_api_compat.numpy as compat
+import pytest
+from hypothesis import given
+
+import arraytape as xp
+from helpers.drawn_arrays import FEW, FEWER
+from helpers.rows import ROWS
+from helpers.same_values import arrays_in, as_numpy, assert_same, function_of, ours, quiet
+
+# Public functions without a row, with the reason.
+EXEMPT = {
+    "cofactors": "NumPy has no such function: test_linalg_low_rank, as the gradient of det",
+    **dict.fromkeys(
+        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
+        "takes a function: functional/",
+    ),
+    "custom_gradient": "a decorator: custom/test_custom_gradient",
+    "define_op": "declares an op: define/test_define_op",
+    "einsum": "its subscripts decide what fits: numpy_api/test_products, all small products",
+    "grad_pass_through": "a decorator: custom/test_pass_through",
+    "host_function": "makes a function: custom/test_host_functions",
+    "no_gradient": "declares that an op has no gradient",
+    "numpy_function": "calls any function of NumPy arrays: custom/test_host_functions",
+    "pad": "its widths decide what fits: numpy_api/test_pieces",
+    "recompute_grad": "a decorator: custom/test_recompute",
+    "register_gradient": "declares a gradient",
+    "register_nesting": "declares how a class is taken apart: util/test_nestings",
+    "reinterpreted": "NumPy has no such function: numpy_api/test_array_methods, as the method view",
+    "set_default_device": "NumPy has no such function: storage/test_storages",
+    "stop_gradient": "NumPy has no such function: tape/test_values",
+}
+
+
+def public_functions():
+    """Every public function: of the package, and of its two extensions."""
+    main = {
+        name
+        for name, value in vars(xp).items()
+        if callable(value) and not isinstance(value, type) and not name.startswith("_")
+    }
+    linalg = {f"linalg.{name}" for name in xp.linalg.__all__}
+    return main | linalg | {f"fft.{name}" for name in xp.fft.__all__}
+
+
+def test_every_public_function_has_a_row():
+    named = {row.name for row in ROWS}
+    public = public_functions() - set(EXEMPT)
+    assert public - named == set()
+    assert named - public == set()
+    assert set(EXEMPT) <= public_functions()
+
+
+def numbered(rows):
+    seen = {}
+    for row in rows:
+        seen[row.name] = seen.get(row.name, 0) + 1
+        yield row.name if seen[row.name] == 1 else f"{row.name}-{seen[row.name]}"
+
+
+every_row = pytest.mark.parametrize("row", ROWS, ids=numbered(ROWS))
+
+
+@every_row
+def test_the_value_is_numpys(row):
+    function, show = function_of(xp, row.name), row.show or (lambda result: result)
+    reference = row.reference or function_of(compat, row.name)
+
+    @FEW
+    @given(row.calls)
+    def check(drawn):
+        arguments, keywords = ours(drawn.arguments), {k: ours(v) for k, v in drawn.keywords.items()}
+        with quiet():
+            expected = reference(*drawn.arguments, **drawn.keywords)
+            result = function(*arguments, **keywords)
+        assert_same(show(result), show(expected), row.close)
+        if row.show is None:
+            assert_same(arguments, drawn.arguments)  # nothing was written to
+
+    check()
+
+
+@every_row
+def test_the_value_is_the_same_while_a_persistent_tape_watches_the_inputs(row):
+    function, show = function_of(xp, row.name), row.show or (lambda result: result)
+
+    @FEWER
+    @given(row.calls)
+    def check(drawn):
+        plain, watched = (
+            (ours(drawn.arguments), {k: ours(v) for k, v in drawn.keywords.items()})
+            for _ in range(2)
+        )
+        with quiet():
+            expected = show(function(*plain[0], **plain[1]))
+            with xp.GradientTape(persistent=True) as tape:
+                tape.watch([x for x in arrays_in(watched) if xp.isdtype(
+                    x.dtype, ("real floating", "complex floating"))])  # fmt: skip
+                result = function(*watched[0], **watched[1])
+        assert_same(show(result), as_numpy(expected))
+
+    check()

@@ -1,0 +1,164 @@
+"""The examples run, with few steps, as somebody would run them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import checkpoint
+from helpers.repository import ROOT
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = ROOT / "examples"
+
+
+def run(name, *options):
+    return subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *options],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        # Threads of BLAS that wait for each other on a busy machine take many times as long as one.
+        env={**os.environ, "PYTHONWARNINGS": "default", "OPENBLAS_NUM_THREADS": "1"},
+    )
+
+
+def test_scikit_learn_is_differentiated_through_its_own_code(tmp_path):
+    picture = tmp_path / "new" / "plot.png"
+    done = run("differentiate_sklearn.py", "--steps", "3", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "validation error:" in done.stdout
+    assert "(<= 1e-06)" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "RuntimeWarning" not in done.stderr
+
+
+def figures(output, name):
+    """The numbers of the first line that begins with the name."""
+    [line, *_] = [line for line in output.splitlines() if line.startswith(name)]
+    return [float(word) for word in re.findall(r"[-+]?\d[\d.]*(?:e[-+]\d+)?", line[len(name) :])]
+
+
+def test_one_gradient_says_what_leaving_out_each_wine_does_to_a_pca(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("pca_influence.py", "--checks", "5", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-06)" in done.stdout
+    said, found = figures(done.stdout, "wine 121")[:2]
+    assert said > 0.7
+    assert abs(found - said) < 0.1 * said
+    assert figures(done.stdout, "correlation of gradient and refits:")[0] > 0.999
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_robust_fit_of_the_continents_is_nearer_to_the_published_one(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("fit_continents.py", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-06)" in done.stdout
+    names = ("align_vectors", "squares, by tape", "robust, by tape")
+    (*_, least, _, away), (*_, by_tape, _, _), (*_, median, robustly) = (
+        figures(done.stdout, name) for name in names
+    )
+    assert by_tape <= least  # the same squares, to the least that align_vectors finds
+    assert abs(by_tape - least) < 1.0
+    assert robustly < 5.0 < away  # degrees
+    assert median < 200.0  # kilometres
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_gaussian_process_reaches_the_likelihood_of_scikit_learns(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("gaussian_process.py", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-10)" in done.stdout
+    reference, by_tape, direction = figures(done.stdout, "log likelihood")
+    assert by_tape == pytest.approx(reference, abs=1e-2)
+    assert direction > reference + 5.0
+    errors = figures(done.stdout, "held-out error")
+    assert errors[1] == pytest.approx(errors[0], abs=1e-3)
+    assert max(errors) < 0.6
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def digits(folder, name, *options):
+    """A run of train_digits with files of this name; its output, and the checkpoint."""
+    picture, file = folder / f"{name}.png", folder / f"{name}.safetensors"
+    done = run("train_digits.py", "--out", str(picture), "--checkpoint", str(file), *options)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return done.stdout, checkpoint.load(file)
+
+
+def test_training_learns_and_resumes_bit_for_bit(tmp_path):
+    output, whole = digits(tmp_path, "whole", "--steps", "110")
+    _, stopped = digits(tmp_path, "part", "--steps", "60")
+    resumed_output, resumed = digits(tmp_path, "part", "--steps", "110", "--resume")
+    assert "resumed at step 60" in resumed_output
+    assert [*stopped] == [*whole] == [*resumed]
+    for name, value in whole.items():
+        assert np.asarray(value).tobytes() == np.asarray(resumed[name]).tobytes()
+    assert int(stopped["optimizer.iterations"]) == 60
+    kernels = [np.asarray(run["model.layers.0.kernel"]) for run in (whole, stopped)]
+    assert not np.array_equal(*kernels)
+    assert float(whole["curve"][-1, -1]) > 0.9  # 98% after the default number of steps
+    lines = {line.split()[0]: line for line in output.splitlines()}
+    assert lines["weights"] in resumed_output
+
+
+def test_a_run_that_cannot_be_resumed_is_said(tmp_path):
+    file = tmp_path / "other.safetensors"
+    options = ["--resume", "--checkpoint", str(file), "--out", str(tmp_path / "a.png")]
+    done = run("train_digits.py", *options)
+    assert done.returncode == 2
+    assert "there is no checkpoint" in done.stderr
+    checkpoint.save(file, {"x": xp.Variable(1.0)})
+    done = run("train_digits.py", *options)
+    assert done.returncode == 2
+    assert "cannot resume" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_higher_derivatives_are_exact(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("higher_derivatives.py", "--order", "3", "--steps", "3", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "(<= 1e-10)" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_gradient_by_hand_is_that_of_the_tape(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("custom_layer.py", "--steps", "3", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "(<= 1e-09)" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("differentiate_sklearn.py", ["--steps", "0"], "not an integer of at least 1"),
+        ("differentiate_sklearn.py", ["--seed", "-1"], "not an integer of at least 0"),
+        ("differentiate_sklearn.py", ["--out", "plot.txt"], "must end in one of"),
+        ("differentiate_sklearn.py", ["--out", os.devnull + "/plot.png"], "cannot write"),
+        ("train_digits.py", ["--steps", "none"], "not an integer of at least 1"),
+        ("train_digits.py", ["--out", "plot.txt"], "must end in one of"),
+        ("train_digits.py", ["--checkpoint", os.devnull + "/run.safetensors"], "cannot write"),
+        ("higher_derivatives.py", ["--order", "0"], "not an integer of at least 1"),
+        ("fit_continents.py", ["--out", "plot.txt"], "must end in one of"),
+    ],
+)
+def test_a_bad_option_gets_a_clear_message(name, options, message):
+    done = run(name, *options)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

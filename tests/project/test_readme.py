@@ -1,0 +1,71 @@
+"""The code of the README and of docs/ runs as it stands there, and prints what stands behind it."""
+
+import doctest
+import importlib
+import re
+
+import numpy as np
+import pytest
+import sklearn
+
+from helpers.repository import ROOT
+
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "from_gradient_tape.md",
+    ROOT / "docs" / "third_party.md",
+]
+BLOCK = re.compile(r"```python\n(.*?)```", flags=re.S)
+PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", flags=re.M)
+
+
+@pytest.fixture(autouse=True)
+def settings_of_the_libraries():
+    """What a page sets for the whole program ends with it."""
+    with np.errstate(), sklearn.config_context():
+        yield
+
+
+def blocks_of(page):
+    """(number, code) of the blocks that run here: not the library's own lines."""
+    blocks = enumerate(BLOCK.findall(page.read_text()))
+    return [(i, block) for i, block in blocks if "elementwise(" not in block]
+
+
+def matches(line, expected):
+    """Whether a line is the expected one, in which ``...`` stands for anything."""
+    return re.fullmatch(".*".join(map(re.escape, expected.split("..."))), line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.filterwarnings("error")
+def test_the_code_of_a_page_runs_in_order_and_prints_what_it_says(page, capsys):
+    scope = {}
+    for i, block in blocks_of(page):
+        exec(compile(block, f"{page.stem} block {i}", "exec"), scope)
+        printed = capsys.readouterr().out.splitlines()
+        expected = PRINTED.findall(block)
+        for line, shown in zip(printed, expected, strict=False):
+            assert matches(line, shown), f"block {i}: {line!r} is not {shown!r}"
+        assert len(printed) >= len(expected), f"block {i} prints less than it says"
+
+
+@pytest.mark.parametrize(
+    "name", ["module", "nn.layers", "optimizers.steps", "optimizers.scipy", "_util.containers"]
+)
+def test_the_examples_of_docstrings_run(name):
+    found = doctest.testmod(importlib.import_module(f"arraytape.{name}"))
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def test_the_pages_have_code():
+    assert len(blocks_of(PAGES[0])) >= 3
+    assert len(blocks_of(PAGES[1])) >= 20
+    assert len(blocks_of(PAGES[2])) >= 8
+
+
+def test_the_readme_shows_values_and_the_line_where_one_left_the_tape():
+    shown = [line for _, block in blocks_of(PAGES[0]) for line in PRINTED.findall(block)]
+    assert "[10. 40. 24.]" in shown
+    assert any("left the tape at" in line for line in shown)
