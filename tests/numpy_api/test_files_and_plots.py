@@ -82,7 +82,7 @@ def test_a_gradient_that_is_cut_by_a_file_names_the_line_that_wrote_it(save):
         line = inspect.currentframe().f_lineno + 1
         save(file, x)
         y = 2.0 * xp.asarray(VALUES)
-    place = rf"test_numpy_io_and_plots\.py:{line} \(np\.{save.__name__}\(\)\)"
+    place = rf"test_files_and_plots\.py:{line} \(np\.{save.__name__}\(\)\)"
     with pytest.warns(TapeWarning, match=place):
         assert tape.gradient(y, x) is None
 
@@ -167,7 +167,7 @@ def test_to_numpy_is_asarray():
     with GradientTape() as tape:
         tape.watch(x)
         y = xp.asarray(x.to_numpy()) * 2.0
-    with pytest.warns(TapeWarning, match=r"test_numpy_io_and_plots\.py"):
+    with pytest.warns(TapeWarning, match=r"test_files_and_plots\.py"):
         assert tape.gradient(y, x) is None
 
 
@@ -199,7 +199,7 @@ def test_round_to_an_integer_leaves_the_tape_with_a_line():
     with GradientTape() as tape:
         tape.watch(x)
         y = xp.asarray(float(round(x)))
-    with pytest.warns(TapeWarning, match=r"test_numpy_io_and_plots\.py:\d+ \(round\(\)\)"):
+    with pytest.warns(TapeWarning, match=r"test_files_and_plots\.py:\d+ \(round\(\)\)"):
         assert tape.gradient(y, x) is None
 
 

@@ -84,7 +84,7 @@ def gradients(lines, dtype, wanted_too):
         held = [xp.real(h) if dtype == "complex128" else h for h in scope["held"]]
         total = xp.sum(xp.abs(scope["x"]) ** 2) + sum(held, 0.0)
     sources = [start, y, *(scope["wanted"] if wanted_too else [])]
-    kinds = {record[0] for record in tape._records}
+    kinds = {record[0] for record in tape._recording.records}
     return tape.gradient(total, sources), kinds
 
 
@@ -141,13 +141,13 @@ def test_the_usual_case_takes_the_fast_path_alone(plan, monkeypatch):
             x[1] += y
         part = xp.sum(x[1] * y) if plan is VIEW else 0.0
         z = part + xp.sum(x * x)  # goes back first, so that x has a buffer
-    assert plan.number in {record[0] for record in tape._records}
+    assert plan.number in {record[0] for record in tape._recording.records}
     assert tape.gradient(z, y) is not None
 
 
 # --- records by position and by name ------------------------------------------------------------------
 def last(tape, plan):
-    return [record for record in tape._records if record[0] == plan.number][-1]
+    return [record for record in tape._recording.records if record[0] == plan.number][-1]
 
 
 def test_a_view_is_recorded_as_view_record_makes_it():
@@ -195,7 +195,7 @@ def test_an_exit_is_recorded_as_left_record_makes_it():
     assert left.line.endswith("(float())")
     made = exits.left_record(left.value, left.line)
     assert (made[0], made[2:]) == (left.plan, left[2:])
-    assert exits.last_exit(tape._records) == left.line
+    assert exits.last_exit(tape._recording.records) == left.line
 
 
 def test_records_of_writes_are_not_tracked_by_the_cyclic_garbage_collector():
@@ -208,8 +208,8 @@ def test_records_of_writes_are_not_tracked_by_the_cyclic_garbage_collector():
         float(y[0])
     for _ in range(3):  # a tuple in a tuple first
         gc.collect()
-    assert len(tape._records) > 4
-    assert not any(gc.is_tracked(record) for record in tape._records)
+    assert len(tape._recording.records) > 4
+    assert not any(gc.is_tracked(record) for record in tape._recording.records)
 
 
 # --- states -------------------------------------------------------------------------------------------
