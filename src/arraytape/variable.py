@@ -212,13 +212,13 @@ class Variable(Array):
 
 
 def detached(x: Array) -> Array:
-    """The data of an Array under a handle that nobody follows."""
+    """The data of an Array under a handle that no tape follows."""
     data = x._data if isinstance(x, Variable) else asarray(x)._data
     return wrap(data, 0, KEPT)
 
 
 def own_data(x: Array) -> Any:
-    """The data of an Array in memory that nobody else writes to."""
+    """The data of an Array in memory of its own."""
     data = detached(x)._data
     return storage_of(data).copy(data)
 

@@ -127,8 +127,8 @@ def to_index(x: Array) -> int:
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Make a NumPy array: ``np.asarray(x)``.
 
-    It is the memory of x, as for NumPy's arrays, where nobody has followed it.  What NumPy or C code
-    writes there arrives in x.  A recorded value must not change under its name, so of what has been
+    It is the memory of x, as for NumPy's arrays, where no tape has followed it.  What NumPy or C code
+    writes there arrives in x.  A recorded value must not change under its id, so of what has been
     followed this is a copy: what is written there does not reach x, and gradients that are cut by it
     warn with the line of this exit.  Also copied are data that is not NumPy's, a 0-d result of an op,
     which NumPy holds immutable, and what is cast.

@@ -262,7 +262,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
     update = updates(op, raw, functional)
-    numpys = op.name != "floor_divide"  # see numpy_namespace: NumPy's own has other special values
+    numpys = op.name != "floor_divide"  # NumPy's own gives other special values: see ``updates``
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
     def method(x: Array, other: Any, /) -> Any:
