@@ -15,9 +15,9 @@ from ._record.stack import new_tid, recorders
 from ._storage.storage import storage_of
 from ._util.errors import describe, user_line
 from .ops.creation_functions import asarray
-from .ops.leaving import contents
 from .ops.operators import BINARY
 
+UNNAMED = "Variable"  # the name of one that was given none
 KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes: a value fits its own and greater ones
 
 
@@ -35,7 +35,7 @@ class Variable(Array):
     trainable : bool, default: True
         Whether tapes watch it unasked.
     name : str | None, default: None
-        How messages call it; None: the path by which a Module first lists it, until then "Variable".
+        How messages call it; None: "Variable".
     dtype : dtype | None, default: None
         The dtype to cast to; None: that of ``initial_value``.
 
@@ -46,8 +46,7 @@ class Variable(Array):
     """
 
     # _tid is -2 for ever, so that every read asks ``_sync``.
-    __slots__ = ("__weakref__", "_identity", "_name", "_trainable")
-    _name: str | None
+    __slots__ = ("__weakref__", "_identity", "_name", "_path", "_trainable")
 
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
@@ -61,12 +60,21 @@ class Variable(Array):
         self._tid = -2
         self._identity = new_tid()
         self._trainable = bool(trainable)
-        self._name = name
+        self._name = UNNAMED if name is None else name
+        self._path = ""  # where the Module that listed it last has it
 
     @property
     def name(self) -> str:
-        """The name that was given, the path by which a Module has listed it, or "Variable"."""
-        return "Variable" if self._name is None else self._name
+        """How messages call it."""
+        return self._name
+
+    @property
+    def path(self) -> str:
+        """Its path in the Module that listed it last, such as ``"layers.0.kernel"``; "" in none.
+
+        Messages give it beside the name.
+        """
+        return self._path
 
     @property
     def trainable(self) -> bool:
@@ -76,11 +84,9 @@ class Variable(Array):
     _has_state = True
 
     def _sync(self) -> int:
-        """The name of this Variable's value, after those who watch what is read were told."""
+        """The id of this Variable's value, after the recorders were told that it is read."""
         for recorder in recorders():
-            accessed = getattr(recorder, "accessed", None)
-            if accessed is not None:
-                accessed(self)
+            recorder.accessed(self)
         return self._identity
 
     def value(self) -> Array:
@@ -204,11 +210,14 @@ class Variable(Array):
 
     def __repr__(self) -> str:
         kind = "" if self._trainable else ", trainable=False"
-        start = f"Variable({self.name!r}, "
-        return f"{start}{contents(detached(self), start)}{kind})"
+        path = f", path={self._path!r}" if self._path not in ("", self._name) else ""
+        return f"Variable({detached(self)!r}, name={self._name!r}{path}{kind})"
 
     def _said(self) -> str:
-        return f"the Variable {self.name!r}, {describe(detached(self))} [at {user_line()}]"
+        name = repr(self._name)
+        if self._path not in ("", self._name):
+            name = repr(self._path) if self._name == UNNAMED else f"{name} (at {self._path!r})"
+        return f"the Variable {name}, {describe(detached(self))} [at {user_line()}]"
 
 
 def detached(x: Array) -> Array:

@@ -48,8 +48,9 @@ def describe(value: Any) -> str:
         kind = type(value).__name__ if type(value).__module__ != "arraytape._array.array" else ""
         device = str(getattr(value, "device", "cpu"))
         return f"{kind} {dtype}({dims})".strip() + (f" on {device}" if device != "cpu" else "")
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+    text, _, more = repr(value).partition("\n")
+    short = text if len(text) <= 40 and not more else text[:37] + "..."
+    return f"{type(value).__name__} {short}"
 
 
 # The exceptions that an op documents; whatever a storage raises becomes the nearest of these.

@@ -272,16 +272,6 @@ def dlpack_device(x: Array, /) -> tuple[Any, int]:
     return x._data.__dlpack_device__()
 
 
-def contents(x: Array, indent: str) -> str:
-    """Values, dtype and device, as they stand in a repr behind ``indent``."""
-    _, data = current(x)
-    if storage_of(data).mixed:  # under vmap: one value for many
-        values = repr(data)
-    else:
-        values = np.array2string(host(x), separator=", ", prefix=indent)
-    return f"{values}, dtype={x.dtype}, device={x.device!r}"
-
-
 def representation(x: Array) -> str:
     """Write values, dtype, device, and whether some tape follows the value.
 
@@ -290,8 +280,12 @@ def representation(x: Array) -> str:
     str
         The text.
     """
-    tid, _ = current(x)
-    return f"Array({contents(x, 'Array(')}{', followed' if tid else ''})"
+    tid, data = current(x)
+    if storage_of(data).mixed:  # under vmap: one value for many
+        body = repr(data)
+    else:
+        body = np.array2string(host(x), separator=", ", prefix="Array(")
+    return f"Array({body}, dtype={x.dtype}, device={x.device!r}{', followed' if tid else ''})"
 
 
 def formatted(x: Array, spec: str) -> str:
