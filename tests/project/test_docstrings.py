@@ -20,7 +20,6 @@ import coverage_table
 from arraytape import _numpy_hook, checkpoint, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
-from arraytape._numpy_hook import load
 from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import same
 from arraytape._storage.info import Info
@@ -52,7 +51,6 @@ FUNCTIONS = [
     "__array_namespace_info__",
 ]
 OPS = {op.public: op for op in REGISTRY.values()}
-load()  # NumPy's methods of Arrays, in the place of those that stand in for them
 CLASSES = {"Array": (xp.Array,), "Variable": (xp.Variable,)} | {
     cls.__name__: [base for base in cls.__mro__ if base is not object]
     for cls in (xp.GradientTape, xp.ForwardAccumulator)

@@ -75,20 +75,7 @@ def logaddexp2(x1: Any, x2: Any) -> Array:
 
 
 def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
-    """Divide with remainder, as ``numpy.divmod`` does.
-
-    Parameters
-    ----------
-    x1 : Array or number
-        The dividend.
-    x2 : Array or number
-        The divisor.
-
-    Returns
-    -------
-    tuple of Array
-        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
-    """
+    """See ``numpy.divmod``."""
     return elementwise.floor_divide(x1, x2), elementwise.remainder(x1, x2)
 
 
