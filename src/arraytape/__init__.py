@@ -5,6 +5,7 @@ gradient tapes that are active in the thread, with tf.GradientTape's semantics.
 """
 
 import sys as _sys
+from typing import NoReturn as _NoReturn
 
 import numpy as _np
 
@@ -21,6 +22,7 @@ from ._tape.forward import ForwardAccumulator
 from ._tape.tape import GradientTape
 from ._util.containers import register_nesting
 from ._util.errors import TapeWarning
+from ._util.errors import unknown_name as _unknown_name
 from ._version import __version__
 from .functional.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .functional.vmap import vmap
@@ -158,6 +160,7 @@ from .ops.statistical_functions import (
 from .ops.utility_functions import all, any, diff
 
 # These complete the Array.
+from .ops import foreign_names as _foreign_names  # isort: skip
 from .ops import leaving as _leaving  # isort: skip
 from .ops import operators as _operators  # isort: skip
 from ._numpy_api import protocols as _numpy_protocols  # isort: skip
@@ -182,3 +185,8 @@ complex64 = _np.complex64
 complex128 = _np.complex128
 
 array.PUBLIC.append(_sys.modules[__name__])
+
+
+def __getattr__(name: str) -> _NoReturn:
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise _unknown_name(message, name, _sys.modules[__name__], "namespace")

@@ -7,11 +7,52 @@ import sys
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
 
 
 class TapeWarning(UserWarning):
     """A gradient may not be what the caller expects: the message says why and where."""
+
+
+class UnknownName:
+    """The message of an AttributeError; it says ours when the name is another library's.
+
+    ``hasattr`` raises that error, too, and drops it, so the message is made when it is read.
+    """
+
+    __slots__ = ("message", "name", "obj", "where")
+
+    def __init__(self, message: str, name: str, obj: object, where: str) -> None:
+        self.message, self.name, self.obj, self.where = message, name, obj, where
+
+    def __str__(self) -> str:
+        from .other_names import hint
+
+        return self.message + hint(self.name, self.where, self.obj)
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeError:
+    """The AttributeError for a name that ``obj`` has not.
+
+    where : whose names were searched, a key of ``other_names.TABLES``.
+    """
+    return AttributeError(UnknownName(message, name, obj, where), name=name, obj=obj)
+
+
+def see(anchor: str) -> str:
+    """The end of a message whose way out needs more words: the section of docs/errors.md."""
+    return f"(see {PAGE}#{anchor})"
 
 
 def user_frame() -> FrameType | None:
@@ -36,20 +77,30 @@ def stacklevel() -> int:
     return level
 
 
-def describe(value: Any) -> str:
-    """What an argument is, in few words: dtype and shape of an array, type and value of the rest."""
+def layout(value: Any) -> str:
+    """Dtype and shape of an array in few words: ``float64(3, 4)``, and its device if that is not the host."""
+    shape, device = value.shape, str(getattr(value, "device", "cpu"))
+    dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+    return f"{value.dtype}({dims})" + (f" on {device}" if device != "cpu" else "")
+
+
+def describe(value: Any, array: str | None = None) -> str:
+    """What an argument is, in few words: dtype and shape of an array, type and value of the rest.
+
+    array : what to call an array; by default the name of its type.
+    """
     if type(value) in (list, tuple) and any(hasattr(part, "dtype") for part in value):
-        return f"[{', '.join(describe(part) for part in value)}]"
+        parts = ", ".join(describe(part, array) for part in value)
+        return f"[{parts}]" if type(value) is list else f"({parts})"
     if isinstance(value, type):
         return value.__name__
-    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
-    if shape is not None and dtype is not None:
-        dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-        kind = type(value).__name__ if type(value).__module__ != "arraytape._array.array" else ""
-        device = str(getattr(value, "device", "cpu"))
-        return f"{kind} {dtype}({dims})".strip() + (f" on {device}" if device != "cpu" else "")
+    kind = type(value).__name__
+    if isinstance(value, np.generic):
+        return f"{kind} {value}"
+    if getattr(value, "shape", None) is not None and getattr(value, "dtype", None) is not None:
+        return f"{array or kind} {layout(value)}"
     text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+    return f"{kind} {text if len(text) <= 40 else text[:37] + '...'}"
 
 
 # The exceptions that an op documents; whatever a storage raises becomes the nearest of these.
@@ -59,10 +110,23 @@ DOCUMENTED = (IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferE
 def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     """The documented exception for what a storage raised in ``op``: same kind, said with the inputs.
 
+    The inputs come as raw data, which the user knows as Arrays.  Parameters that are None or False
+    are left out.
+    """
+    what = ", ".join(
+        f"{name}: {describe(value, 'Array')}"
+        for name, value in arguments.items()
+        if value is not None and value is not False
+    )
+    return failure(f"{op}({what})", error)
+
+
+def failure(what: str, error: Exception) -> Exception:
+    """The documented exception for what went wrong in ``what``, which names the function and its input.
+
     LinAlgError stays itself; an AttributeError or KeyError from inside becomes a TypeError.
     """
-    what = ", ".join(f"{name}: {describe(value)}" for name, value in arguments.items())
-    message = f"{op}({what}) failed: {error} [at {user_line()}]"
+    message = f"{what} failed: {str(error).strip()} [at {user_line()}]"
     if isinstance(error, Warning | FloatingPointError):  # somebody asked for warnings as errors
         return type(error)(message)
     for kind in DOCUMENTED:
