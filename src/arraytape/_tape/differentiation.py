@@ -15,7 +15,7 @@ from .._record.stack import new_tid, watched
 from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE, is_complex, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, stacklevel
+from .._util.errors import TapeWarning, stacklevel, user_line
 from .arguments import (
     UnconnectedGradients,
     arrays_of,
@@ -187,5 +187,5 @@ def has_nan(g: Array) -> bool:
 def guards(nan: str) -> bool:
     """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
     if nan not in ("guard", "keep"):
-        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r}")
+        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r} [at {user_line()}]")
     return nan == "guard"

@@ -78,7 +78,7 @@ def stacklevel() -> int:
 
 
 def layout(value: Any) -> str:
-    """Dtype and shape of an array in few words: ``float64(3, 4)``, and its device if that is not the host."""
+    """Dtype and shape of an array, and its device if that is not the host: ``float64(3, 4)``."""
     shape, device = value.shape, str(getattr(value, "device", "cpu"))
     dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
     return f"{value.dtype}({dims})" + (f" on {device}" if device != "cpu" else "")

@@ -97,7 +97,7 @@ NAMESPACE: Table = {
         "convolve": "np.convolve(x, y), which is recorded",
         "corrcoef": "np.corrcoef(x), which is recorded",
         "cov": "np.cov(x), which is recorded",
-        "gradient": "np.gradient(x), which is recorded, for differences, and tape.gradient for derivatives",
+        "gradient": "np.gradient(x), which is recorded, for differences; tape.gradient for derivatives",
         "interp": "np.interp(x, xp, fp), which is recorded",
         "isclose": "np.isclose(x, y)",
         "kron": "np.kron(x, y), which is recorded",

@@ -35,7 +35,10 @@ def asarray(
         return recast(obj, dtype, device, copy)
     if isinstance(obj, list | tuple) and (first := an_array(obj)) is not None:
         if copy is False:
-            raise ValueError("asarray: a sequence of Arrays cannot be made into one without a copy")
+            raise ValueError(
+                "asarray: a sequence of Arrays cannot be made into one without a copy "
+                f"[at {user_line()}]"
+            )
         parts = [asarray(part, device=first.device) for part in obj]
         return recast(stack(parts), dtype, device, None)
     home = storage_for(type(obj))
@@ -45,7 +48,9 @@ def asarray(
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     if storage is not NUMPY and copy is False and home is NUMPY:
-        raise ValueError(f"asarray: host data on {device!r} needs a copy, but copy=False")
+        raise ValueError(
+            f"asarray: host data on {device!r} needs a copy, but copy=False [at {user_line()}]"
+        )
     try:
         data = storage.asarray(obj, dtype, device, copy is not False)
     except Exception as error:
@@ -62,10 +67,15 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
     """asarray of an Array: itself, a recorded copy, or a recorded cast."""
     x, came = placed(x, device)
     if came and copy is False:
-        raise ValueError(f"asarray: moving to {device!r} needs a copy, but copy=False")
+        raise ValueError(
+            f"asarray: moving to {device!r} needs a copy, but copy=False [at {user_line()}]"
+        )
     if dtype is not None and np.dtype(dtype) != x.dtype:
         if copy is False:
-            raise ValueError(f"asarray: casting {x.dtype} to {dtype} needs a copy, but copy=False")
+            raise ValueError(
+                f"asarray: casting {x.dtype} to {dtype} needs a copy, but copy=False "
+                f"[at {user_line()}]"
+            )
         return astype(x, dtype)
     return copied(x) if copy and not came else x
 
@@ -209,7 +219,9 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
     """Coordinate grids of 1-d arrays."""
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+        raise ValueError(
+            f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r} [at {user_line()}]"
+        )
     count = len(arrays)
     places = list(range(count))
     if indexing == "xy" and count > 1:

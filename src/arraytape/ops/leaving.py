@@ -19,7 +19,7 @@ from .._array.exits import leave
 from .._array.views import current, export, pin
 from .._storage.storage import storage_of
 from .._util.attach import attach
-from .._util.errors import describe, explain
+from .._util.errors import describe, explain, user_line
 from .creation_functions import copied
 
 
@@ -78,7 +78,9 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     here = type(data) is np.ndarray
     if copy is False:
         if not here:
-            raise ValueError(f"np.asarray: {describe(x)} needs a copy, but copy=False")
+            raise ValueError(
+                f"np.asarray: {describe(x)} needs a copy, but copy=False [at {user_line()}]"
+            )
         return np.array(export(x, firm=True), dtype=dtype, copy=False)
     cast = dtype is not None and np.dtype(dtype) != x.dtype
     if copy or cast or not here or x._state & SCALAR or current(x)[0]:

@@ -62,7 +62,10 @@ class Optimizer(Module):
         nested = nest.parts_of(variables) is not None
         for variable in nest.leaves(variables if nested else list(variables)):
             if not isinstance(variable, Variable):
-                raise TypeError(f"{self.name}: build() takes Variables, got {describe(variable)}")
+                raise TypeError(
+                    f"{self.name}: build() takes Variables, got {describe(variable)} "
+                    f"[at {user_line()}]"
+                )
             self._place(variable)
 
     def apply_gradients(self, pairs: Iterable[tuple[Any, Any]]) -> None:
@@ -98,7 +101,9 @@ class Optimizer(Module):
                 f"[at {user_line()}]. The tape's warnings say where a value left it"
             )
         if len({id(variable) for _, variable in given}) < len(given):
-            raise ValueError(f"{self.name}: a Variable is given twice among {names}")
+            raise ValueError(
+                f"{self.name}: a Variable is given twice among {names} [at {user_line()}]"
+            )
         checked = [(fitting(self.name, g, variable), variable) for g, variable in usable]
         if len(usable) < len(given):
             missing = ", ".join(repr(variable.name) for g, variable in given if g is None)
