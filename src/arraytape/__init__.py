@@ -17,8 +17,8 @@ from ._custom.recompute import recompute_grad
 from ._define.define_op import define_op, no_gradient, register_gradient, stop_gradient
 from ._storage import cupy
 from ._storage.info import __array_namespace_info__, set_default_device
+from ._tape.accumulator import ForwardAccumulator
 from ._tape.arguments import UnconnectedGradients
-from ._tape.forward import ForwardAccumulator
 from ._tape.tape import GradientTape
 from ._util.containers import register_nesting
 from ._util.errors import TapeWarning

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._array.array import KEPT, Array, wrap
 from ._array.views import keep, recorded_copy
+from ._define.docstrings import SYMBOLS
 from ._record.stack import new_tid, recorders
 from ._storage.storage import storage_of
 from ._util.errors import describe, user_line
@@ -26,10 +27,21 @@ class Variable(Array):
     read takes a snapshot; reads before and after an ``assign`` each count with their own value, and
     their gradients add up.  Assigning is never recorded: state cuts history.
 
-    initial_value : an Array, host data, scalars or nested sequences of these; it is copied.
-    trainable : whether tapes watch it unasked.
-    name : how messages call it.
-    dtype : cast to it; the dtype of ``initial_value`` by default.
+    Parameters
+    ----------
+    initial_value : object
+        An Array, host data, scalars or nested sequences of these; it is copied.
+    trainable : bool, default: True
+        Whether tapes watch it unasked.
+    name : str | None, default: None
+        How messages call it; None: "Variable".
+    dtype : dtype | None, default: None
+        The dtype to cast to; None: that of ``initial_value``.
+
+    Raises
+    ------
+    TypeError
+        When trainable is neither True nor False, or name is no str; and as of ``asarray``.
     """
 
     # _tid is -2 for ever, so that every read asks ``_sync``.
@@ -51,10 +63,12 @@ class Variable(Array):
 
     @property
     def name(self) -> str:
+        """How messages call it."""
         return self._name
 
     @property
     def trainable(self) -> bool:
+        """Whether tapes watch it unasked."""
         return self._trainable
 
     _has_state = True
@@ -68,7 +82,13 @@ class Variable(Array):
         return self._identity
 
     def value(self) -> Array:
-        """The value that it holds now, as an Array that later assignments do not change."""
+        """Take a snapshot of the value, which later assignments do not change.
+
+        Returns
+        -------
+        Array
+            The value that the Variable holds now; tapes that follow the Variable follow it.
+        """
         snapshot = recorded_copy(self, keep(self))
         snapshot._state = KEPT
         return snapshot
@@ -82,10 +102,24 @@ class Variable(Array):
 
     # --- state ------------------------------------------------------------------------------------
     def assign(self, value: Any) -> Variable:
-        """Replace the value; ValueError unless shape, dtype and device stay.  Returns the Variable.
+        """Replace the value, unrecorded.
 
-        Host data and numbers, which are no Arrays, may be of a lesser kind: integers for a Variable
-        of floats, floats of any precision for one of complex numbers.
+        Parameters
+        ----------
+        value : object
+            An Array of the Variable's shape, dtype and device.  Host data and numbers, which are no
+            Arrays, may be of a lesser kind: integers for a Variable of floats, floats of any
+            precision for one of complex numbers.
+
+        Returns
+        -------
+        Variable
+            The Variable itself.
+
+        Raises
+        ------
+        ValueError
+            When shape, dtype or device would change.
         """
         given = self._host_data(value)
         alike = given.dtype == self.dtype and given.device == self.device
@@ -95,11 +129,43 @@ class Variable(Array):
         return self
 
     def assign_add(self, value: Any) -> Variable:
-        """Add to the value, unrecorded.  Returns the Variable."""
+        """Add to the value, unrecorded.
+
+        Parameters
+        ----------
+        value : object
+            An Array, host data or a number.
+
+        Returns
+        -------
+        Variable
+            The Variable itself.
+
+        Raises
+        ------
+        ValueError
+            When shape or dtype would change.
+        """
         return self._update(operator.add, value)
 
     def assign_sub(self, value: Any) -> Variable:
-        """Subtract from the value, unrecorded.  Returns the Variable."""
+        """Subtract from the value, unrecorded.
+
+        Parameters
+        ----------
+        value : object
+            An Array, host data or a number.
+
+        Returns
+        -------
+        Variable
+            The Variable itself.
+
+        Raises
+        ------
+        ValueError
+            When shape or dtype would change.
+        """
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], value: Any) -> Variable:
@@ -154,6 +220,25 @@ def own_data(x: Array) -> Any:
     return storage_of(data).copy(data)
 
 
+IN_PLACE = """\
+``v {symbol}= value``: assign the result of ``{op}`` to the Variable, unrecorded.
+
+Parameters
+----------
+value : object
+    The operand on the right: an Array, host data or a number.
+
+Returns
+-------
+Variable
+    The Variable itself.
+
+Raises
+------
+ValueError
+    When shape or dtype would change."""
+
+
 def in_place(name: str) -> Callable[[Variable, Any], Variable]:
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
@@ -161,9 +246,7 @@ def in_place(name: str) -> Callable[[Variable, Any], Variable]:
         return self._update(function, value)
 
     method.__name__ = method.__qualname__ = f"__i{name}__"
-    method.__doc__ = (
-        f"``assign`` the result of ``{name}``: unrecorded, the Variable stays the same."
-    )
+    method.__doc__ = IN_PLACE.format(symbol=SYMBOLS[name], op=BINARY[name])
     return method
 
 

@@ -37,6 +37,41 @@ class Array:
     """An array of the array API standard whose ops are recorded on the active tapes.
 
     Made by creation functions such as ``asarray`` and by ops, never by calling the class.
+
+    An Array is a handle on data of a storage, NumPy's or CuPy's, plus a name of the value that it
+    holds now.  Writing to it (``x[key] = value``, ``x += y``) moves the handle on to a new value;
+    what was recorded never changes.  Views share their data, as NumPy's do: a write through one of
+    them is seen by all.
+
+    Operators are the functions of the same meaning: ``x + y`` is ``add(x, y)``.  Methods are those of
+    the standard and those of NumPy's arrays, so that code for these runs on Arrays.
+
+    Attributes
+    ----------
+    T : Array
+        The axes in reverse order, as a view.
+    device : str
+        Where the data lies: 'cpu', 'cuda:0' and so on.
+    dtype : dtype
+        The type of the elements.
+    flat : Array
+        The elements in one dimension.
+    imag : Array
+        The imaginary part.
+    itemsize : int
+        Bytes of one element.
+    mT : Array
+        Each matrix transposed, as a view.
+    nbytes : int
+        Bytes of all elements.
+    ndim : int
+        Number of axes.
+    real : Array
+        The real part.
+    shape : tuple[int, ...]
+        Length of each axis.
+    size : int
+        Number of elements.
     """
 
     # _tid: the name of the value held now; 0: nobody follows it; negative: ask ``_sync``, since the
@@ -53,18 +88,22 @@ class Array:
 
     @property
     def dtype(self) -> Any:
+        """The type of the elements, one of NumPy's dtypes."""
         return self._data.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
         return self._data.shape  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self._data.shape)
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         count = 1
         for length in self._data.shape:
             count *= length
@@ -72,14 +111,44 @@ class Array:
 
     @property
     def device(self) -> Any:
+        """Where the data lies: 'cpu', 'cuda:0' and so on."""
         return storage_of(self._data).device(self._data)
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """The namespace of this array: ``arraytape`` itself.
+
+        Parameters
+        ----------
+        api_version : str | None, default: None
+            A version of the standard, from '2021.12' to '2025.12'.
+
+        Returns
+        -------
+        module
+            The namespace, the same for all versions.
+
+        Raises
+        ------
+        ValueError
+            When there is no such version.
+        """
         if api_version is not None and api_version not in VERSIONS:
             raise ValueError(f"unknown array API version {api_version!r}; known: {VERSIONS}")
         return PUBLIC[0]
 
     def __len__(self) -> int:
+        """The length of the first axis.
+
+        Returns
+        -------
+        int
+            The length.
+
+        Raises
+        ------
+        TypeError
+            When there is no axis.
+        """
         if not self._data.shape:
             raise TypeError("len() of a 0-d Array")
         return self._data.shape[0]  # type: ignore[no-any-return]

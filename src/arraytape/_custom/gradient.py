@@ -32,29 +32,46 @@ R = TypeVar("R")
 
 
 def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]:
-    """Decorator: ``f`` says itself what its gradient is.
+    """Take a function's gradient from the function itself: a decorator.
 
         @custom_gradient
         def log1pexp(x):
             e = xp.exp(x)
             return xp.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
 
-    f : returns ``(y, grad_fn)``, y an Array or a nesting of Arrays.  ``grad_fn(*dy)`` takes one Array
-    for each Array of y and gives one gradient (None: no gradient) for each Array among f's
-    positional arguments, in the Array's shape and dtype: flat, or in the arguments' nesting.
-    Keyword arguments and what is no Array get none; raw arrays become Arrays.
+    Parameters
+    ----------
+    f : Callable
+        Returns ``(y, grad_fn)``, y an Array or a nesting of Arrays.  ``grad_fn(*dy)`` takes one
+        Array for each Array of y and gives one gradient (None: no gradient) for each Array
+        among f's positional arguments, in the Array's shape and dtype: flat, or in the
+        arguments' nesting.  Keyword arguments and what is no Array get none; raw arrays become
+        Arrays.  Variables that f reads need ``grad_fn(*dy, variables=[...])``, which returns
+        ``(gradients of the arguments, gradients of the variables)``.
 
-    What f does is hidden from the tapes, yet the derivative works to any order, since ``grad_fn`` is
-    array code over values that outer tapes know; ForwardAccumulator takes the transpose of it.
-    Variables that f reads need ``grad_fn(*dy, variables=[...])``, which returns ``(gradients of the
-    arguments, gradients of the variables)``.
+    Returns
+    -------
+    Callable
+        Takes the arguments of f and gives y.
 
-    Raises TypeError when f gives no such pair, or reads Variables that ``grad_fn`` does not take;
-    ValueError when f uses a watched Array that is not among its positional arguments, or writes to
-    an argument; in the backward pass, ValueError for a wrong number of gradients, a wrong shape or
-    dtype, RuntimeError when ``grad_fn`` reads a Variable that f read and that was assigned to since
-    (f's own ``v.value()`` is a snapshot).  What a selection did not take is not masked inside
-    ``grad_fn``: see ``gradient``'s nan.
+    Raises
+    ------
+    TypeError
+        When f gives no such pair, or reads Variables that ``grad_fn`` does not take.
+    ValueError
+        When f uses a watched Array that is not among its positional arguments, or writes to an
+        argument.  In the backward pass: when ``grad_fn`` gives a wrong number of gradients, a
+        wrong shape or dtype.
+    RuntimeError
+        In the backward pass: when ``grad_fn`` reads a Variable that f read and that was
+        assigned to since (f's own ``v.value()`` is a snapshot).
+
+    Notes
+    -----
+    What f does is hidden from the tapes, yet the derivative works to any order, since
+    ``grad_fn`` is array code over values that outer tapes know; ForwardAccumulator takes the
+    transpose of it.  What a selection did not take is not masked inside ``grad_fn``: see
+    ``gradient``'s nan.
     """
     name = f"custom_gradient({name_of(f)})"
 
@@ -66,10 +83,24 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
 
 
 def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
-    """``f`` with the gradient of the identity: a straight-through estimator.
+    """Give a function the gradient of the identity: a straight-through estimator.
 
-    f : gives as many Arrays as it has Arrays among its positional arguments, of the same shapes and
-    dtypes (else ValueError, at the call).  Whatever else it uses or writes gets no gradient.
+    Parameters
+    ----------
+    f : Callable
+        Gives as many Arrays as it has Arrays among its positional arguments, of the same shapes
+        and dtypes.
+
+    Returns
+    -------
+    Callable
+        Takes the arguments of f and gives its result.  A gradient of the result goes back to
+        the arguments as it is; whatever else f uses or writes gets none.
+
+    Raises
+    ------
+    ValueError
+        When f is called and gives other shapes or dtypes.
     """
     name = f"grad_pass_through({name_of(f)})"
 

@@ -17,11 +17,29 @@ from .gradient import call_with_rule, name_of
 
 
 def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:
-    """``f`` of NumPy arrays, as Arrays; it cuts the gradient.
+    """Call a function of NumPy arrays with Arrays; it cuts the gradient.
 
-    inputs : the positional arguments, a list or tuple (or one Array), in any nesting; Arrays among
-    them are handed on as copies.  f : gives a NumPy array, a number or a nesting of these; they come
-    back on the device of the first Array.  A gradient that is None because of it names this line.
+    Parameters
+    ----------
+    f : Callable
+        Takes NumPy arrays and gives a NumPy array, a number or a nesting of these.
+    inputs : list | tuple | Array
+        The positional arguments, in any nesting, or one Array; Arrays among them are handed on
+        as copies.
+
+    Returns
+    -------
+    Array or nesting
+        What f gave, as Arrays on the device of the first Array among the inputs.
+
+    Raises
+    ------
+    TypeError
+        When f gives anything else.
+
+    Notes
+    -----
+    Derivative: none; a gradient that is None because of it names this line in a warning.
     """
     name = f"numpy_function({name_of(f)})"
     args = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
@@ -32,15 +50,33 @@ def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:
 
 
 def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunction:
-    """``f``, a function of NumPy arrays, as a function of Arrays with a gradient.
+    """Make a function of NumPy arrays one of Arrays, with a gradient.
 
         cbrt = host_function(scipy.special.cbrt, lambda g, y, x: g / (3 * y**2))
 
-    f : takes NumPy copies of the Arrays, gives a NumPy array, a number or a nesting of these.
-    vjp : ``vjp(g, y, *inputs)``, on NumPy arrays: the cotangent ``g`` in the nesting of f's result
-    ``y``, and f's positional arguments; it gives one gradient (None: no gradient) for each array
-    among them, in its shape and dtype.  Keyword arguments go to f alone.
+    Parameters
+    ----------
+    f : Callable
+        Takes NumPy copies of the Arrays, gives a NumPy array, a number or a nesting of these.
+    vjp : Callable
+        ``vjp(g, y, *inputs)``, on NumPy arrays: the cotangent ``g`` in the nesting of f's result
+        ``y``, and f's positional arguments.  It gives one gradient (None: no gradient) for each
+        array among them, in its shape and dtype.  Keyword arguments go to f alone.
 
+    Returns
+    -------
+    Callable
+        Takes the arguments of f, with Arrays for arrays, and gives Arrays.
+
+    Raises
+    ------
+    TypeError
+        When f or vjp cannot be called; at the call, when f gives anything but arrays and numbers.
+    ValueError
+        In the backward pass: when vjp gives a wrong number of gradients, a wrong shape or dtype.
+
+    Notes
+    -----
     A second derivative needs the vjp's own: ``host_function(f, host_function(vjp, its_vjp))``.
     Without it, asking for one is a LookupError.
     """

@@ -22,16 +22,32 @@ R = TypeVar("R")
 
 
 def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
-    """``f`` checkpointed: a tape keeps its inputs, and ``f`` runs again in the backward pass.
+    """Checkpoint a function: a tape keeps its inputs, and it runs again in the backward pass.
 
-    f : gives an Array or a nesting of Arrays, the same ones each time it is given the same ones (so
-    no random numbers unless they are among its arguments).  Variables and watched Arrays from outside
-    may be used, as long as nobody writes to them before the backward pass (RuntimeError).  Of other
-    arrays nobody can tell: pass as an argument what may be written to.
+    Parameters
+    ----------
+    f : Callable
+        Gives an Array or a nesting of Arrays, the same ones each time it is given the same ones
+        (so no random numbers unless they are among its arguments).
 
+    Returns
+    -------
+    Callable
+        Takes the arguments of f and gives its result.
+
+    Raises
+    ------
+    RuntimeError
+        In the backward pass: when f gives something else the second time, or when a Variable or
+        a watched Array from outside, which it uses, was written to since.
+
+    Notes
+    -----
     The gradient is that of ``f`` itself, to any order, selections and exits included.  A
-    ForwardAccumulator runs f a second time at once.  Raises RuntimeError in the backward pass when
-    f gives something else the second time.
+    ForwardAccumulator runs f a second time at once.
+
+    Variables and watched Arrays from outside may be used, as long as nobody writes to them before
+    the backward pass.  Writes to other arrays cannot be noticed: pass these as arguments.
     """
     name = f"recompute_grad({name_of(f)})"
 

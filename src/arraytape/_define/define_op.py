@@ -24,7 +24,27 @@ REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
 
 
 def stop_gradient(x: Any) -> Any:
-    """The value of ``x`` (an Array or a nesting of Arrays) as a constant: no gradient flows back."""
+    """The value of an Array as a constant: no gradient flows back.
+
+    Parameters
+    ----------
+    x : Array or nesting
+        An Array, or Arrays in lists, tuples, dicts and dataclasses.
+
+    Returns
+    -------
+    Array or nesting
+        Copies in the same nesting.
+
+    Raises
+    ------
+    TypeError
+        When a leaf of x is no Array.
+
+    Notes
+    -----
+    Derivative: none; the gradient is None.
+    """
     found = nest.leaves(x)
     for leaf in found:
         if not isinstance(leaf, Array):
@@ -33,12 +53,29 @@ def stop_gradient(x: Any) -> Any:
 
 
 def register_gradient(name: str) -> Callable[[Rule], Rule]:
-    """Decorator: give the op ``name`` a VJP.
+    """Give an op without a derivative its rule: a decorator.
 
-    The rule takes the cotangent ``g`` first and asks by name for what else it needs (inputs, the
-    result ``y``, parameters, ``shape``, ``dtype``, ``xp``); it returns the contribution to the
-    op's input, or a tuple with one for each input.  LookupError for an unknown op; KeyError, with
-    the place of the first rule, when the op has one.
+    Parameters
+    ----------
+    name : str
+        The op, as ``define_op`` named it.
+
+    Returns
+    -------
+    Callable
+        The decorator of a rule, which gives the rule back.  The rule takes the cotangent ``g``
+        first and asks by name for what else it needs: inputs, the result ``y``, parameters,
+        ``shape``, ``dtype``, ``xp``.  It returns the contribution to the op's input, or a tuple
+        with one for each input.
+
+    Raises
+    ------
+    LookupError
+        When there is no op of this name.
+    KeyError
+        When the op has a rule; the message names its place.
+    TypeError
+        When the rule asks for what the op has not.
     """
 
     def declare(rule: Rule) -> Rule:
@@ -55,7 +92,20 @@ def register_gradient(name: str) -> Callable[[Rule], Rule]:
 
 
 def no_gradient(name: str) -> None:
-    """Declare that the op ``name`` has no derivative: gradients through it are None."""
+    """Declare that an op has no derivative: gradients through it are None.
+
+    Parameters
+    ----------
+    name : str
+        The op, as ``define_op`` named it.
+
+    Raises
+    ------
+    LookupError
+        When there is no op of this name.
+    KeyError
+        When the op has a rule; the message names its place.
+    """
     op = _free(name)
     op.give_rules([lambda g: None] * len(op.inputs), None)
     REGISTERED[name] = user_line()
@@ -78,19 +128,45 @@ def define_op(
             lambda t, x, xp: t / (1 + xp.abs(x)) ** 2,
         )
 
-    forward : takes raw arrays where its parameters are annotated with ``Array`` or, without such
-    annotations, in its positional parameters without a default; a parameter ``xp`` gets the raw
-    namespace.  It may not write to its inputs (NumPy's come read-only), and gives raw arrays or
-    numbers: several in a tuple, named by ``outputs``.  The op's signature is the rest of forward's;
-    defaults are literals.
-    word, rules : "elementwise" with a line for each of one or two inputs, which may broadcast;
-    "linear" with the transpose; "primitive" with a VJP for each input (None: no gradient) or one
-    ``joint`` VJP, or without any until ``register_gradient``; "composite", whose forward takes Arrays
-    and calls other ops; "nondifferentiable".  What a rule may ask for: see ``register_gradient``.
-    samples, domain : for tests, as ``arraytape.testing`` takes them.
+    Parameters
+    ----------
+    name : str
+        An identifier, under which the op enters the registry.
+    forward : Callable
+        Takes raw arrays where its parameters are annotated with ``Array`` or, without such
+        annotations, in its positional parameters without a default; a parameter ``xp`` gets
+        the raw namespace.  It may not write to its inputs (NumPy's come read-only), and gives
+        raw arrays or numbers: several in a tuple, named by ``outputs``.  The op's signature is
+        the rest of forward's, with literals as defaults, and its docstring is forward's.
+    word : str, default: 'primitive'
+        "elementwise" with a line for each of one or two inputs, which may broadcast; "linear"
+        with the transpose; "primitive" with a VJP for each input (None: no gradient) or one
+        ``joint`` VJP, or without any until ``register_gradient``; "composite", whose forward
+        takes Arrays and calls other ops; "nondifferentiable".
+    *rules : Callable | None
+        The rules that the word asks for.  What a rule may ask for: see ``register_gradient``.
+    joint : Callable | None, default: None
+        One VJP that returns a tuple with a contribution for each input.
+    outputs : Sequence[str], default: ('y',)
+        What rules call the results.
+    samples : Sequence, default: ()
+        For tests, as ``arraytape.testing`` takes them.
+    domain : tuple[float, float], default: (-2.0, 2.0)
+        Where ``arraytape.testing`` samples inputs.
 
-    The op enters the registry: KeyError, with the place of the first, when its name is taken.
-    Raises TypeError or ValueError for a statement that does not fit the word.
+    Returns
+    -------
+    Callable
+        The op's function of Arrays.
+
+    Raises
+    ------
+    KeyError
+        When the name is taken; the message names the place of the first.
+    TypeError
+        When the statement does not fit the word.
+    ValueError
+        When there is no such word.
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise TypeError(f"define_op: the name must be an identifier, got {describe(name)}")

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import linecache
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from .._array.array import Array
 from .._record.op import REGISTRY, Op, P, R, Sample, register, sample
 from .._record.plan import Rule, same
-from .compile import compile_function
+from .compile import compile_function, uncompiled
+from .docstrings import docstring
 from .operands import an_array
 
 UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
@@ -60,19 +61,13 @@ def elementwise(
     op = Op(name, "elementwise", inputs, rules=rules, domain=domain,
             samples=default if samples is None else samples, saves=saves, selects=selects,
             cusped=cusped)  # fmt: skip
-    lines = " and ".join(source_line(rule) for rule in rules)
-    return publish(
-        op, signature, f"{name} of each element.\n\nDerivative: {lines}.", convert=convert
-    )
+    return publish(op, signature, convert=convert)
 
 
 def nondifferentiable(name: str, inputs: int = 1) -> Callable[..., Array]:
     """An elementwise op that has no derivative: its gradient is None."""
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
-    op = Op(name, "nondifferentiable", names)
-    return publish(
-        op, signature, f"{name} of each element.\n\nDerivative: none; the gradient is None."
-    )
+    return publish(Op(name, "nondifferentiable", names), signature)
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -101,19 +96,43 @@ def primitive(
 
 def composite(function: Callable[P, R]) -> Callable[P, R]:
     """A function of other ops: both modes follow from its parts."""
-    op = Op(public_name(function), "composite", array_inputs(function)[0])
-    public = with_arrays(op.name, function)
+    signature = inspect.signature(function)
+    op = Op(public_name(function), "composite", inputs_among(signature)[0])
+    public = with_arrays(op.name, function, signature)
+    public.__doc__ = docstring(op, signature, function.__doc__)
     register(op).public = public
     return public
 
 
-def with_arrays(name: str, function: Callable[P, R]) -> Callable[P, R]:
+def with_arrays(
+    name: str, function: Callable[P, R], signature: inspect.Signature
+) -> Callable[P, R]:
     """A function that finds Arrays where its signature says so: raw arrays are made into such.
 
     TypeError for what is no array.  Parameters that may be something else, too, and those that are
-    named are its own affair.  The check is written out, since a wrapper for all would take longer.
+    named are its own affair.  The check is written out, since a wrapper for all would take longer,
+    and compiled on the first call, since compiling all of them would slow down the import.
     """
-    signature = inspect.signature(function)
+    parameters = signature.parameters.values()
+    if not any(p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY for p in parameters):
+        return function
+    scope: dict[str, Any] = {"Array": Array, "an_array": an_array, "body": function}
+
+    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        exec(compile(check_of(name, signature), "<arraytape composite>", "exec"), scope)
+        public.__defaults__ = getattr(function, "__defaults__", None)
+        public.__kwdefaults__ = getattr(function, "__kwdefaults__", None)
+        public.__code__ = scope["public"].__code__
+        return public(*args, **kwargs)
+
+    scope["first_call"] = first_call
+    public: Any = functools.update_wrapper(FunctionType(uncompiled.__code__, scope), function)
+    checked: Callable[P, R] = public
+    return checked
+
+
+def check_of(name: str, signature: inspect.Signature) -> str:
+    """The source of a composite's public function: it makes Arrays of arguments and calls the body."""
     bare, lines, handed = [], [], []
     for p in signature.parameters.values():
         default = p.empty if p.default is p.empty else None
@@ -132,17 +151,8 @@ def with_arrays(name: str, function: Callable[P, R]) -> Callable[P, R]:
                 f"    if type({p.name}) is not Array:",
                 f"        {p.name} = an_array({name!r}, {p.name!r}, {p.name})",
             ]
-    if not lines:
-        return function
     head = signature.replace(parameters=bare, return_annotation=signature.empty)
-    lines = [f"def public{head}:", *lines, f"    return body({', '.join(handed)})"]
-    scope: dict[str, Any] = {"Array": Array, "an_array": an_array, "body": function}
-    exec(compile("\n".join(lines), "<arraytape composite>", "exec"), scope)
-    public: Any = functools.wraps(function)(scope["public"])
-    public.__defaults__ = getattr(function, "__defaults__", None)
-    public.__kwdefaults__ = getattr(function, "__kwdefaults__", None)
-    checked: Callable[P, R] = public
-    return checked
+    return "\n".join([f"def public{head}:", *lines, f"    return body({', '.join(handed)})"])
 
 
 def without_derivative(function: Callable[P, R]) -> Callable[P, R]:
@@ -167,8 +177,8 @@ def from_signature(
     alone: Callable[..., Any] | None = None,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
-    inputs, variadic = array_inputs(function)
     signature = inspect.signature(function)
+    inputs, variadic = inputs_among(signature)
     rules: Sequence[Rule | None] | None = vjps or None
     if transpose is not None:
         rules, joint = (None, transpose) if variadic else ([transpose], joint)
@@ -178,15 +188,17 @@ def from_signature(
         linear_in=linear_in, alone=alone,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
-    public: Callable[P, R] = publish(op, signature, inspect.getdoc(function) or "")
+    public: Callable[P, R] = publish(op, signature, function.__doc__)
     public.__wrapped__ = function  # type: ignore[attr-defined]
     return public
 
 
-def publish(op: Op, signature: inspect.Signature, doc: str, **options: Any) -> Callable[..., Any]:
-    """Compile, document and register."""
+def publish(
+    op: Op, signature: inspect.Signature, own: str | None = None, **options: Any
+) -> Callable[..., Any]:
+    """Compile, document and register; ``own`` is the docstring of the declaration."""
     public = compile_function(op, signature, **options)
-    public.__doc__ = doc
+    public.__doc__ = docstring(op, signature, own)
     register(op).public = public
     return public
 
@@ -199,27 +211,15 @@ def public_name(function: Callable[..., Any]) -> str:
 
 def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
     """The parameters that take arrays, by annotation, and whether the one is a sequence of them."""
-    parameters = inspect.signature(function).parameters
-    notes = {name: str(parameter.annotation) for name, parameter in parameters.items()}
+    return inputs_among(inspect.signature(function))
+
+
+def inputs_among(signature: inspect.Signature) -> tuple[list[str], bool]:
+    """``array_inputs`` of a function with this signature."""
+    notes = {name: str(p.annotation) for name, p in signature.parameters.items()}
     inputs = [name for name, note in notes.items() if "Array" in note]
     variadic = len(inputs) == 1 and "Sequence[Array]" in notes[inputs[0]]
     return inputs, variadic
-
-
-def source_line(rule: Rule) -> str:
-    """The rule as its author wrote it, for the docstring: a lambda's body, or a function's name."""
-    code = getattr(rule, "__code__", None)
-    if code is None or code.co_name != "<lambda>":
-        return rule.__name__
-    spots = [spot for spot in code.co_positions() if None not in spot and spot[2] != spot[3]]
-    first = min((line, column) for line, _, column, _ in spots)
-    last = max((line, column) for _, line, _, column in spots)
-    lines = linecache.getlines(code.co_filename)[first[0] - 1 : last[0]]
-    if not lines:
-        return "see its rule"
-    lines[-1] = lines[-1][: last[1]]
-    lines[0] = lines[0][first[1] :]
-    return " ".join(" ".join(lines).split())
 
 
 __all__ = [

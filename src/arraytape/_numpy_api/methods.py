@@ -38,6 +38,48 @@ from .ufuncs import divmod
 Axis = int | tuple[int, ...] | None
 
 
+REDUCTION = """\
+Reduce axes (all by default): ``{name}`` as a method.
+
+Parameters
+----------
+axis : int | tuple[int, ...] | None, default: None
+    The axis or axes to reduce, negative ones from the end; None: all of them.
+*dtype : dtype
+    The dtype of the result, where ``numpy.{name}`` takes it by position.
+**options : object
+    ``keepdims`` and what else ``numpy.{name}`` takes.
+
+Returns
+-------
+Array
+    That of ``{name}``, whose errors and derivative it has.
+
+Raises
+------
+IndexError
+    When there is no such axis."""
+RUNNING = """\
+Accumulate along an axis: ``{name}`` as a method.
+
+Parameters
+----------
+axis : int | None, default: None
+    The axis; None: the array is flattened first.
+dtype : dtype | None, default: None
+    The dtype of the result.
+
+Returns
+-------
+Array
+    That of ``{name}``, whose errors and derivative it has.
+
+Raises
+------
+IndexError
+    When there is no such axis."""
+
+
 def reduction(name: str) -> Callable[..., Array]:
     """A reduction as a method, with the axis in NumPy's place and what else NumPy's takes."""
     homes = (statistics, searching, utilities)
@@ -50,7 +92,7 @@ def reduction(name: str) -> Callable[..., Array]:
         return function(x, axis=axis, **options)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"See ``{name}``."
+    method.__doc__ = REDUCTION.format(name=name)
     return method
 
 
@@ -64,24 +106,79 @@ def running(name: str) -> Callable[..., Array]:
         return function(x, axis=axis, dtype=dtype)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"See ``{name}``."
+    method.__doc__ = RUNNING.format(name=name)
     return method
 
 
 def method_reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-    """See ``reshape``; the lengths may come one by one."""
+    """Give the elements another shape: ``reshape`` as a method.
+
+    Parameters
+    ----------
+    *shape : int | tuple[int, ...]
+        The new shape, as a tuple or as lengths one by one; one may be -1.
+    order : str, default: 'C'
+        In which order elements are read and written, as of ``numpy.reshape``.
+    copy : bool | None, default: None
+        True: always copy; None: where no view is possible; False: never.
+
+    Returns
+    -------
+    Array
+        A view where the layout allows one, else a copy.
+
+    Raises
+    ------
+    ValueError
+        When x has another number of elements, or needs a copy and copy=False.
+    """
     shape = shape[0] if len(shape) == 1 else shape
     return reshape(x, shape, copy=copy) if order == "C" else reshaped(x, shape, order, copy=copy)
 
 
 def method_transpose(x: Array, *axes: Any) -> Array:
-    """See ``permute_dims``; the axes are reversed when none are given."""
+    """Permute the axes: ``permute_dims`` as a method.
+
+    Parameters
+    ----------
+    *axes : int | tuple[int, ...]
+        For each axis of the result the axis of x, as a tuple or one by one; none: in reverse
+        order.
+
+    Returns
+    -------
+    Array
+        A view.
+
+    Raises
+    ------
+    ValueError
+        When axes does not name each axis of x once.
+    """
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
     return permute_dims(x, tuple(order) if order else tuple(reversed(range(x.ndim))))
 
 
 def method_swapaxes(x: Array, axis1: int, axis2: int) -> Array:
-    """A view with two axes in each other's place."""
+    """Put two axes into each other's place.
+
+    Parameters
+    ----------
+    axis1 : int
+        One of them.
+    axis2 : int
+        The other one.
+
+    Returns
+    -------
+    Array
+        A view.
+
+    Raises
+    ------
+    IndexError
+        When there is no such axis.
+    """
     order = [*range(x.ndim)]
     i, j = (normalize_axis_index("swapaxes", x, axis) for axis in (axis1, axis2))
     order[i], order[j] = j, i
@@ -89,7 +186,25 @@ def method_swapaxes(x: Array, axis1: int, axis2: int) -> Array:
 
 
 def method_squeeze(x: Array, axis: Axis = None) -> Array:
-    """See ``squeeze``; all axes of length 1 when none is given."""
+    """Leave out axes of length 1: ``squeeze`` as a method.
+
+    Parameters
+    ----------
+    axis : int | tuple[int, ...] | None, default: None
+        The axis or axes; None: all of length 1.
+
+    Returns
+    -------
+    Array
+        A view.
+
+    Raises
+    ------
+    ValueError
+        When an axis has another length.
+    IndexError
+        When there is no such axis.
+    """
     return squeeze(x, tuple(i for i, n in enumerate(x.shape) if n == 1) if axis is None else axis)
 
 
@@ -97,7 +212,31 @@ def method_astype(
     x: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
     copy: bool = True,
 ) -> Array:  # fmt: skip
-    """See ``astype``; the layout in memory is not for the caller to choose."""
+    """Cast to another dtype: ``astype`` as a method.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The dtype of the result.  An integer or boolean one cuts the gradient.
+    order : str, default: 'K'
+        Not used: the layout in memory is not for the caller to choose.
+    casting : str, default: 'unsafe'
+        Which casts are allowed, as of ``numpy.can_cast``.
+    subok : bool, default: True
+        Not used.
+    copy : bool, default: True
+        Whether the result is a copy also where the dtype does not change.
+
+    Returns
+    -------
+    Array
+        Of the shape of x; x itself when nothing changes and copy=False.
+
+    Raises
+    ------
+    TypeError
+        When dtype is no dtype, or the cast is not allowed.
+    """
     if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"astype: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
@@ -106,27 +245,105 @@ def method_astype(
 
 
 def method_copy(x: Array, order: str = "C") -> Array:
-    """A recorded copy."""
+    """Copy the array; the copy is recorded.
+
+    Parameters
+    ----------
+    order : str, default: 'C'
+        Not used.
+
+    Returns
+    -------
+    Array
+        A copy in memory of its own.
+    """
     return copied(x)
 
 
 def method_flatten(x: Array, order: str = "C") -> Array:
-    """A copy in one dimension."""
+    """Copy the elements into one dimension.
+
+    Parameters
+    ----------
+    order : str, default: 'C'
+        In which order elements are read, as of ``numpy.ravel``.
+
+    Returns
+    -------
+    Array
+        A copy with one dimension.
+    """
     return copied(ravel(x, order))
 
 
 def method_clip(x: Array, min: Any = None, max: Any = None) -> Array:
-    """See ``numpy.clip``."""
+    """Limit each element to an interval, as ``numpy.clip`` does.
+
+    Parameters
+    ----------
+    min : Array | float | None, default: None
+        Lower bound.
+    max : Array | float | None, default: None
+        Upper bound.
+
+    Returns
+    -------
+    Array
+        As of ``clip``; integers between floats become floats.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not broadcast.
+    """
     return clip(x, min, max)
 
 
 def method_repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:
-    """See ``repeat``."""
+    """Repeat elements: ``repeat`` as a method.
+
+    Parameters
+    ----------
+    repeats : int | Array
+        How often: for all elements, or one number for each.
+    axis : int | None, default: None
+        The axis; None: x is flattened first.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x.
+
+    Raises
+    ------
+    ValueError
+        When a number of repeats is negative, or there is not one for each element.
+    IndexError
+        When there is no such axis.
+    """
     return repeat(x, repeats, axis=axis)
 
 
 def method_take(x: Array, indices: Any, axis: int | None = None) -> Array:
-    """The elements at some places, of all in one dimension when there is no axis; see ``take``."""
+    """Take elements at some places, as ``numpy.take`` does.
+
+    Parameters
+    ----------
+    indices : Array | int | list
+        Places along the axis, in any shape; negative ones count from the end.
+    axis : int | None, default: None
+        The axis; None: x is flattened first.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x, with the shape of indices in the place of the axis.
+
+    Raises
+    ------
+    IndexError
+        When an index is out of range, or there is no such axis.
+    """
     if isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
         return take(x, indices, axis=axis)
     at = 0 if axis is None else normalize_axis_index("take", x, axis)
@@ -137,19 +354,83 @@ def method_take(x: Array, indices: Any, axis: int | None = None) -> Array:
 def method_argsort(
     x: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool = True
 ) -> Array:
-    """See ``argsort``; of all elements in one dimension for axis=None."""
+    """Indices that sort along an axis: ``argsort`` as a method.
+
+    Parameters
+    ----------
+    axis : int | None, default: -1
+        The axis; None: x is flattened first.
+    kind : str | None, default: None
+        Not used.
+    stable : bool, default: True
+        Whether equal elements keep their order; they do so in any case.
+
+    Returns
+    -------
+    Array
+        Of the shape of x; its dtype is int64.
+
+    Raises
+    ------
+    IndexError
+        When there is no such axis.
+    """
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     return argsort(x, axis=axis, stable=stable)
 
 
 def method_diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """A copy of a diagonal, of the first two axes unless others are named."""
+    """Copy a diagonal, of the first two axes unless others are named.
+
+    Parameters
+    ----------
+    offset : int, default: 0
+        The diagonal: 0 for the main one, above it if positive, below it if negative.
+    axis1 : int, default: 0
+        The axis of the rows.
+    axis2 : int, default: 1
+        The axis of the columns.
+
+    Returns
+    -------
+    Array
+        The diagonals along the last axis.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
+    IndexError
+        When there is no such axis.
+    """
     return diagonal(last_two(x, axis1, axis2), offset=offset)
 
 
 def method_trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The sum over a diagonal, of the first two axes unless others are named."""
+    """Sum over a diagonal, of the first two axes unless others are named.
+
+    Parameters
+    ----------
+    offset : int, default: 0
+        The diagonal: 0 for the main one, above it if positive, below it if negative.
+    axis1 : int, default: 0
+        The axis of the rows.
+    axis2 : int, default: 1
+        The axis of the columns.
+
+    Returns
+    -------
+    Array
+        The sums.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
+    IndexError
+        When there is no such axis.
+    """
     return trace(last_two(x, axis1, axis2), offset=offset)
 
 
@@ -160,18 +441,69 @@ def last_two(x: Array, axis1: int, axis2: int) -> Array:
 
 
 def method_fill(x: Array, value: Any) -> None:
-    """Write one value everywhere."""
+    """Write one value everywhere.
+
+    Parameters
+    ----------
+    value : Array or number
+        The value.
+
+    Raises
+    ------
+    ValueError
+        When the array is read-only, or the shapes do not fit.
+    """
     setitem(x, ..., value)
 
 
 def method_sort(x: Array, axis: int = -1, kind: str | None = None) -> None:
-    """Put x itself in order."""
+    """Put the elements of x itself in order along an axis.
+
+    Parameters
+    ----------
+    axis : int, default: -1
+        The axis; a negative one counts from the end.
+    kind : str | None, default: None
+        Not used.
+
+    Raises
+    ------
+    ValueError
+        When the array is read-only.
+    IndexError
+        When there is no such axis.
+    """
     setitem(x, ..., sort(x, axis=axis))
 
 
 def method_partition(x: Array, kth: Any, axis: int = -1) -> None:
-    """See ``numpy.partition``: what is in order is partitioned anywhere."""
+    """Put the elements of x itself in order, which is partitioned anywhere.
+
+    Parameters
+    ----------
+    kth : int
+        Not used.
+    axis : int, default: -1
+        The axis; a negative one counts from the end.
+
+    Raises
+    ------
+    ValueError
+        When the array is read-only.
+    IndexError
+        When there is no such axis.
+    """
     method_sort(x, axis)
+
+
+def get_itemsize(x: Array) -> int:
+    """Bytes of one element."""
+    return int(x.dtype.itemsize)
+
+
+def get_nbytes(x: Array) -> int:
+    """Bytes of all elements."""
+    return int(x.dtype.itemsize * x.size)
 
 
 def get_real(x: Array) -> Array:
@@ -194,7 +526,7 @@ def set_imag(x: Array, value: Any) -> None:
 
 
 def get_flat(x: Array) -> Array:
-    """x in one dimension: a view, or where that is impossible a read-only copy."""
+    """The elements in one dimension: a view, or where that is impossible a read-only copy."""
     found = reshape(x, (-1,))
     return found if found._state & IS_VIEW else broadcast_to(found, found.shape)
 
@@ -206,9 +538,23 @@ def set_flat(x: Array, value: Any) -> None:
 
 
 def method_view(x: Array, dtype: Any = None) -> Array:
-    """Another handle on x; of a real or complex dtype of the same precision, a read-only copy.
+    """Make another handle on x, or read pairs of real numbers as complex ones.
 
-    Real numbers are read in pairs along the last axis, as NumPy does it.
+    Parameters
+    ----------
+    dtype : dtype | None, default: None
+        None or that of x: a view.  The complex dtype of the same precision, or back: pairs along
+        the last axis are read as complex numbers, in a read-only copy.
+
+    Returns
+    -------
+    Array
+        A view, or a read-only copy.
+
+    Raises
+    ------
+    TypeError
+        When x cannot be read as that dtype; use astype to convert.
     """
     wanted = x.dtype if dtype is None else np.dtype(dtype)
     if wanted == x.dtype:
@@ -225,21 +571,102 @@ def method_view(x: Array, dtype: Any = None) -> Array:
     return broadcast_to(copy, copy.shape)  # read-only: nobody writes to it and takes it for x
 
 
+def method_compress(x: Array, condition: Any, axis: int | None = None) -> Array:
+    """Select slices along an axis, as ``numpy.compress`` does.
+
+    Parameters
+    ----------
+    condition : Array | list
+        A truth for each slice.
+    axis : int | None, default: None
+        The axis; None: x is flattened first.
+
+    Returns
+    -------
+    Array
+        The selected slices, of the dtype of x.
+
+    Raises
+    ------
+    IndexError
+        When there is no such axis, or the condition is longer than it.
+    """
+    return compress(condition, x, axis)
+
+
+def method_argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> Array:
+    """Indices that partition along an axis, as ``numpy.argpartition`` does.
+
+    Parameters
+    ----------
+    kth : int
+        The place in order at which to partition.
+    axis : int | None, default: -1
+        The axis; None: x is flattened first.
+    **options : object
+        What else ``numpy.argpartition`` takes.
+
+    Returns
+    -------
+    Array
+        Of the shape of x; its dtype is int64.
+
+    Raises
+    ------
+    ValueError
+        When there is no such axis or place.
+    """
+    found: Array = of_values(np.argpartition)(x, kth, axis, **options)
+    return found
+
+
+def method_divmod(x: Array, other: Any) -> tuple[Array, Array]:
+    """``divmod(x, other)``: the quotient rounded down, and the remainder.
+
+    Parameters
+    ----------
+    other : Array or number
+        The divisor.
+
+    Returns
+    -------
+    tuple of Array
+        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+    """
+    return divmod(x, other)
+
+
+def method_rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
+    """``divmod(other, x)``: the quotient rounded down, and the remainder.
+
+    Parameters
+    ----------
+    other : Array or number
+        The dividend.
+
+    Returns
+    -------
+    tuple of Array
+        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+    """
+    return divmod(other, x)
+
+
 METHODS: dict[str, Any] = {
-    "__divmod__": lambda x, other: divmod(x, other),
-    "__rdivmod__": lambda x, other: divmod(other, x),
+    "__divmod__": method_divmod,
+    "__rdivmod__": method_rdivmod,
     **{
         name: reduction(name)
         for name in (
             "all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var",
         )
     },
-    "argpartition": of_values(np.argpartition),
+    "argpartition": method_argpartition,
     "argsort": method_argsort,
     "astype": method_astype,
     "choose": choose,
     "clip": method_clip,
-    "compress": lambda x, condition, axis=None: compress(condition, x, axis),
+    "compress": method_compress,
     "conj": elementwise.conj,
     "conjugate": elementwise.conj,
     "copy": method_copy,
@@ -250,9 +677,9 @@ METHODS: dict[str, Any] = {
     "fill": method_fill,
     "flat": property(get_flat, set_flat),
     "flatten": method_flatten,
-    "imag": property(elementwise.imag, set_imag),
-    "itemsize": property(lambda x: x.dtype.itemsize),
-    "nbytes": property(lambda x: x.dtype.itemsize * x.size),
+    "imag": property(elementwise.imag, set_imag, doc="The imaginary part; zeros for real numbers."),
+    "itemsize": property(get_itemsize),
+    "nbytes": property(get_nbytes),
     "nonzero": searching.nonzero,
     "partition": method_partition,
     "put": put,

@@ -202,7 +202,20 @@ def in_order(x: Array, shape: Any, order: str) -> Array:
 
 
 def ravel(a: Any, order: str = "C") -> Array:
-    """See ``numpy.ravel``."""
+    """Give the elements one dimension, as ``numpy.ravel`` does.
+
+    Parameters
+    ----------
+    a : Array
+        The array.
+    order : str, default: 'C'
+        In which order elements are read.
+
+    Returns
+    -------
+    Array
+        A view where the layout allows one, else a copy.
+    """
     return in_order(array_of(a), (-1,), order)
 
 

@@ -85,7 +85,29 @@ def unknown(
 
 @method(Array, "__array_ufunc__")
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``: the recorded op."""
+    """Run a NumPy ufunc as the recorded op: ``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        The ufunc.
+    method : str
+        "__call__", "reduce", "outer", "accumulate" or "at".
+    *inputs : object
+        Its arguments.
+    **options : object
+        Its keyword arguments.
+
+    Returns
+    -------
+    Array
+        The result.
+
+    Raises
+    ------
+    TypeError
+        When no op says the same: nothing leaves the tape in silence.
+    """
     for value in inputs:
         kind = type(value)
         if kind is not Array and kind is not np.ndarray and not known(kind):
@@ -137,7 +159,29 @@ def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
 
 @method(Array, "__array_function__")
 def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """``np.sum(x, axis=0)``, ``np.linalg.svd(x)``: the recorded op of the same meaning."""
+    """Run a NumPy function as the recorded op: ``np.sum(x, axis=0)``, ``np.linalg.svd(x)``.
+
+    Parameters
+    ----------
+    function : Callable
+        The function.
+    types : Collection[type]
+        The types of the arguments that take part.
+    args : tuple
+        Its arguments.
+    kwargs : dict
+        Its keyword arguments.
+
+    Returns
+    -------
+    object
+        The result.
+
+    Raises
+    ------
+    TypeError
+        When no op says the same: nothing leaves the tape in silence.
+    """
     if not all(known(kind) for kind in types):
         return NotImplemented
     result = call(function, *args, **kwargs)

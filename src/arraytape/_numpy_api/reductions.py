@@ -298,7 +298,24 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Array:
 
 
 def rounded(a: Any, decimals: int = 0) -> Array:
-    """See ``numpy.round``."""
+    """Round to decimals, as ``numpy.round`` does.
+
+    Parameters
+    ----------
+    a : Array
+        The array.
+    decimals : int, default: 0
+        How many; negative ones round to tens, hundreds and so on.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of a.
+
+    Notes
+    -----
+    Derivative: none; the gradient is None.
+    """
     a = array_of(a)
     if a.dtype.kind not in "fc":
         return asarray_like(a, np.round(on_host(a), decimals))

@@ -46,7 +46,25 @@ def clip(a: Any, min: Any = None, max: Any = None) -> Array:
 
 
 def choose(a: Any, choices: Sequence[Any]) -> Array:
-    """See ``numpy.choose``."""
+    """Choose each element from several arrays, as ``numpy.choose`` does.
+
+    Parameters
+    ----------
+    a : Array
+        Integers: which of the choices.
+    choices : Sequence[Array]
+        The arrays, of shapes that broadcast with that of a.
+
+    Returns
+    -------
+    Array
+        Of the common shape and dtype of the choices.
+
+    Raises
+    ------
+    ValueError
+        When an integer names no choice, or the shapes do not broadcast.
+    """
     a, *choices = broadcast_arrays(*as_arrays(a, *choices))
     if bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
@@ -93,7 +111,24 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 
 def put(a: Any, ind: Any, v: Any) -> None:
-    """See ``numpy.put``; one value, or one for each place."""
+    """Write to some places of the flattened array, as ``numpy.put`` does.
+
+    Parameters
+    ----------
+    a : Array
+        What is written to.
+    ind : Array | int | list
+        The places; negative ones count from the end.
+    v : Array or number
+        One value, or one for each place.
+
+    Raises
+    ------
+    ValueError
+        When the array is read-only, or the values do not fit the places.
+    IndexError
+        When a place is out of range.
+    """
     a, v = target("put", a), as_arrays(a, v)[1]
     ind = on_host(ind) if isinstance(ind, Array) else np.asarray(ind)
     key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)

@@ -23,21 +23,59 @@ ALL = KINDS["bool"] + KINDS["numeric"]
 
 
 class Info:
-    """Capabilities, devices and dtypes, as the standard's inspection API names them."""
+    """What this namespace can do: the answer of ``__array_namespace_info__()``."""
 
     def capabilities(self) -> dict[str, Any]:
+        """What the standard leaves open and this namespace has.
+
+        Returns
+        -------
+        dict
+            "boolean indexing" and "data-dependent shapes": True; "max dimensions": 64.
+        """
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Any:
+        """Where creation functions put arrays when they are given no device.
+
+        Returns
+        -------
+        str
+            The device: 'cpu' unless ``set_default_device`` changed it.
+        """
         return DEFAULT[0]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        """The dtypes that creation functions give Python numbers, and those of indices.
+
+        Parameters
+        ----------
+        device : str | None, default: None
+            A device, all of which have the same ones.
+
+        Returns
+        -------
+        dict
+            A dtype for "real floating", "complex floating", "integral" and "indexing".
+
+        Raises
+        ------
+        ValueError
+            When there is no such device.
+        """
         self._check(device)
         defaults = ("float64", "complex128", "int64", "int64")
         names = ("real floating", "complex floating", "integral", "indexing")
         return {name: np.dtype(default) for name, default in zip(names, defaults, strict=True)}
 
     def devices(self) -> tuple[Any, ...]:
+        """The devices on which arrays may lie.
+
+        Returns
+        -------
+        tuple of str
+            'cpu', and with CuPy 'cuda:0' and so on.
+        """
         if find_spec("cupy"):
             discover(device="cuda")
         return devices()
@@ -45,7 +83,25 @@ class Info:
     def dtypes(
         self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, Any]:
-        """The dtypes by name; ValueError for an unknown kind."""
+        """The dtypes by name.
+
+        Parameters
+        ----------
+        device : str | None, default: None
+            A device, all of which have the same ones.
+        kind : str | tuple[str, ...] | None, default: None
+            A kind such as 'real floating' (see ``isdtype``), or several; None: all of them.
+
+        Returns
+        -------
+        dict
+            Names and dtypes.
+
+        Raises
+        ------
+        ValueError
+            When there is no such kind or device.
+        """
         self._check(device)
         kinds = (kind,) if isinstance(kind, str) else kind
         unknown = [k for k in kinds or () if k not in KINDS]
@@ -61,14 +117,31 @@ class Info:
 
 
 def set_default_device(device: Any) -> None:
-    """Where creation functions put arrays when they are given no device, from here on.
+    """Set where creation functions put arrays when they are given no device, from here on.
 
-    So third-party code that names no device runs on a GPU.  ValueError for an unknown device.
+    So third-party code that names no device runs on a GPU.
+
+    Parameters
+    ----------
+    device : str
+        Such as 'cpu' or 'cuda:0'.
+
+    Raises
+    ------
+    ValueError
+        When there is no such device.
     """
     storage_at(device)
     DEFAULT[0] = device
 
 
 def __array_namespace_info__() -> Info:
-    """The inspection API of this namespace."""
+    """The inspection API of this namespace.
+
+    Returns
+    -------
+    Info
+        With the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices``
+        and ``dtypes``.
+    """
     return Info()

@@ -23,7 +23,7 @@ from .._util import nest
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
 from .missing_rules import missing_rule
 
-NOBODY: Any = frozenset()
+UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
@@ -51,7 +51,7 @@ class Recording:
             )
         self.persistent = persistent
         self.watches_variables = watch_accessed_variables
-        self.followed: set[int] = NOBODY  # the tids while recording, else nobody's
+        self.followed: set[int] = UNFOLLOWED  # the tids, while recording
         self.active = False  # whether its own block or a worker's is open
         self.open = False  # its own block
         self.home = 0  # the thread of its own block
@@ -108,9 +108,9 @@ class Recording:
             self.rest()
 
     def rest(self) -> None:
-        """Nobody is followed any more once the last block is left."""
+        """Follow nothing any more once the last block is left."""
         if not (self.open or self.workers):
-            self.followed = NOBODY
+            self.followed = UNFOLLOWED
             self.active = False
             OPEN.pop(id(self), None)
 
@@ -210,7 +210,7 @@ class Recording:
     def accessed(self, x: Any) -> None:
         """A Variable was read; the trainable ones are watched."""
         new = self.watches_variables and x._trainable and x._peek() not in self.known
-        if new and self.followed is not NOBODY and inexact(x._data):
+        if new and self.followed is not UNFOLLOWED and inexact(x._data):
             self.follow(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
@@ -272,7 +272,7 @@ class Recording:
         if tid in self.implied and not current_value:
             return 0
         if x._state & IS_VIEW and tid and tid not in self.known and x._view.seen in self.known:
-            # A view that nobody read while the tape recorded: it is read now.
+            # A view that was not read while the tape recorded: it is read now.
             root, path = x._view.root, x._view.path
             self.records.append((VIEW.number, tid, x._view.seen, root.shape, path))
             self.known.add(tid)

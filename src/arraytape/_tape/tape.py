@@ -21,8 +21,19 @@ class GradientTape:
             y = f(x)
         dy_dx = tape.gradient(y, x)
 
-    persistent : keep the records, so that ``gradient`` can be called more than once.
-    watch_accessed_variables : watch every trainable Variable that is read.
+    Parameters
+    ----------
+    persistent : bool, default: False
+        Whether to keep the records, so that ``gradient`` can be called more than once.
+    watch_accessed_variables : bool, default: True
+        Whether to watch every trainable Variable that is read.
+
+    Raises
+    ------
+    TypeError
+        When a parameter is neither True nor False.
+    ValueError
+        When the tape is entered while it records.
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
@@ -42,10 +53,24 @@ class GradientTape:
         self._recording.leave()
 
     def watch(self, x: Any) -> None:
-        """Follow ``x`` from here on: an Array, or Arrays in lists, tuples, dicts and dataclasses.
+        """Follow an Array from here on.
 
-        None leaves are skipped.  Integer and boolean arrays have no gradient: a TapeWarning.
-        RuntimeError when the tape is not recording; TypeError for what is not an Array.
+        Parameters
+        ----------
+        x : Array or nesting
+            An Array, or Arrays in lists, tuples, dicts and dataclasses; None leaves are skipped.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape is not recording.
+        TypeError
+            When a leaf is no Array.
+
+        Warns
+        -----
+        TapeWarning
+            When an array has an integer or boolean dtype, and so no gradient.
         """
         self._recording.watch(x)
 
@@ -53,6 +78,11 @@ class GradientTape:
         """The Variables that the tape watches, in the order in which they were made.
 
         A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
+
+        Returns
+        -------
+        tuple of Variable
+            The Variables.
         """
         return self._recording.watched_variables()
 
@@ -65,9 +95,20 @@ class GradientTape:
                 parts = list(pool.map(work, pieces))  # work: with tape.in_this_thread(): ...
 
         Any number of threads may do so at once.  A worker's block goes on recording when the tape's
-        own block has been left; a one-shot ``gradient`` waits for nobody: RuntimeError while
-        another thread is in such a block.  Raises RuntimeError when the tape is not recording,
-        ValueError when it records in this thread already.
+        own block has been left; ``gradient`` of a tape that is not persistent raises RuntimeError
+        while another thread is in such a block.
+
+        Yields
+        ------
+        GradientTape
+            The tape itself.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape is not recording.
+        ValueError
+            When it records in this thread already.
         """
         with self._recording.in_this_thread():
             yield self
@@ -76,7 +117,17 @@ class GradientTape:
         """Within it this tape records nothing in this thread (or task); others go on.
 
         What is computed there is a constant to this tape.  Inside another ``stop_recording`` of the
-        tape it changes nothing.  Raises ValueError when the tape is not recording.
+        tape it changes nothing.
+
+        Returns
+        -------
+        context manager
+            Gives nothing.
+
+        Raises
+        ------
+        ValueError
+            When the tape is not recording.
         """
         return self._recording.stop_recording()
 
@@ -94,20 +145,45 @@ class GradientTape:
         *,
         nan: str = "guard",
     ) -> Any:
-        """The gradient of the sum of ``target`` (any nesting) with respect to each of ``sources``.
+        """The gradient of the sum of ``target`` with respect to each of ``sources``.
 
-        Returns the nesting of ``sources``; each gradient has its source's shape, dtype and device.
-        A source that the target does not depend on gets None, or zeros with
-        ``unconnected_gradients="zero"``.  ``output_gradients`` weighs the targets: same nesting,
-        shapes and kinds of dtype.  ``gradient(y, x)`` means the value that x held when it was
-        watched; for an intermediate result, the value that it holds now.
+        Parameters
+        ----------
+        target : Array or nesting
+            What to differentiate: the sum of all elements in any nesting of Arrays.
+        sources : Array or nesting
+            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
+            value that it held then, an intermediate result for the value that it holds now.
+        output_gradients : Array or nesting, default: None
+            Weights of the target's elements, in its nesting, shapes and kinds of dtype; None: ones.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
+        nan : str, default: 'guard'
+            "guard" runs the pass again, guarded, when a gradient holds a NaN, so that what a
+            selection did not take contributes exactly zero.  "keep" returns the NaN of the plain
+            pass: no look at values, no second pass.
 
-        ``nan="guard"`` runs the pass again, guarded, when a gradient holds a NaN, so that what a
-        selection did not take contributes exactly zero; ``nan="keep"`` returns the NaN of the plain
-        pass: no look at values, no second pass.
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``sources``; each gradient has its source's shape, dtype and device.
 
-        Raises RuntimeError on a tape that was used up or never entered, LookupError when an op on
-        the path has no rule, TypeError and ValueError for arguments that do not fit.
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+        ValueError
+            When output_gradients do not fit the target, or another word is given.
+
+        Warns
+        -----
+        TapeWarning
+            When a gradient is None or partial because a value left the tape, with the line where it
+            did; and when a persistent tape is asked inside its own context.
         """
         return differentiation.gradient(
             self._recording, target, sources, output_gradients, unconnected_gradients, nan
@@ -119,14 +195,37 @@ class GradientTape:
         sources: Any,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The derivative of every element of ``target`` (one Array) with respect to ``sources``.
+        """The derivative of every element of ``target`` with respect to ``sources``.
 
-        Returns the nesting of ``sources``; each Jacobian has the shape target.shape + source.shape
-        and its source's dtype.  ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the
-        gradient of y[i]'s real part, which is conj(dy[i]/dx) where y is holomorphic.
+        Parameters
+        ----------
+        target : Array
+            What to differentiate.
+        sources : Array or nesting
+            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
+            value that it held then, an intermediate result for the value that it holds now.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
 
-        Everything else is as in ``gradient``: None (or zeros) for a source that the target does not
-        depend on, what a one-shot tape allows, and the errors.
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``sources``; each Jacobian has the shape target.shape + source.shape and
+            its source's dtype.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+
+        Notes
+        -----
+        ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the gradient of y[i]'s real
+        part, which is conj(dy[i]/dx) where y is holomorphic.  All rows go through one backward pass.
         """
         return jacobian.jacobian(self._recording, target, sources, unconnected_gradients)
 
@@ -139,7 +238,32 @@ class GradientTape:
         """The Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
 
         For functions that treat the entries along the first axis one by one: other dependences are
-        added up.  Shape (batch, *target.shape[1:], *source.shape[1:]); arguments and errors as in
-        ``jacobian``.  Raises ValueError for fewer than two dimensions or unequal first ones.
+        added up.
+
+        Parameters
+        ----------
+        target : Array
+            What to differentiate, with two dimensions at least.
+        source : Array
+            With respect to what, with two dimensions at least and the first one as long as that of
+            the target.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a source gets on which the target does not depend: None, or zeros ("zero").
+
+        Returns
+        -------
+        Array
+            Of shape (batch, *target.shape[1:], *source.shape[1:]).
+
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered, or other threads still record on it.
+        LookupError
+            When an op on the path has no rule.
+        TypeError
+            When targets or sources are no Arrays.
+        ValueError
+            When there are fewer than two dimensions, or the first ones differ.
         """
         return jacobian.batch_jacobian(self._recording, target, source, unconnected_gradients)

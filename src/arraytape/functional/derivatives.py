@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._array.array import Array
+from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients, differentiable
-from .._tape.forward import ForwardAccumulator
 from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -31,14 +31,14 @@ def grad(f: Function, argnums: ArgNums = 0) -> Function:
 
     Parameters
     ----------
-    f
+    f : Callable
         Takes Arrays and gives one real Array of shape ().
-    argnums
+    argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
 
     Returns
     -------
-    function
+    Callable
         Gives the gradient in the nesting of the argument; a tuple of them for a sequence of
         positions.  Zeros for what f does not depend on.
 
@@ -59,9 +59,26 @@ def grad(f: Function, argnums: ArgNums = 0) -> Function:
 
 
 def value_and_grad(f: Function, argnums: ArgNums = 0) -> Function:
-    """A scalar function's value together with its gradient: ``(value, gradient)``.
+    """A scalar function's value together with its gradient.
 
-    Parameters, the gradient and errors are as in ``grad``.
+    Parameters
+    ----------
+    f : Callable
+        Takes Arrays and gives one real Array of shape ().
+    argnums : int | Sequence[int], default: 0
+        The position of the argument to differentiate, or a sequence of positions.
+
+    Returns
+    -------
+    Callable
+        Gives ``(value, gradient)``, with the gradient as of ``grad``.
+
+    Raises
+    ------
+    TypeError
+        When f gives anything but a real floating-point Array, or the argument is no Array.
+    ValueError
+        When f's result has a shape other than (), or there is no argument at a position.
     """
     check_function("grad", f)
 
@@ -82,14 +99,14 @@ def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
 
     Parameters
     ----------
-    f
+    f : Callable
         Takes Arrays and gives an Array or a nesting of Arrays.
-    argnums
+    argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
 
     Returns
     -------
-    function
+    Callable
         Gives for each Array in f's result the nesting of the argument, with Arrays of shape
         result.shape + argument.shape; a tuple of these for a sequence of positions.
 
@@ -120,8 +137,25 @@ def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
 def hessian(f: Function, argnums: ArgNums = 0) -> Function:
     """The matrix of second derivatives of a scalar function: the Jacobian of its gradient.
 
-    For a sequence of positions the result is a tuple of tuples; parameters and errors are as in
-    ``grad``.
+    Parameters
+    ----------
+    f : Callable
+        Takes Arrays and gives one real Array of shape ().
+    argnums : int | Sequence[int], default: 0
+        The position of the argument to differentiate, or a sequence of positions.
+
+    Returns
+    -------
+    Callable
+        Gives Arrays of shape argument.shape + argument.shape in the nesting of the argument,
+        twice; a tuple of tuples of these for a sequence of positions.
+
+    Raises
+    ------
+    TypeError
+        When f gives anything but a real floating-point Array, or the argument is no Array.
+    ValueError
+        When f's result has a shape other than (), or there is no argument at a position.
     """
     return jacobian(grad(f, argnums), argnums)
 
@@ -131,17 +165,19 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
 
     Parameters
     ----------
-    f
+    f : Callable
         Takes as many arguments as there are primals.
-    primals, tangents
-        Tuples (or lists) of Arrays or nestings of Arrays; each tangent in its primal's shape and
-        dtype.
+    primals : Sequence
+        A tuple (or list) of Arrays or nestings of Arrays.
+    tangents : Sequence
+        The same, each tangent in its primal's shape and dtype.
 
     Returns
     -------
-    value, derivative
-        ``f(*primals)``, and in the same nesting its derivative; zeros for what does not depend on
-        the primals.
+    value : Array or nesting
+        What ``f(*primals)`` gives.
+    derivative : Array or nesting
+        Its derivative in the same nesting; zeros for what does not depend on the primals.
 
     Raises
     ------
@@ -169,16 +205,18 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Function]:
 
     Parameters
     ----------
-    f
+    f : Callable
         Takes as many arguments as there are primals.
-    *primals
+    *primals : Array or nesting
         Arrays or nestings of Arrays.
 
     Returns
     -------
-    value, pull
-        ``f(*primals)``, and a function that takes a cotangent in the nesting, shapes and dtypes of
-        the value, and gives a tuple with one gradient for each primal.  It may be called again.
+    value : Array or nesting
+        What ``f(*primals)`` gives.
+    pull : Callable
+        Takes a cotangent in the nesting, shapes and dtypes of the value, and gives a tuple
+        with one gradient for each primal.  It may be called again.
 
     Raises
     ------
@@ -202,8 +240,29 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Function]:
 def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
     """The product of a scalar function's Hessian with a vector, by forward over reverse mode.
 
-    Costs a few times what f costs, whatever the size of its arguments.  Parameters are as in
-    ``jvp``; gives a tuple with one product for each primal.  Raises what ``jvp`` and ``grad`` raise.
+    It costs a few times what f costs, whatever the size of its arguments.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes as many arguments as there are primals and gives one real Array of shape ().
+    primals : Sequence
+        A tuple (or list) of Arrays or nestings of Arrays.
+    tangents : Sequence
+        The same, each tangent in its primal's shape and dtype.
+
+    Returns
+    -------
+    tuple
+        One product for each primal, in its nesting.
+
+    Raises
+    ------
+    TypeError
+        When primals or tangents are no sequences of Arrays, or f gives anything but a real
+        floating-point Array.
+    ValueError
+        When tangents do not fit the primals, or f's result has a shape other than ().
     """
     gradient = grad(f, range(len(primals))) if isinstance(primals, list | tuple) else f
     product: tuple[Any, ...] = jvp(gradient, primals, tangents)[1]

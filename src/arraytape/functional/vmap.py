@@ -18,7 +18,7 @@ Axes = Any  # int, None, or a nesting of these
 
 
 def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
-    """A function that maps ``f`` along an axis of its arguments, without a loop.
+    """Make a function that maps ``f`` along an axis of its arguments, without a loop.
 
     Inside ``f`` every value is that of one example.  Gradients taken there are per example:
 
@@ -26,28 +26,30 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
 
     Parameters
     ----------
-    f
+    f : Callable
         Takes Arrays or nestings of Arrays, and gives such.
-    in_axes
-        The axis along which to map every positional argument, None for those to be passed as they
-        are; or a sequence with one entry for each argument, where an entry may also have the
-        argument's nesting.  Keyword arguments are passed as they are.
-    out_axes
-        Where the mapped axis goes in the results: an integer, or integers in the results' nesting.
+    in_axes : int | None | Sequence, default: 0
+        The axis along which to map every positional argument, None for those to be passed as
+        they are; or a sequence with one entry for each argument, where an entry may also have
+        the argument's nesting.  Keyword arguments are passed as they are.
+    out_axes : int or nesting, default: 0
+        Where the mapped axis goes in the results: an integer, or integers in the results'
+        nesting.
 
     Returns
     -------
-    function
+    Callable
         Takes the arguments of ``f`` with the mapped axis in each, and gives the results with it.
 
     Raises
     ------
     ValueError
-        When nothing is mapped, mapped axes differ in length, or ``in_axes`` and ``out_axes`` do not fit
-        arguments and results; and by what uses a value that was kept beyond its vmap.
+        When nothing is mapped, mapped axes differ in length, or ``in_axes`` and ``out_axes`` do
+        not fit arguments and results; and by what uses a value that was kept beyond its vmap.
     TypeError
-        When arguments or results are no Arrays; and inside ``f`` by what needs to know values: nonzero,
-        unique_values and its kin, boolean keys of mapped data, bool(), int(), float(), np.asarray().
+        When arguments or results are no Arrays; and inside ``f`` by what needs to know values:
+        nonzero, unique_values and its kin, boolean keys of mapped data, bool(), int(), float(),
+        np.asarray().
     """
     if not callable(f):
         raise TypeError(f"vmap: takes a function, got {describe(f)} [at {user_line()}]")

@@ -73,6 +73,7 @@ def tanh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
+        Of real or complex floating-point dtype.
 
     Returns
     -------

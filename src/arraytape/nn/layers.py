@@ -84,7 +84,13 @@ class Dense(Module):
         self.kernel = self.bias = None
 
     def build(self, x: Array) -> None:
-        """Make the Variables for data like ``x``, unless they are there: what the first call does."""
+        """Make the Variables for data like ``x``, unless they are there: what the first call does.
+
+        Parameters
+        ----------
+        x : Array
+            Data whose last axis has the layer's inputs; its values are not read.
+        """
         if self.kernel is not None:
             return
         inputs = x.shape[-1]

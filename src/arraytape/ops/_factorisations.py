@@ -70,8 +70,10 @@ def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
 
 # --- the rules ----------------------------------------------------------------------------------
 def solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
-    # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
-    # reverse mode automatic differentiation", sec. 2.3.1.
+    """u = solve(x1^H, g) goes back to x2 and -u @ y^H to x1, for a gradient g of the result y.
+    Source: Giles 2008, "An extended collection of matrix derivative results for forward and
+    reverse mode automatic differentiation", sec. 2.3.1.
+    """
     vector = len(x2.shape) == 1
     columns = xp.linalg.solve(adjoint(x1, xp), g[..., None] if vector else g)
     y = y[..., None] if vector else y
@@ -81,7 +83,9 @@ def solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
 
 
 def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
-    # Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3.
+    """the Hermitian part of L^-H @ P @ L^-1, where P is the lower triangle of L^H @ g with half
+    its diagonal.  Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3
+    """
     L, g = (adjoint(y, xp), adjoint(g, xp)) if upper else (y, g)
     P = xp.tril(adjoint(L, xp) @ g)
     P = P - diagonal_part(P, xp) / 2.0
@@ -90,10 +94,13 @@ def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
 
 
 def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
-    # Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
-    # application in optimum experimental design", in the form of Seeger et al. 2017,
-    # "Auto-differentiating linear algebra"; wide matrices by splitting off the columns that follow
-    # from the square part.
+    """(gQ + Q @ copyltu(M)) @ R^-H goes back, with M = R @ gR^H - gQ^H @ Q for gradients gQ and gR,
+    where copyltu(M) is the Hermitian matrix with the lower triangle of M.
+    Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
+    application in optimum experimental design", in the form of Seeger et al. 2017,
+    "Auto-differentiating linear algebra"; wide matrices by splitting off the columns that follow
+    from the square part.
+    """
     gQ, gR = g
     m, n = Q.shape[-2], R.shape[-1]
     if mode == "complete" and m > n:
@@ -150,8 +157,17 @@ def over_triangle(left: Any, R: Any, read: Any, scale: Any, xp: Any) -> Any:
     return first_order(xp.where(doubt, NAN, found), short & ~doubt, size, xp)
 
 
+def inv(g: Any, y: Any, xp: Any) -> Any:
+    """``-y^H @ g @ y^H``, with y the result"""
+    back = adjoint(y, xp)
+    return -(back @ g @ back)
+
+
 def pinv(g: Any, x: Any, y: Any, xp: Any) -> Any:
-    # Source: Golub & Pereyra 1973, "The differentiation of pseudo-inverses...", eq. (4.12).
+    """the adjoint of its differential, with y the result.  Source: Golub & Pereyra 1973, "The
+    differentiation of pseudo-inverses and nonlinear least squares problems whose variables
+    separate", eq. (4.12)
+    """
     back = adjoint(y, xp)
     turned = adjoint(g, xp)
     first = back @ g @ back
@@ -161,10 +177,12 @@ def pinv(g: Any, x: Any, y: Any, xp: Any) -> Any:
 
 
 def det(g: Any, x: Any, xp: Any) -> Any:
+    """g times the conjugated cofactors of x"""
     return g[..., None, None] * conjugate(xp.cofactors(x), xp)
 
 
 def cofactors(g: Any, x: Any, xp: Any) -> Any:
+    """the second derivative of the determinant along it"""
     # The second derivative of the determinant, which is linear in each row and each column: of a
     # diagonal matrix along A and B, the sum over i != j of the product of the others than i and j
     # times (A_ii B_jj - A_ij B_ji); of any other by x = U S Vh.
@@ -184,6 +202,7 @@ def cofactors(g: Any, x: Any, xp: Any) -> Any:
 
 
 def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
+    """g * x^-H goes back, for a gradient g of logabsdet; of complex data also the turn of the sign."""
     gs, gl = g
     scale: Any = 0.0 if gl is None else gl
     if gs is not None and is_complex(x):
@@ -204,7 +223,9 @@ def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
 
 
 def vector_norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, xp: Any) -> Any:
-    # The slope at 0 is 0; ties of the infinity norms share evenly.
+    """``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result,
+    shared evenly among ties for an infinite ord
+    """
     axes = tuple(range(len(x.shape))) if axis is None else axis
     axes = tuple(a % len(x.shape) for a in ((axes,) if isinstance(axes, int) else axes))
     if not keepdims:

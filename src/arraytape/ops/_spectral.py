@@ -98,6 +98,12 @@ def none_of(values: Any, xp: Any) -> Any:
 
 # --- singular values ----------------------------------------------------------------------------
 def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: Any) -> Any:
+    """U @ (diag(gS) + H) @ Vh goes back, for gradients gU, gS and gVh, with P = U^H @ gU,
+    Q = Vh @ gVh^H and H made of quotients of their skew parts by S_j - S_i and S_j + S_i; and what
+    moves the vectors out of the space that they span.
+    Source: Townsend 2016, "Differentiating the singular value decomposition"; the phases: Wan &
+    Zhang 2019, "Automatic differentiation for complex valued SVD".
+    """
     gU, gS, gVh = g
     m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
     if gU is None and gVh is None:
@@ -174,14 +180,18 @@ def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
 
 
 def svdvals(g: Any, x: Any, xp: Any) -> Any:
+    """``U @ diag(g) @ Vh``"""
     U, S, Vh = xp.linalg.svd(x, full_matrices=False)
     return (U * beside_values(g, S)[..., None, :]) @ Vh
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
 def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> Any:
-    # Source: Giles 2008, "An extended collection of matrix derivative results for forward and
-    # reverse mode automatic differentiation", sec. 3.1.
+    """V @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
+    where H is the skew part of V^H @ gV divided by w_j - w_i.
+    Source: Giles 2008, "An extended collection of matrix derivative results for forward and
+    reverse mode automatic differentiation", sec. 3.1.
+    """
     values, vectors = g
     inner = 0.0 if values is None else diagonal_matrix(values, xp)
     if vectors is not None:
@@ -210,14 +220,18 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> A
 
 
 def eigvalsh(g: Any, x: Any, xp: Any) -> Any:
+    """``V @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
 
 
 # --- eigenvalues of any square matrices ---------------------------------------------------------
 def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
-    # Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with
-    # application to statistically optimum beamforming", eq. (4.77); unit-length vectors.
+    """V^-H @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
+    where H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
+    Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
+    to statistically optimum beamforming", eq. (4.77); unit-length vectors.
+    """
     values, vectors = g
     back = adjoint(eigenvectors, xp)
     inner = 0.0 if values is None else diagonal_matrix(values, xp)
@@ -238,6 +252,7 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
 
 
 def eigvals(g: Any, x: Any, xp: Any) -> Any:
+    """``V^-H @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = xp.linalg.eig(x)
     back = adjoint(vectors, xp)
     return xp.linalg.solve(back, beside_values(g, values)[..., :, None] * back)

@@ -24,12 +24,38 @@ from .searching_functions import where
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
 ) -> Array:
-    """An Array of ``obj``: an Array (recorded), a raw array, scalars or nested sequences of these.
+    """Make an Array of host data, of another library's arrays, or of Arrays.
 
-    An Array that already fits comes back itself unless copy=True.  Foreign data is copied unless
-    copy=False, so that a later write to the source cannot falsify a recorded value; with
-    copy=False the memory is shared, or ValueError where it cannot be.  Without a device an Array, or
-    data of a GPU, stays where it is, and what else is given goes to the default device.
+    Parameters
+    ----------
+    obj
+        An Array, a raw array, a scalar or nested sequences of these.
+    copy
+        True: always copy.  None: an Array that already fits comes back itself, everything else
+        is copied, so that a later write to the source cannot falsify a recorded value.  False:
+        share memory, with a ValueError where that is impossible.
+    device
+        Where the result lies, such as 'cpu' or 'cuda:0'; None: an Array, or data of a GPU,
+        stays where it is, and what else is given goes to the default device.
+
+    Returns
+    -------
+    Array
+        Its dtype is ``dtype``, else that of the data: int64, float64 or complex128 for Python
+        numbers.
+
+    Raises
+    ------
+    TypeError
+        When obj has a dtype that is none of the standard's.
+    ValueError
+        When nested sequences are ragged, or copy=False and a copy is needed.
+    OverflowError
+        When a Python integer is too great for the dtype.
+
+    Notes
+    -----
+    Derivative: through the recorded casts, moves and copies of Arrays, also inside a sequence.
     """
     if isinstance(obj, Array):
         return recast(obj, dtype, device, copy)
@@ -111,37 +137,52 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
 
 @composite
 def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
-    """Zeros."""
+    """Make an array of zeros."""
     return made("zeros", shape, dtype=dtype, device=device)
 
 
 @composite
 def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
-    """Ones."""
+    """Make an array of ones."""
     return made("ones", shape, dtype=dtype, device=device)
 
 
 @composite
 def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
-    """Memory as it is found: write before you read."""
+    """Make an array whose elements are arbitrary: write before you read."""
     return made("empty", shape, dtype=dtype, device=device)
 
 
 @composite
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Zeros in the shape, dtype and on the device of x."""
+    """Make an array of zeros in the shape of x.
+
+    Notes
+    -----
+    Derivative: none; the result does not depend on the values of x.
+    """
     return like(x, "zeros", dtype, device)
 
 
 @composite
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Ones in the shape, dtype and on the device of x."""
+    """Make an array of ones in the shape of x.
+
+    Notes
+    -----
+    Derivative: none; the result does not depend on the values of x.
+    """
     return like(x, "ones", dtype, device)
 
 
 @composite
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Unwritten memory in the shape, dtype and on the device of x."""
+    """Make an array in the shape of x whose elements are arbitrary: write before you read.
+
+    Notes
+    -----
+    Derivative: none; the result does not depend on the values of x.
+    """
     return like(x, "empty", dtype, device)
 
 
@@ -162,7 +203,28 @@ def arange(
     dtype: Any = None,
     device: Any = None,
 ) -> Array:
-    """Evenly spaced values in the half-open interval [start, stop)."""
+    """Make an array of evenly spaced values in a half-open interval.
+
+    Parameters
+    ----------
+    start
+        The first value; the end of the interval when stop is None, which then starts at 0.
+    stop
+        The end of the interval, which is not part of it.
+    step
+        The distance between values.
+
+    Returns
+    -------
+    Array
+        With one dimension.  Its dtype is ``dtype``, else int64 if all numbers are integers and
+        float64 if not.
+
+    Raises
+    ------
+    ZeroDivisionError
+        When step is 0.
+    """
     first, last = (0, start) if stop is None else (start, stop)
     return made("arange", first, last, step, dtype=dtype, device=device)
 
@@ -178,7 +240,33 @@ def linspace(
     device: Any = None,
     endpoint: bool = True,
 ) -> Array:
-    """``num`` evenly spaced values from start to stop; 0-d Arrays as ends keep their gradient."""
+    """Make an array of evenly spaced values from start to stop.
+
+    Parameters
+    ----------
+    start
+        The first value: a number or an Array of shape ().
+    stop
+        The end of the interval: a number or an Array of shape ().
+    num
+        How many values.
+    endpoint
+        Whether stop is the last value.
+
+    Returns
+    -------
+    Array
+        With num elements.  Its dtype is ``dtype``, else float64, complex128 for complex ends.
+
+    Raises
+    ------
+    ValueError
+        When num is negative.
+
+    Notes
+    -----
+    Arrays as ends keep their gradient.
+    """
     if not (isinstance(start, Array) or isinstance(stop, Array)):
         return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
     if device is None:
@@ -200,7 +288,28 @@ def full(
     dtype: Any = None,
     device: Any = None,
 ) -> Array:
-    """One value everywhere; a 0-d Array as value keeps its gradient."""
+    """Make an array with one value everywhere.
+
+    Parameters
+    ----------
+    fill_value
+        The value; an Array of shape () keeps its gradient.
+
+    Returns
+    -------
+    Array
+        Of the given shape.  Its dtype is ``dtype``, else that of the value: int64, float64,
+        complex128 or bool for Python scalars.
+
+    Raises
+    ------
+    ValueError
+        When a length is negative.
+
+    Notes
+    -----
+    Derivative: the sum of the gradient goes back to an Array as value.
+    """
     if not isinstance(fill_value, Array):
         return made("full", shape, fill_value, dtype=dtype, device=device)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -210,14 +319,43 @@ def full(
 
 @composite
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
-    """One value everywhere, in the shape, dtype and on the device of x."""
+    """Make an array with one value everywhere, in the shape of x.
+
+    Parameters
+    ----------
+    fill_value
+        The value; an Array of shape () keeps its gradient.
+
+    Notes
+    -----
+    Derivative: the sum of the gradient goes back to an Array as value, none to x.
+    """
     dtype, device = x.dtype if dtype is None else dtype, x.device if device is None else device
     return laid_out(full(x.shape, fill_value, dtype=dtype, device=device), x)
 
 
 @composite
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Coordinate grids of 1-d arrays."""
+    """Coordinate grids of 1-d arrays.
+
+    Parameters
+    ----------
+    arrays
+        The coordinates along each axis.
+    indexing
+        Order of the first two axes: Cartesian ('xy': the second coordinate comes first) or that
+        of the arrays ('ij').
+
+    Returns
+    -------
+    tuple of Array
+        As many as there are arrays, all of one shape with an axis for each.
+
+    Raises
+    ------
+    ValueError
+        When indexing is another word.
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError(
             f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r} [at {user_line()}]"
@@ -238,7 +376,33 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 
 @composite
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An Array around another library's data, shared unless copy=True; then put on ``device``."""
+    """Make an Array of another library's array, through DLPack.
+
+    Parameters
+    ----------
+    x
+        An array with the methods ``__dlpack__`` and ``__dlpack_device__``.
+    device
+        Where the result lies, such as 'cpu' or 'cuda:0'; None: where the data lies.
+    copy
+        True: always copy; None or False: share memory.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of x.
+
+    Raises
+    ------
+    TypeError
+        When x is no such array.
+    BufferError
+        When its memory cannot be shared.
+
+    Notes
+    -----
+    Derivative: none; data leaves the tape on its way through DLPack.
+    """
     try:
         if isinstance(x, Array):
             data = leave(x, "from_dlpack()")
@@ -269,7 +433,20 @@ def eye(
     dtype: Any = None,
     device: Any = None,
 ) -> Array:
-    """Ones on the k-th diagonal."""
+    """Make a matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n_rows
+        Number of rows.
+    n_cols
+        Number of columns; None: as many as rows.
+
+    Returns
+    -------
+    Array
+        Of shape (n_rows, n_cols).  Its dtype is ``dtype``, else float64.
+    """
     dtype = np.dtype("float64") if dtype is None else dtype
     return made("eye", n_rows, n_cols, k=k, dtype=dtype, device=device)
 
@@ -283,19 +460,63 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
 
 @composite
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """The lower triangle of a matrix (or of each of a stack), on and below the k-th diagonal."""
+    """Lower triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
+
+    Parameters
+    ----------
+    x
+        Array of any dtype, of shape (..., M, N).
+    k
+        The highest diagonal that stays: 0 for the main one, above it for k > 0.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
+    """
     return _triangle(x, k, upper=False)
 
 
 @composite
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """The upper triangle of a matrix (or of each of a stack), on and above the k-th diagonal."""
+    """Upper triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
+
+    Parameters
+    ----------
+    x
+        Array of any dtype, of shape (..., M, N).
+    k
+        The lowest diagonal that stays: 0 for the main one, above it for k > 0.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
+    """
     return _triangle(x, k, upper=True)
 
 
 @method(Array, "to_device")
 def to_device(x: Array, device: Any, /, *, stream: Any = None) -> Array:
-    """x on another device; x itself when it is there already.  ValueError for an unknown device."""
+    """Move the array to another device; the move is recorded.
+
+    Parameters
+    ----------
+    device : str
+        Such as 'cpu' or 'cuda:0'.
+    stream : object, default: None
+        Not used.
+
+    Returns
+    -------
+    Array
+        On that device; the array itself when it is there already.
+
+    Raises
+    ------
+    ValueError
+        When there is no such device.
+    """
     try:
         return placed(x, device)[0]
     except ValueError as error:

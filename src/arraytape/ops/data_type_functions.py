@@ -27,6 +27,7 @@ def cast(x: Array, /, dtype: Any) -> Array:
 
 
 def _back(g, source):
+    """itself, moved to where x lies"""
     # Not by xp: a rule's namespace is one storage's, and this leads out of it.
     return moved(g, source) if isinstance(g, Array) else storages.moved(g, source)
 
@@ -61,9 +62,22 @@ def discretized(x: Array, /, dtype: Any) -> Array:
 
 @composite
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
-    """x with another dtype; x itself when nothing changes and copy=False.
+    """Cast to another dtype.
 
-    Casting to an integer or boolean dtype cuts the gradient; a move to another device does not.
+    Parameters
+    ----------
+    dtype
+        The dtype of the result.  An integer or boolean one cuts the gradient.
+    copy
+        Whether the result is a copy also where neither dtype nor device changes.
+    device
+        Where the result lies, such as 'cpu' or 'cuda:0'; None: where x lies.  A move is
+        recorded: a gradient comes back to where x lies.
+
+    Returns
+    -------
+    Array
+        Of the shape of x; x itself when nothing changes and copy=False.
     """
     try:
         dtype = np.dtype(dtype)
@@ -79,27 +93,139 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind ("real floating", "integral"...), or one of several."""
+    """Test whether a dtype is of a kind.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The dtype.
+    kind : str | dtype | tuple[str | dtype, ...]
+        A dtype, one of 'bool', 'signed integer', 'unsigned integer', 'integral',
+        'real floating', 'complex floating' and 'numeric', or several of these.
+
+    Returns
+    -------
+    bool
+        Whether the dtype is of the kind, or of one of them.
+
+    Raises
+    ------
+    TypeError
+        When dtype is no dtype.
+    ValueError
+        When there is no such kind.
+
+    References
+    ----------
+    https://data-apis.org/array-api/latest/API_specification/generated/array_api.isdtype.html
+    """
     return bool(NUMPY.xp.isdtype(np.dtype(dtype), kind))
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The dtype of an op on these arrays, dtypes and Python scalars."""
+    """The dtype of an op's result on these arguments.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : Array | dtype | bool | int | float | complex
+        Arrays, dtypes and Python scalars; a scalar takes on the precision of the others.
+
+    Returns
+    -------
+    dtype
+        The one to which those of the arguments promote.
+
+    Raises
+    ------
+    TypeError
+        When an argument is none of these.
+    ValueError
+        When there is no argument.
+
+    References
+    ----------
+    https://data-apis.org/array-api/latest/API_specification/generated/array_api.result_type.html
+    """
     return np.result_type(*(x.dtype if isinstance(x, Array) else x for x in arrays_and_dtypes))
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Whether values cast without loss by the standard's promotion rules."""
+    """Test whether values of one dtype may be cast to another by the promotion rules.
+
+    Parameters
+    ----------
+    from_ : Array | dtype
+        The dtype to cast from, or an Array that has it.
+    to : dtype
+        The dtype to cast to.
+
+    Returns
+    -------
+    bool
+        Whether values keep their meaning: float32 casts to float64, not the other way round.
+
+    Raises
+    ------
+    TypeError
+        When an argument is no dtype.
+
+    References
+    ----------
+    https://data-apis.org/array-api/latest/API_specification/generated/array_api.can_cast.html
+    """
     return bool(np.can_cast(from_.dtype if isinstance(from_, Array) else from_, to))
 
 
 def finfo(type: Any, /) -> Any:
-    """Limits of a floating-point dtype: bits, eps, max, min, smallest_normal, dtype."""
+    """Limits of a floating-point dtype.
+
+    Parameters
+    ----------
+    type : Array | dtype
+        A real or complex floating-point dtype, or an Array that has it.
+
+    Returns
+    -------
+    finfo
+        With the fields ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` (Python
+        numbers) and ``dtype``; of a complex dtype those of its parts.
+
+    Raises
+    ------
+    ValueError
+        When the dtype is not a floating-point one.
+
+    References
+    ----------
+    https://data-apis.org/array-api/latest/API_specification/generated/array_api.finfo.html
+    """
     return NUMPY.xp.finfo(type.dtype if isinstance(type, Array) else type)
 
 
 def iinfo(type: Any, /) -> Any:
-    """Limits of an integer dtype: bits, max, min, dtype."""
+    """Limits of an integer dtype.
+
+    Parameters
+    ----------
+    type : Array | dtype
+        An integer dtype, or an Array that has it.
+
+    Returns
+    -------
+    iinfo
+        With the fields ``bits``, ``max``, ``min`` (Python integers) and ``dtype``.
+
+    Raises
+    ------
+    TypeError
+        When type is no dtype.
+    ValueError
+        When the dtype is not an integer one.
+
+    References
+    ----------
+    https://data-apis.org/array-api/latest/API_specification/generated/array_api.iinfo.html
+    """
     dtype = np.dtype(type.dtype if isinstance(type, Array) else type)
     if dtype.kind not in "iu":
         raise ValueError(f"iinfo: {dtype} is not an integer dtype [at {user_line()}]")

@@ -54,6 +54,7 @@ divide = elementwise(
 
 
 def _base(t, x1, x2, xp):
+    """``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0"""
     # The slope of x ** 0 is 0, also at x = 0.
     if isinstance(x2, int | float | complex):
         return (
@@ -64,6 +65,7 @@ def _base(t, x1, x2, xp):
 
 
 def _exponent(t, x1, y, xp):
+    """``t * y * xp.log(x1)``, 0 where x1 is 0"""
     # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
     if isinstance(x1, int | float | complex):
         # As a weak scalar, so that float32 stays float32; log of a negative number is NaN.
@@ -76,23 +78,38 @@ def _exponent(t, x1, y, xp):
 
 
 pow = elementwise("pow", _base, _exponent, domain=(0.3, 3), convert=False, cusped=True)
-atan2 = elementwise(
-    "atan2",
-    lambda t, x1, x2, xp: t * _over(x2, x1, x2, xp),
-    lambda t, x1, x2, xp: -t * _over(x1, x1, x2, xp),
-    domain=(0.3, 3),
-)
+
+
+def _ordinate(t, x1, x2, xp):
+    """``t * x2 / (x1**2 + x2**2)``, 0 where both are 0"""
+    return t * _over(x2, x1, x2, xp)
+
+
+def _abscissa(t, x1, x2, xp):
+    """``-t * x1 / (x1**2 + x2**2)``, 0 where both are 0"""
+    return -t * _over(x1, x1, x2, xp)
+
+
+atan2 = elementwise("atan2", _ordinate, _abscissa, domain=(0.3, 3))
 hypot = elementwise(
     "hypot",
     lambda t, x1, y, xp: t * (x1 / xp.where(y == 0, 1.0, y)),
     lambda t, x2, y, xp: t * (x2 / xp.where(y == 0, 1.0, y)),
     domain=(0.3, 3),
 )
-logaddexp = elementwise(
-    "logaddexp",
-    lambda t, x1, x2, y, xp: t * _weight(x1, x2, y, xp),
-    lambda t, x1, x2, y, xp: t * _weight(x2, x1, y, xp),
-)
+
+
+def _share_of_first(t, x1, x2, y, xp):
+    """``t * xp.exp(x1 - y)``"""
+    return t * _weight(x1, x2, y, xp)
+
+
+def _share_of_second(t, x1, x2, y, xp):
+    """``t * xp.exp(x2 - y)``"""
+    return t * _weight(x2, x1, y, xp)
+
+
+logaddexp = elementwise("logaddexp", _share_of_first, _share_of_second)
 
 
 def _weight(x, other, y, xp):
@@ -113,10 +130,12 @@ def _over(part, x1, x2, xp):
 # Ties share the gradient evenly, so maximum(x, x) has gradient 1; an operand that is NaN is the
 # result.  Selects, never multiplies: what was not taken gets exactly 0, however infinite t is.
 def _to_first(t, lost, tie, xp):
+    """t where x1 is the result, t / 2 in a tie, else 0"""
     return xp.where(lost, 0.0, t if tie is None else xp.where(tie, t * 0.5, t))
 
 
 def _to_second(t, lost, tie, xp):
+    """t where x2 is the result, t / 2 in a tie, else 0"""
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
@@ -162,29 +181,38 @@ nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t))
 # --- not holomorphic: real and complex parts by hand ----------------------------------------------
 @primitive(lambda g, x, xp: g * xp.sign(x), samples=(sample((3, 4)), sample(()), sample((0, 3))))
 def abs(x: Array, /) -> Array:
-    """Absolute value.  The slope at 0 is 0."""
+    """Absolute value of each element.
+
+    Notes
+    -----
+    The slope at 0 is 0.
+    """
 
 
 @primitive(lambda g, xp: xp.conj(g), linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def conj(x: Array, /) -> Array:
-    """Complex conjugate."""
+    """Complex conjugate of each element; real data is copied."""
 
 
 def _imag(g, dtype, xp):
+    """``1j * g`` for complex data, 0 for real data"""
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
 @primitive(same, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def real(x: Array, /) -> Array:
-    """Real part."""
+    """Real part of each element; real data is copied."""
 
 
 @primitive(_imag, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def imag(x: Array, /) -> Array:
-    """Imaginary part."""
+    """Imaginary part of each element; zeros for real data."""
 
 
 def _sign(g, x, y, xp):
+    """0 for real data; for complex data ``(g - y * xp.real(xp.conj(y) * g)) / xp.abs(x)``,
+    the part of g across the result y, and 0 at 0
+    """
     # Real: 0 everywhere.  Complex: z / |z| turns, so what points along it is taken out.
     if not xp.isdtype(x.dtype, COMPLEX):
         return xp.zeros_like(g)
@@ -195,10 +223,11 @@ def _sign(g, x, y, xp):
 
 @primitive(_sign, samples=(sample((3, 4)), sample(())))
 def sign(x: Array, /) -> Array:
-    """Sign; of a complex number x / abs(x).  The gradient of a real sign is zero."""
+    """Sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
 
 
 def _within(g, x, min, max, xp):
+    """g where it lies within the bounds, else 0"""
     inside = xp.ones_like(x, dtype=xp.bool)
     inside = inside if min is None else inside & (x >= min)
     inside = inside if max is None else inside & (x <= max)
@@ -206,11 +235,13 @@ def _within(g, x, min, max, xp):
 
 
 def _below(g, x, min, max, shape, xp):
+    """g where x lies below it, else 0, summed over broadcast axes"""
     taken = (x < min) if max is None else (x < min) & (min <= max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
 
 def _above(g, x, min, max, shape, xp):
+    """g where x or min lies above it, else 0, summed over broadcast axes"""
     taken = (x > max) if min is None else (x > max) | (min > max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
@@ -233,7 +264,33 @@ def clip(
     min: Array | float | None = None,
     max: Array | float | None = None,
 ) -> Array:
-    """Limit to [min, max].  The slope at a bound is 1 towards x; array bounds get gradients too."""
+    """Limit each element to the interval from min to max.
+
+    Parameters
+    ----------
+    x
+        Of real dtype.
+    min
+        Lower bound, of a shape that broadcasts with that of x; None: no bound.
+    max
+        Upper bound, of a shape that broadcasts with that of x; None: no bound.  Where it is
+        less than min, the result is max.
+
+    Returns
+    -------
+    Array
+        Of the shape to which x and the bounds broadcast.
+        Its dtype is that of x.
+
+    Raises
+    ------
+    ValueError
+        When the shapes of x and the bounds do not broadcast.
+
+    Notes
+    -----
+    The slope at a bound is 1 towards x.  What is not taken gets exactly 0.
+    """
 
 
 # --- no derivative ----------------------------------------------------------------------------

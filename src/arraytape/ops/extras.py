@@ -23,7 +23,26 @@ from .sorting_functions import sort
 
 @composite
 def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The middle value along an axis, or the mean of the two in the middle; NaN where there is one."""
+    """Middle value along an axis, or the mean of the two in the middle; NaN where there is one.
+
+    Parameters
+    ----------
+    axis
+        The axis; a negative one counts from the end.  None: x is flattened first.
+
+    Raises
+    ------
+    ValueError
+        When there is no element.
+
+    Notes
+    -----
+    Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.median.html
+    """
     ones = (1,) * x.ndim
     flat = reshape(x, (-1,)) if axis is None else x
     at = 0 if axis is None else normalize_axis_index("median", x, axis)
@@ -42,7 +61,36 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
 @composite
 def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> Array:
-    """How often each non-negative integer occurs, or the sum of its weights (which stay connected)."""
+    """How often each non-negative integer occurs, or the sum of its weights.
+
+    Parameters
+    ----------
+    x
+        Non-negative integers in one dimension.
+    weights
+        A weight for each; None: 1 for each.
+    minlength
+        The least length of the result.
+
+    Returns
+    -------
+    Array
+        With one dimension, of length max(x) + 1 or minlength if that is greater.
+        Its dtype is int64, with weights float64.
+
+    Raises
+    ------
+    ValueError
+        When x is anything else, or weights has another shape.
+
+    Notes
+    -----
+    The weights keep their gradient.  Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.bincount.html
+    """
     _, data = current(x)
     indices = storage_of(data).host(data)
     if indices.ndim != 1 or indices.dtype.kind not in "iu" or (indices < 0).any():
@@ -58,7 +106,32 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
 
 @composite
 def diag(x: Array, /, k: int = 0) -> Array:
-    """A matrix with x on its k-th diagonal; of a matrix, a copy of its k-th diagonal."""
+    """Make a matrix with x on a diagonal, or copy a diagonal of a matrix.
+
+    Parameters
+    ----------
+    x
+        A vector, of which a matrix is made, or matrices of shape (..., M, N).
+
+    Returns
+    -------
+    Array
+        Of the dtype of x: of shape (n, n) with n = len(x) + abs(k) for a vector, else the
+        diagonals along the last axis.
+
+    Raises
+    ------
+    ValueError
+        When x has no dimension.
+
+    Notes
+    -----
+    Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.diag.html
+    """
     if x.ndim != 1:
         return diagonal(x, offset=k)
     n = x.shape[0] + abs(k)
@@ -80,7 +153,39 @@ def logspace(
     dtype: Any = None,
     device: Any = None,
 ) -> Array:
-    """``num`` powers of a base, evenly spaced in their exponents; 0-d Arrays keep their gradient."""
+    """Make an array of powers of a base, evenly spaced in their exponents.
+
+    Parameters
+    ----------
+    start
+        The first exponent: a number or an Array of shape ().
+    stop
+        The end of the exponents: a number or an Array of shape ().
+    num
+        How many values.
+    endpoint
+        Whether base ** stop is the last value.
+    base
+        The base: a number or an Array of shape ().
+
+    Returns
+    -------
+    Array
+        With num elements.  Its dtype is ``dtype``, else float64, complex128 for complex ends.
+
+    Raises
+    ------
+    ValueError
+        When num is negative.
+
+    Notes
+    -----
+    Arrays keep their gradient.  Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.logspace.html
+    """
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
     powers = elementwise_functions.pow(base, exponents)
     return powers if dtype is None else data_type_functions.astype(powers, dtype, copy=False)
@@ -88,9 +193,38 @@ def logspace(
 
 @composite
 def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array:
-    """Einstein's summation, as ``numpy.einsum`` has it: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
+    """Einstein's summation: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
 
-    optimize : True or what ``numpy.einsum_path`` knows; else the operands are multiplied from the left.
+    Parameters
+    ----------
+    subscripts
+        A letter for each axis of each operand, operands separated by commas; after '->' those
+        of the result.  Letters that are not there are summed over.
+    operands
+        Arrays of numeric dtype.
+    optimize
+        True or what ``numpy.einsum_path`` knows: the order of the products; False: from the
+        left.
+
+    Returns
+    -------
+    Array
+        With the axes of the result's letters.
+
+    Raises
+    ------
+    TypeError
+        When subscripts is no str.
+    ValueError
+        When the subscripts do not fit the operands, or lengths do not agree.
+
+    Notes
+    -----
+    Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.einsum.html
     """
     return contracted(subscripts, operands, optimize)
 
@@ -105,9 +239,38 @@ def pad(
     constant_values: Any = 0,
     reflect_type: Literal["even"] = "even",
 ) -> Array:
-    """x with more elements around it, as ``numpy.pad`` makes them: constants, or x's own.
+    """Put elements around an array: constants, or its own.
 
-    pad_width, constant_values : one for all, (before, after), or that for each axis.
+    Parameters
+    ----------
+    pad_width
+        How many: one number for all, (before, after), or that for each axis.
+    mode
+        'constant': constant_values.  'edge': the outermost element.  'reflect' and 'symmetric':
+        the elements mirrored, without and with the outermost one.  'wrap': those of the other
+        end.
+    constant_values
+        The values: one for all, (before, after), or that for each axis.
+    reflect_type
+        As NumPy has it.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x.
+
+    Raises
+    ------
+    ValueError
+        When there is no such mode, or pad_width does not fit the axes.
+
+    Notes
+    -----
+    Beyond the standard: NumPy's function.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.pad.html
     """
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise ValueError(

@@ -44,14 +44,23 @@ def fitted(g: Any, shape: Any, axis: int, xp: Any) -> Any:
 
 
 def _fft(g: Any, shape: Any, axis: int, norm: str, xp: Any) -> Any:
+    """its inverse transform with the normalisation of the other
+    direction, cropped or padded to the length of x
+    """
     return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
 def _ifft(g: Any, shape: Any, axis: int, norm: str, xp: Any) -> Any:
+    """its transform with the normalisation of the other
+    direction, cropped or padded to the length of x
+    """
     return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
 def _rfft(g: Any, shape: Any, n: int | None, axis: int, norm: str, xp: Any) -> Any:
+    """the real part of its inverse transform with the normalisation
+    of the other direction, cropped or padded to the length of x
+    """
     length = shape[axis] if n is None else n
     whole = list(g.shape)
     whole[axis] = length
@@ -60,6 +69,9 @@ def _rfft(g: Any, shape: Any, n: int | None, axis: int, norm: str, xp: Any) -> A
 
 
 def _irfft(g: Any, shape: Any, dtype: Any, axis: int, norm: str, xp: Any) -> Any:
+    """its transform with the normalisation of the other direction,
+    doubled for each frequency that stands for two, cropped or padded to the length of x
+    """
     # Every bin but DC (and Nyquist, for even lengths) stands for itself and its conjugate.
     back = xp.fft.rfft(g, axis=axis, norm=SWAPPED[norm])
     bins, length = back.shape[axis], g.shape[axis]
@@ -84,34 +96,146 @@ SAMPLES = (
 
 @linear(transpose=_fft, selects=False, samples=SAMPLES)
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Discrete Fourier transform along an axis, of length n (cropped or padded with zeros)."""
+    """Discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    x
+        Of real or complex floating-point dtype; integers are computed as such.
+    n
+        The length along the axis to which x is cropped or padded with zeros; None: as it is.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, or of length n along the axis, and of complex dtype.
+
+    Raises
+    ------
+    ValueError
+        When the length is 0, or norm is another word.
+    """
 
 
 @linear(transpose=_ifft, selects=False, samples=SAMPLES)
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse discrete Fourier transform along an axis."""
+    """Inverse discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    x
+        Of real or complex floating-point dtype; integers are computed as such.
+    n
+        The length along the axis to which x is cropped or padded with zeros; None: as it is.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, or of length n along the axis, and of complex dtype.
+
+    Raises
+    ------
+    ValueError
+        When the length is 0, or norm is another word.
+    """
 
 
 @linear(transpose=_rfft, selects=False, samples=SAMPLES)
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Transform of real data: the non-negative frequencies."""
+    """Discrete Fourier transform of real data along an axis: the non-negative frequencies.
+
+    Parameters
+    ----------
+    x
+        Of real floating-point dtype; integers are computed as such.
+    n
+        The length along the axis to which x is cropped or padded with zeros; None: as it is.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, but of length n // 2 + 1 along the axis, and of complex dtype.
+
+    Raises
+    ------
+    TypeError
+        When x is complex.
+    ValueError
+        When the length is 0, or norm is another word.
+    """
 
 
 @linear(transpose=_irfft, selects=False, samples=SAMPLES)
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse of rfft; n is the length of the result (2 (m - 1) by default)."""
+    """Inverse of rfft: real data from its non-negative frequencies.
+
+    Parameters
+    ----------
+    x
+        Of real or complex floating-point dtype; integers are computed as such.
+    n
+        The length of the result along the axis; None: 2 * (m - 1), where x has length m.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, but of length n along the axis, and of real dtype.
+
+    Raises
+    ------
+    ValueError
+        When the length is 0, or norm is another word.
+    """
 
 
 @composite
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Transform of data that are Hermitian about 0: a real spectrum."""
+    """Discrete Fourier transform of data that is Hermitian about 0: a real spectrum.
+
+    Parameters
+    ----------
+    x
+        Of real or complex floating-point dtype; integers are computed as such.
+    n
+        The length of the result along the axis; None: 2 * (m - 1), where x has length m.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, but of length n along the axis, and of real dtype.
+
+    Raises
+    ------
+    ValueError
+        When the length is 0, or norm is another word.
+    """
     check_norm("hfft", norm)
     return irfft(conj(x), n=n, axis=axis, norm=SWAPPED[norm])  # type: ignore[arg-type]
 
 
 @composite
 def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse of hfft."""
+    """Inverse of hfft: the non-negative half of Hermitian data from its real spectrum.
+
+    Parameters
+    ----------
+    x
+        Of real floating-point dtype; integers are computed as such.
+    n
+        The length along the axis to which x is cropped or padded with zeros; None: as it is.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, but of length n // 2 + 1 along the axis, and of complex dtype.
+
+    Raises
+    ------
+    TypeError
+        When x is complex.
+    ValueError
+        When the length is 0, or norm is another word.
+    """
     check_norm("ihfft", norm)
     return conj(rfft(x, n=n, axis=axis, norm=SWAPPED[norm]))  # type: ignore[arg-type]
 
@@ -137,7 +261,29 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Transform along several axes (all by default)."""
+    """Discrete Fourier transform along several axes (all by default).
+
+    Parameters
+    ----------
+    x
+        Of real or complex floating-point dtype; integers are computed as such.
+    s
+        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
+    axes
+        The axes; None: the last len(s), or all of them without s.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, or of the lengths s along the axes, and of complex dtype.
+
+    Raises
+    ------
+    ValueError
+        When s and axes differ in number, a length is 0, or norm is another word.
+    IndexError
+        When there is no such axis.
+    """
     for n, axis in reversed(sizes("fftn", x, s, axes)):
         x = fft(x, n=n, axis=axis, norm=norm)
     return x
@@ -152,7 +298,29 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Inverse transform along several axes (all by default)."""
+    """Inverse discrete Fourier transform along several axes (all by default).
+
+    Parameters
+    ----------
+    x
+        Of real or complex floating-point dtype; integers are computed as such.
+    s
+        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
+    axes
+        The axes; None: the last len(s), or all of them without s.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, or of the lengths s along the axes, and of complex dtype.
+
+    Raises
+    ------
+    ValueError
+        When s and axes differ in number, a length is 0, or norm is another word.
+    IndexError
+        When there is no such axis.
+    """
     for n, axis in reversed(sizes("ifftn", x, s, axes)):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return x
@@ -167,7 +335,33 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Transform of real data along several axes; the last one has non-negative frequencies only."""
+    """Discrete Fourier transform of real data along several axes (all by default).
+
+    Along the last of them the result has the non-negative frequencies only.
+
+    Parameters
+    ----------
+    x
+        Of real floating-point dtype; integers are computed as such.
+    s
+        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
+    axes
+        The axes; None: the last len(s), or all of them without s.
+
+    Returns
+    -------
+    Array
+        Of the lengths s along the axes, but s // 2 + 1 along the last one; of complex dtype.
+
+    Raises
+    ------
+    TypeError
+        When x is complex.
+    ValueError
+        When s and axes differ in number, a length is 0, or norm is another word.
+    IndexError
+        When there is no such axis.
+    """
     *others, (n, axis) = sizes("rfftn", x, s, axes)
     x = rfft(x, n=n, axis=axis, norm=norm)
     for n, axis in reversed(others):
@@ -184,7 +378,30 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Inverse of rfftn."""
+    """Inverse of rfftn: real data from its non-negative frequencies along several axes.
+
+    Parameters
+    ----------
+    x
+        Of real or complex floating-point dtype; integers are computed as such.
+    s
+        Lengths of the result along the axes; None: as they are, but 2 * (m - 1) along the last
+        one, where x has length m.
+    axes
+        The axes; None: the last len(s), or all of them without s.
+
+    Returns
+    -------
+    Array
+        Of the lengths s along the axes, and of real dtype.
+
+    Raises
+    ------
+    ValueError
+        When s and axes differ in number, a length is 0, or norm is another word.
+    IndexError
+        When there is no such axis.
+    """
     *others, (last, last_axis) = sizes("irfftn", x, s, axes)
     for n, axis in others:
         x = ifft(x, n=n, axis=axis, norm=norm)
@@ -199,25 +416,87 @@ def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool)
 
 @composite
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Put the zero frequency into the middle."""
+    """Put the zero frequency into the middle.
+
+    Parameters
+    ----------
+    axes
+        The axis or axes to shift; None: all of them.
+
+    Raises
+    ------
+    IndexError
+        When there is no such axis.
+    """
     return _shifted("fftshift", x, axes, True)
 
 
 @composite
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Inverse of fftshift."""
+    """Put the zero frequency back to the start: the inverse of fftshift.
+
+    Parameters
+    ----------
+    axes
+        The axis or axes to shift; None: all of them.
+
+    Raises
+    ------
+    IndexError
+        When there is no such axis.
+    """
     return _shifted("ifftshift", x, axes, False)
 
 
 @composite
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-    """The frequencies of a transform of length n with spacing d."""
+    """Frequencies of a transform, in its order: 0, the positive ones, the negative ones.
+
+    Parameters
+    ----------
+    n
+        Length of the transform.
+    d
+        Distance between samples.
+
+    Returns
+    -------
+    Array
+        With n elements, in cycles per unit of d.  Its dtype is ``dtype``, else float64.
+
+    Raises
+    ------
+    ValueError
+        When n is no integer, or negative.
+    ZeroDivisionError
+        When n or d is 0.
+    """
     return freqs("fftfreq", n, d, dtype, device)
 
 
 @composite
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-    """The non-negative frequencies of a transform of length n with spacing d."""
+    """Frequencies of a transform of real data: 0 and the positive ones.
+
+    Parameters
+    ----------
+    n
+        Length of the transform.
+    d
+        Distance between samples.
+
+    Returns
+    -------
+    Array
+        With n // 2 + 1 elements, in cycles per unit of d.  Its dtype is ``dtype``, else float64.
+
+    Raises
+    ------
+    ValueError
+        When n is no integer.
+    ZeroDivisionError
+        When n or d is 0.
+    """
     return freqs("rfftfreq", n, d, dtype, device)
 
 

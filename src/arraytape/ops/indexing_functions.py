@@ -20,9 +20,27 @@ from .._util.errors import explain
 
 @method(Array, "__getitem__")
 def index(x: Array, key: Any, /) -> Array:
-    """``x[key]``: a view for integers, slices, Ellipsis and None, as in NumPy, else a copy.
+    """Read a part of the array: ``x[key]``.
 
-    Raises IndexError for a key that does not fit the shape.
+    Parameters
+    ----------
+    key : object
+        Integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
+
+    Returns
+    -------
+    Array
+        A view for integers, slices, Ellipsis and None, as in NumPy; else, and of one element, a
+        copy.
+
+    Raises
+    ------
+    IndexError
+        When the key does not fit the shape.
+
+    Notes
+    -----
+    Derivative: a gradient of the result goes back to the elements that the key names.
     """
     if type(x) is not Array:
         x = x._snapshot()
@@ -90,7 +108,31 @@ def scattered(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
 
 @composite
 def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
-    """Zeros of ``shape`` with x added at ``key``; elements named twice add up."""
+    """Zeros of a shape with the elements of x added at the places that a key names.
+
+    Parameters
+    ----------
+    x
+        What is to be added, of the shape of ``result[key]``.
+    key
+        What stands between the brackets in ``result[key]``.  Elements named twice add up.
+
+    Returns
+    -------
+    Array
+        Of the given shape and the dtype of x.
+
+    Raises
+    ------
+    ValueError
+        When x has not the shape of ``result[key]``.
+    IndexError
+        When the key does not fit the shape.
+
+    Notes
+    -----
+    It is the transpose of indexing, and of no standard.
+    """
     tid, data = current(x)
     raw, basic = raw_key(key)
     if not basic:
@@ -99,6 +141,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
 
 
 def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
+    """itself, added to zeros of the shape of x at the indices"""
     key, at = [], axis % len(g.shape)
     for i, n in enumerate(g.shape):
         line = [1] * len(g.shape)
@@ -107,10 +150,13 @@ def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
     return xp.scatter_add(g, shape, tuple(key))
 
 
+def _along_one_axis(g: Any, indices: Any, axis: int | None, shape: Any, xp: Any) -> Any:
+    """itself, added to zeros of the shape of x at the indices"""
+    return xp.scatter_add(g, shape, (*(slice(None),) * ((axis or 0) % len(shape)), indices))
+
+
 @primitive(
-    lambda g, indices, axis, shape, xp: xp.scatter_add(
-        g, shape, (*(slice(None),) * ((axis or 0) % len(shape)), indices)
-    ),
+    _along_one_axis,
     None,
     selects=True,
     linear_in=("x",),
@@ -121,7 +167,28 @@ def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
     ),
 )
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Elements along an axis, by integer indices (1-d); repeats and negative indices count."""
+    """Elements along an axis, by integer indices.
+
+    Parameters
+    ----------
+    indices
+        Places along the axis, in one dimension; negative ones count from the end, and one may
+        come twice.
+    axis
+        The axis; a negative one counts from the end.  None: the only one of a 1-d array.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x, and of its shape but for the axis, which is as long as indices.
+
+    Raises
+    ------
+    TypeError
+        When the indices are no integers.
+    IndexError
+        When an index is out of range.
+    """
 
 
 @primitive(
@@ -135,7 +202,26 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     ),
 )
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Elements along an axis, by an array of indices of the same rank."""
+    """Elements along an axis, by an array of indices of the same rank.
+
+    Parameters
+    ----------
+    indices
+        Places along the axis, of the shape of x or one that broadcasts with it but for the
+        axis; negative ones count from the end.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x and the shape of indices, broadcast with x but for the axis.
+
+    Raises
+    ------
+    ValueError
+        When indices has another number of dimensions than x.
+    IndexError
+        When an index is out of range or no integer.
+    """
 
 
 def is_basic(part: Any) -> bool:
@@ -176,7 +262,18 @@ def frozen(key: Any) -> Any:
 
 @method(Array, "__iter__")
 def rows(x: Array) -> Iterator[Array]:
-    """Iteration: the rows of x, as views."""
+    """Iterate over the first axis.
+
+    Returns
+    -------
+    Iterator of Array
+        The rows of x, as views.
+
+    Raises
+    ------
+    TypeError
+        When there is no axis.
+    """
     if not x.shape:
         raise TypeError("iteration over a 0-d Array")
     return (index(x, i) for i in range(x.shape[0]))

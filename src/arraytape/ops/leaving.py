@@ -41,38 +41,114 @@ def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False
 
 
 def to_float(x: Array) -> float:
-    """The value of a real 0-d array; it leaves the tape."""
+    """Convert a real array of shape () to a float; the value leaves the tape.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    TypeError
+        When the array has an axis, or is complex.
+    """
     return scalar(x, float, "float")
 
 
 def to_complex(x: Array) -> complex:
-    """The value of a 0-d array; it leaves the tape."""
+    """Convert an array of shape () to a complex number; the value leaves the tape.
+
+    Returns
+    -------
+    complex
+        The value.
+
+    Raises
+    ------
+    TypeError
+        When the array has an axis.
+    """
     return scalar(x, complex, "complex")
 
 
 def to_int(x: Array) -> int:
-    """The value of a 0-d array as an integer."""
+    """Convert a real array of shape () to an integer; the value leaves the tape.
+
+    Returns
+    -------
+    int
+        The value, rounded towards zero.
+
+    Raises
+    ------
+    TypeError
+        When the array has an axis, or is complex.
+    ValueError
+        When the value is NaN.
+    OverflowError
+        When the value is infinite.
+    """
     return scalar(x, int, "int")
 
 
 def to_bool(x: Array) -> bool:
-    """The truth of an array with one element; ValueError for more."""
+    """Test the truth of an array with one element.
+
+    Returns
+    -------
+    bool
+        Whether it is not 0.
+
+    Raises
+    ------
+    ValueError
+        When there is another number of elements.
+    """
     return scalar(x, bool, "bool", silent=True)
 
 
 def to_index(x: Array) -> int:
-    """The value of a 0-d integer array."""
+    """Convert an integer array of shape () to an index.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    TypeError
+        When the array has an axis, or another dtype.
+    """
     return scalar(x, operator.index, "index", silent=True)
 
 
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """``np.asarray(x)``: the memory of x, as for NumPy's arrays, where nobody has followed it.
+    """Make a NumPy array: ``np.asarray(x)``.
 
-    What NumPy or C code writes there arrives in x.  A recorded value must not change under its
-    name, so of what has been followed this is a copy: what is written there does not reach x, and
-    gradients that are cut by it warn with the line of this exit.  Also copied are data that is not
-    NumPy's, a 0-d result of an op, which NumPy holds immutable, and what is cast.
-    copy=False shares memory also with a followed value, or raises ValueError.
+    It is the memory of x, as for NumPy's arrays, where nobody has followed it.  What NumPy or C code
+    writes there arrives in x.  A recorded value must not change under its name, so of what has been
+    followed this is a copy: what is written there does not reach x, and gradients that are cut by it
+    warn with the line of this exit.  Also copied are data that is not NumPy's, a 0-d result of an op,
+    which NumPy holds immutable, and what is cast.
+
+    Parameters
+    ----------
+    dtype : dtype | None, default: None
+        A dtype to cast to.
+    copy : bool | None, default: None
+        True: always copy.  False: share memory also with a followed value.
+
+    Returns
+    -------
+    numpy.ndarray
+        The values.
+
+    Raises
+    ------
+    ValueError
+        When copy=False and a copy is needed.
     """
     data = leave(x, "np.asarray()")
     here = type(data) is np.ndarray
@@ -89,12 +165,29 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
 
 
 def item(x: Array) -> Any:
-    """The value of an array with one element as a Python scalar; it leaves the tape."""
+    """Convert an array with one element to a Python scalar; the value leaves the tape.
+
+    Returns
+    -------
+    bool | int | float | complex
+        The value.
+
+    Raises
+    ------
+    ValueError
+        When there is another number of elements.
+    """
     return scalar(x, operator.methodcaller("item"), "item")
 
 
 def tolist(x: Array) -> Any:
-    """The values as nested lists; they leave the tape."""
+    """Convert to nested lists of Python scalars; the values leave the tape.
+
+    Returns
+    -------
+    list
+        The values; of an array of shape () a scalar.
+    """
     leave(x, "tolist()")
     return host(x).tolist()
 
@@ -108,7 +201,29 @@ def dlpack(
     dl_device: tuple[Any, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """A dlpack capsule of the data; it leaves the tape and, unless copied, shares its memory."""
+    """Hand out the data through DLPack; it leaves the tape and, unless copied, shares its memory.
+
+    Parameters
+    ----------
+    stream : object, default: None
+        As the storage's own arrays take it.
+    max_version : tuple[int, int] | None, default: None
+        The newest version of DLPack that the caller knows.
+    dl_device : tuple | None, default: None
+        The device that the caller asks for.
+    copy : bool | None, default: None
+        Whether to copy.
+
+    Returns
+    -------
+    capsule
+        What the other library's ``from_dlpack`` takes.
+
+    Raises
+    ------
+    BufferError
+        When the data cannot be handed out like this.
+    """
     data = leave(x, "dlpack")
     if copy is not True:
         data = pin(x)
@@ -118,12 +233,24 @@ def dlpack(
 
 
 def dlpack_device(x: Array, /) -> tuple[Any, int]:
-    """Device type and id in dlpack's terms."""
+    """Device type and number in DLPack's terms.
+
+    Returns
+    -------
+    tuple[int, int]
+        The type and the number.
+    """
     return x._data.__dlpack_device__()
 
 
 def representation(x: Array) -> str:
-    """Values, dtype, device, and whether some tape follows the value."""
+    """Write values, dtype, device, and whether some tape follows the value.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     tid, data = current(x)
     if storage_of(data).mixed:  # under vmap: one value for many
         body = repr(data)
@@ -133,12 +260,30 @@ def representation(x: Array) -> str:
 
 
 def formatted(x: Array, spec: str) -> str:
-    """``format(x, spec)`` formats the value of a 0-d array."""
+    """Write the value of an array of shape () by a format: ``format(x, spec)``.
+
+    Parameters
+    ----------
+    spec : str
+        A format, as Python scalars take it.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     data = host(x)
     return format(data[()], spec) if not data.shape else format(str(data), spec)
 
 
 def text(x: Array) -> str:
+    """Write the values: ``str(x)``.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     return repr(x) if storage_of(x._data).mixed else str(host(x))
 
 
@@ -153,9 +298,19 @@ def reduce(x: Array) -> tuple[Any, ...]:
 
 
 def duplicate(x: Array, memo: Any = None) -> Array:
-    """``copy.copy`` and ``copy.deepcopy``: a recorded copy, as that of an immutable tensor is itself.
+    """Copy for ``copy.copy`` and ``copy.deepcopy``: recorded, as that of an immutable tensor is itself.
 
     Libraries copy what they are given (scikit-learn's ``clone`` its parameters) and go on with that.
+
+    Parameters
+    ----------
+    memo : object, default: None
+        As ``copy.deepcopy`` hands it on; not used.
+
+    Returns
+    -------
+    Array
+        A recorded copy.
     """
     return copied(x)
 

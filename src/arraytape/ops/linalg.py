@@ -65,18 +65,52 @@ def regular(x: Any) -> Any:
     ),
 )
 def solve(x1: Array, x2: Array, /) -> Array:
-    """Solve x1 @ x = x2.  x1: (..., n, n); x2: (n,) or (..., n, k).
+    """Solve the linear equations x1 @ x = x2 for x.
 
-    Raises LinAlgError when x1 is singular.
+    Parameters
+    ----------
+    x1
+        Square matrices of shape (..., N, N), of floating-point dtype.
+    x2
+        Right-hand sides: one vector of shape (N,), or matrices of shape (..., N, K).
+
+    Returns
+    -------
+    Array
+        The solutions: of shape (..., N) for one vector, else (..., N, K).
+        Its dtype is the one to which those of x1 and x2 promote.
+
+    Raises
+    ------
+    LinAlgError
+        When x1 is singular, or its last two axes are not those of square matrices.
+    ValueError
+        When the shapes do not fit together.
     """
 
 
 @primitive(
-    lambda g, y, xp: -(rules.adjoint(y, xp) @ g @ rules.adjoint(y, xp)),
+    rules.inv,
     samples=[s._replace(prepare=regular) for s in SQUARE],
 )
 def inv(x: Array, /) -> Array:
-    """Inverse of (stacks of) square matrices.  Raises LinAlgError for a singular one."""
+    """Inverse of square matrices.
+
+    Parameters
+    ----------
+    x
+        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of x.
+
+    Raises
+    ------
+    LinAlgError
+        When the last two axes of x are not those of square matrices, or one is singular.
+    """
 
 
 @primitive(rules.pinv, None, samples=(
@@ -84,7 +118,25 @@ def inv(x: Array, /) -> Array:
     sample((1, 1)), sample((0, 2, 2)),
 ))  # fmt: skip
 def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
-    """Moore-Penrose pseudo-inverse; singular values below rtol times the largest count as 0."""
+    """Moore-Penrose pseudo-inverse of matrices.
+
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Of shape (..., N, M) and the dtype of x.
+
+    Raises
+    ------
+    LinAlgError
+        When x has fewer than two dimensions, or its singular values are not found.
+    ValueError
+        When x has an integer dtype.
+    """
 
 
 @primitive(rules.det, samples=(
@@ -93,20 +145,80 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
 ))  # fmt: skip
 def det(x: Array, /) -> Array:
-    """Determinant; its derivative, the cofactors, is exact also where x is singular."""
+    """Determinant of square matrices.
+
+    Parameters
+    ----------
+    x
+        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Of shape (...) and the dtype of x.
+
+    Raises
+    ------
+    LinAlgError
+        When the last two axes of x are not those of square matrices.
+
+    Notes
+    -----
+    The derivative is exact also where x is singular, and so is the second one.
+    """
 
 
 @primitive(joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE)
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Sign and logarithm of the absolute value of the determinant.
+    """Sign and logarithm of the absolute value of the determinant of square matrices.
 
-    The slope of the logarithm is infinite where x is singular.
+    Parameters
+    ----------
+    x
+        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+
+    Returns
+    -------
+    SlogdetResult
+        A named tuple of ``sign``, of the dtype of x, and ``logabsdet``, of the real dtype of its
+        precision, both of shape (...).
+
+    Raises
+    ------
+    LinAlgError
+        When the last two axes of x are not those of square matrices.
+
+    Notes
+    -----
+    The slope of the logarithm is infinite where x is singular, and the gradient there inf.
     """
 
 
 @composite
 def matrix_power(x: Array, n: int, /) -> Array:
-    """The n-th power of square matrices; negative powers are powers of the inverse."""
+    """Power of square matrices.
+
+    Parameters
+    ----------
+    x
+        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+
+    n
+        The exponent; powers with a negative one are those of the inverse.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of x.
+
+    Raises
+    ------
+    TypeError
+        When n is no integer.
+    LinAlgError
+        When the last two axes of x are not those of square matrices, or n is negative and one
+        is singular.
+    """
     if not hasattr(n, "__index__"):
         raise TypeError(
             f"linalg.matrix_power: n must be an integer, got {describe(n)} [at {user_line()}]"
@@ -139,7 +251,28 @@ def matrix_power(x: Array, n: int, /) -> Array:
     sample((2, 3, 3), prepare=positive_definite, upper=True),
 ))  # fmt: skip
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """Cholesky factor of Hermitian positive-definite matrices; LinAlgError for others."""
+    """Cholesky factor of Hermitian positive-definite matrices.
+
+    Parameters
+    ----------
+    x
+        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
+        Only the lower triangle is read; the gradient is that with respect to a Hermitian matrix.
+
+    upper
+        Whether to give the upper triangle U with U^H @ U = x, not the lower L with L @ L^H = x.
+
+    Returns
+    -------
+    Array
+        Triangular matrices of the shape and dtype of x.
+
+    Raises
+    ------
+    LinAlgError
+        When the last two axes of x are not those of square matrices, or one is not
+        positive definite.
+    """
 
 
 @primitive(joint=rules.qr, outputs=("Q", "R"), saves=rules.NONE_UNREAD, samples=(
@@ -147,8 +280,31 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
 ))  # fmt: skip
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """QR factorisation.
+    """QR factorisation of matrices: Q has orthonormal columns, R is upper triangular.
 
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+
+    mode
+        'reduced': Q of shape (..., M, K), R (..., K, N), with K = min(M, N).
+        'complete': Q of shape (..., M, M), R (..., M, N).
+
+    Returns
+    -------
+    QRResult
+        A named tuple of ``Q`` and ``R``, of the dtype of x, with Q @ R = x.
+
+    Raises
+    ------
+    LinAlgError
+        When x has fewer than two dimensions.
+    ValueError
+        When mode is another word; in the backward pass, when mode is 'complete' and M > N.
+
+    Notes
+    -----
     Where a column depends on those before it, its column of Q is a free choice.  In reverse mode
     what does not depend on the choice, and reads no 0 on R's diagonal, is exact to first order (the
     space that the columns span, as randomized methods use it); everything else gets NaN.  In
@@ -171,18 +327,46 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     ),
 )
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
-    """Singular value decomposition x = U @ diag(S) @ Vh of (stacks of) matrices; S descends.
+    """Singular value decomposition of matrices: x = U @ diag(S) @ Vh.
 
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+
+    full_matrices
+        Whether U has shape (..., M, M) and Vh (..., N, N); False: (..., M, K) and (..., K, N),
+        with K = min(M, N).
+
+    Returns
+    -------
+    SVDResult
+        A named tuple of ``U``, of the dtype of x; ``S``, of shape (..., K), in descending order
+        and of the real dtype of its precision; and ``Vh``, of the dtype of x.
+
+    Raises
+    ------
+    LinAlgError
+        When x has fewer than two dimensions, or the decomposition is not found.
+    ValueError
+        In the backward pass, when full_matrices is True and a gradient goes through U or Vh of
+        matrices with M != N: their extra columns are no function of x.
+
+    Notes
+    -----
     Where singular values coincide, the columns of U and Vh are a free choice of basis.  What uses
     them alone and does not depend on the choice, such as U @ Vh or the projector on the space that
     they span, has its exact gradient; everything else that uses them gets NaN, U @ diag(S) @ Vh
-    included, whose slope they do not tell.  Second derivatives are NaN there.  Of a matrix of low
-    rank, what scales the vectors of the zero values by them, or does not use these, is exact to
-    first order where rounding errors set them apart from 0 and from each other.  In reverse mode it
-    is exact, too, wherever a function reads neither the values in question nor, to first order, their
-    vectors (a truncated decomposition, a pseudo-inverse that leaves zeros out).  Forward mode, which
-    cannot see what will be read, has NaN wherever values coincide.  The phases of
-    complex vectors are the storage's choice: a gradient is for what does not depend on them.
+    included, whose slope they do not tell.  Second derivatives are NaN there.
+
+    Of a matrix of low rank, what scales the vectors of the zero values by them, or does not use
+    these, is exact to first order where rounding errors set them apart from 0 and from each other.
+    In reverse mode it is exact, too, wherever a function reads neither the values in question nor,
+    to first order, their vectors (a truncated decomposition, a pseudo-inverse that leaves zeros
+    out).  Forward mode, which cannot see what will be read, has NaN wherever values coincide.
+
+    The phases of complex vectors are the storage's choice: a gradient is for what does not depend
+    on them.
     """
 
 
@@ -190,9 +374,26 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     *SQUARE, sample((4, 3)), sample((2, 2, 3)), sample((0, 2)), sample((2, 0)),
 ))  # fmt: skip
 def svdvals(x: Array, /) -> Array:
-    """Singular values, in descending order.
+    """Singular values of matrices, in descending order.
 
-    Where they coincide, sums over them that treat them alike have exact gradients; second
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Of shape (..., min(M, N)) and the real dtype of the precision of x.
+
+    Raises
+    ------
+    LinAlgError
+        When x has fewer than two dimensions, or the values are not found.
+
+    Notes
+    -----
+    Where values coincide, sums over them that treat them alike have exact gradients; second
     derivatives are NaN.
     """
 
@@ -204,14 +405,35 @@ def svdvals(x: Array, /) -> Array:
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
 )
 def eigh(x: Array, /) -> EighResult:
-    """Eigenvalues (ascending) and eigenvectors of Hermitian matrices.
+    """Eigenvalues and eigenvectors of Hermitian matrices.
 
+    Parameters
+    ----------
+    x
+        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
+        Only the lower triangle is read; the gradient is that with respect to a Hermitian matrix.
+
+    Returns
+    -------
+    EighResult
+        A named tuple of ``eigenvalues``, of shape (..., N), in ascending order and of the real
+        dtype of the precision of x, and ``eigenvectors``, in columns and of the dtype of x.
+
+    Raises
+    ------
+    LinAlgError
+        When the last two axes of x are not those of square matrices, or eigenvalues
+        are not found.
+
+    Notes
+    -----
     Where eigenvalues coincide, their vectors are a free choice of basis.  What uses the vectors
     alone and does not depend on the choice, such as the projector on the space that they span, has
     its exact gradient; everything else that uses them gets NaN, V @ diag(w) @ V^H included, whose
     slope they do not tell.  Values that a function reads no more than their vectors do no harm.
-    Forward mode, which cannot see what will be read, has NaN wherever values coincide.  The phases
-    of complex vectors are the storage's choice.
+    Forward mode, which cannot see what will be read, has NaN wherever values coincide.
+
+    The phases of complex vectors are the storage's choice.
     """
 
 
@@ -219,7 +441,26 @@ def eigh(x: Array, /) -> EighResult:
 def eigvalsh(x: Array, /) -> Array:
     """Eigenvalues of Hermitian matrices, in ascending order.
 
-    Where they coincide, sums over them that treat them alike have exact gradients; second
+    Parameters
+    ----------
+    x
+        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
+        Only the lower triangle is read; the gradient is that with respect to a Hermitian matrix.
+
+    Returns
+    -------
+    Array
+        Of shape (..., N) and the real dtype of the precision of x.
+
+    Raises
+    ------
+    LinAlgError
+        When the last two axes of x are not those of square matrices, or eigenvalues
+        are not found.
+
+    Notes
+    -----
+    Where values coincide, sums over them that treat them alike have exact gradients; second
     derivatives are NaN.
     """
 
@@ -230,27 +471,97 @@ def eigvalsh(x: Array, /) -> Array:
     samples=[s._replace(prepare=regular) for s in SQUARE],
 )
 def eig(x: Array, /) -> EigResult:
-    """Eigenvalues and unit-length eigenvectors of square matrices, always complex.
+    """Eigenvalues and eigenvectors of square matrices.
 
-    Where eigenvalues coincide, what uses their vectors gets NaN, V @ diag(w) @ V^-1 included,
-    unless it uses the vectors alone and no change of their basis changes it.
+    Parameters
+    ----------
+    x
+        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+
+    Returns
+    -------
+    EigResult
+        A named tuple of ``eigenvalues``, of shape (..., N) and in no order, and
+        ``eigenvectors``, in columns of length 1; both of complex dtype.
+
+    Raises
+    ------
+    LinAlgError
+        When the last two axes of x are not those of square matrices, or x holds
+        infinities or NaN.
+
+    Notes
+    -----
+    Where eigenvalues coincide, what uses their vectors gets NaN, V @ diag(w) @ V^-1 included, unless
+    it uses the vectors alone and no change of their basis changes it.
     """
 
 
 @primitive(spectral.eigvals, samples=[s._replace(prepare=regular) for s in SQUARE])
 def eigvals(x: Array, /) -> Array:
-    """Eigenvalues of square matrices, always complex."""
+    """Eigenvalues of square matrices.
+
+    Parameters
+    ----------
+    x
+        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Of shape (..., N), in no order, and of complex dtype.
+
+    Raises
+    ------
+    LinAlgError
+        When the last two axes of x are not those of square matrices, or x holds
+        infinities or NaN.
+    """
 
 
 @without_derivative
 def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
-    """Number of singular values above rtol times the largest."""
+    """Rank of matrices: the number of singular values above a bound.
+
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+
+    Returns
+    -------
+    Array
+        Of shape (...); its dtype is int64.
+
+    Raises
+    ------
+    LinAlgError
+        When x has fewer than two dimensions, or the singular values are not found.
+    """
 
 
 # --- products ---------------------------------------------------------------------------------
 @composite
 def outer(x1: Array, x2: Array, /) -> Array:
-    """Outer product of two vectors."""
+    """Outer product of two vectors: the products of each element of x1 with each of x2.
+
+    Parameters
+    ----------
+    x1
+        Of shape (N,) and numeric dtype.
+    x2
+        Of shape (M,) and numeric dtype.
+
+    Returns
+    -------
+    Array
+        Of shape (N, M) and the dtype to which those of x1 and x2 promote.
+
+    Raises
+    ------
+    ValueError
+        When x1 or x2 has not one dimension.
+    """
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
             f"linalg.outer: needs two vectors, got {describe(x1)} and {describe(x2)} "
@@ -261,7 +572,25 @@ def outer(x1: Array, x2: Array, /) -> Array:
 
 @composite
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Cross product of vectors of length 3 along an axis."""
+    """Cross product of vectors of length 3 along an axis.
+
+    Parameters
+    ----------
+    x1
+        Of numeric dtype, and of length 3 along the axis.
+    x2
+        Of numeric dtype, and of length 3 along the axis.
+
+    Returns
+    -------
+    Array
+        Of the shape to which x1 and x2 broadcast, and the dtype to which they promote.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not broadcast, or the axis has not length 3.
+    """
     x1, x2 = broadcast_arrays(x1, x2)
     at = normalize_axis_index("linalg.cross", x1, axis)
     if x1.shape[at] != 3:
@@ -280,7 +609,23 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 # --- diagonals and norms --------------------------------------------------------------------------
 @composite
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
-    """The diagonals of (stacks of) matrices."""
+    """Diagonals of matrices.
+
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of any dtype.
+
+    Returns
+    -------
+    Array
+        A copy of the diagonals along the last axis, of the dtype of x.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
+    """
     if x.ndim < 2:
         raise ValueError(
             f"linalg.diagonal: needs at least 2 dimensions, got {describe(x)} [at {user_line()}]"
@@ -292,7 +637,24 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 @composite
 def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
-    """The sum along the diagonals of (stacks of) matrices."""
+    """Sum along the diagonals of matrices.
+
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of numeric dtype.
+
+    Returns
+    -------
+    Array
+        Of shape (...).  Its dtype is ``dtype``, else that of x;
+        but int64 for smaller integers, uint64 for unsigned ones.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
+    """
     return sum_of(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
@@ -315,7 +677,20 @@ def vector_norm(
     keepdims: bool = False,
     ord: int | float = 2,
 ) -> Array:
-    """Vector norm over axes (all by default); its slope at 0 is 0."""
+    """Vector norm over axes (all by default).
+
+    Parameters
+    ----------
+    x
+        Of real or complex floating-point dtype; integers are computed as such.
+    ord
+        The order p of the norm ``sum(abs(x) ** p) ** (1 / p)``; inf and -inf: the greatest and
+        the least absolute value, 0: the number of elements that are not 0.
+
+    Notes
+    -----
+    The slope at 0 is 0, and so is that for elements that are 0.
+    """
 
 
 @composite
@@ -326,7 +701,29 @@ def matrix_norm(
     keepdims: bool = False,
     ord: int | float | Literal["fro", "nuc"] | None = "fro",
 ) -> Array:
-    """Norm of (stacks of) matrices: "fro", "nuc", 2, -2, 1, -1, inf, -inf."""
+    """Norm of matrices.
+
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+    keepdims
+        Whether the last two axes stay, with length 1.
+    ord
+        'fro' or None: the root of the sum of squares.  'nuc': the sum of the singular values.
+        2, -2: the greatest and the least of them.  1, -1: the greatest and the least sum of
+        absolute values in a column; inf, -inf: in a row.
+
+    Returns
+    -------
+    Array
+        Of shape (...) and the real dtype of the precision of x.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions, or ord is none of these.
+    """
     if x.ndim < 2:
         raise ValueError(
             f"linalg.matrix_norm: needs at least 2 dimensions, got {describe(x)} [at {user_line()}]"

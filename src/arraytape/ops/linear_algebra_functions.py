@@ -17,6 +17,7 @@ from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
 def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
+    """``g @ x2^H``, summed over broadcast axes"""
     x2 = conjugate(x2, xp)
     if len(x2.shape) == 1:
         return g[..., None] * x2
@@ -29,6 +30,7 @@ def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
 
 
 def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
+    """``x1^H @ g``, summed over broadcast axes"""
     x1 = conjugate(x1, xp)
     if len(x1.shape) == 1:
         if len(shape) == 1:
@@ -58,7 +60,26 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
     ),
 )
 def matmul(x1: Array, x2: Array, /) -> Array:
-    """Matrix product of (stacks of) matrices; a 1-d operand is a vector."""
+    """Matrix product x1 @ x2.
+
+    Parameters
+    ----------
+    x1
+        Matrices of shape (..., M, K), or one vector of shape (K,); of numeric dtype.
+    x2
+        Matrices of shape (..., K, N), or one vector of shape (K,); of numeric dtype.
+
+    Returns
+    -------
+    Array
+        Of shape (..., M, N); the axis of a vector is left out.
+        Its dtype is the one to which those of x1 and x2 promote.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit together, or one is ().
+    """
 
 
 @primitive(
@@ -73,7 +94,20 @@ def cofactors(x: Array, /) -> Array:
 def matrix_transpose(x: Array, /) -> Array:
     """Transpose of a matrix, or of each matrix of a stack: a view.
 
-    Raises ValueError for fewer than two dimensions.
+    Parameters
+    ----------
+    x
+        Matrices of shape (..., M, N), of any dtype.
+
+    Returns
+    -------
+    Array
+        A view of x, of shape (..., N, M).
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
     """
     n = x.ndim
     if n < 2:
@@ -85,10 +119,12 @@ def matrix_transpose(x: Array, /) -> Array:
 
 
 def _vecdot_first(g: Any, x2: Any, axis: int, shape: Any, xp: Any) -> Any:
+    """``xp.conj(g) * x2``, summed over broadcast axes"""
     return sum_to(conjugate(xp.expand_dims(g, axis=axis), xp) * x2, shape, xp)
 
 
 def _vecdot_second(g: Any, x1: Any, axis: int, shape: Any, xp: Any) -> Any:
+    """``g * x1``, summed over broadcast axes"""
     return sum_to(xp.expand_dims(g, axis=axis) * x1, shape, xp)
 
 
@@ -99,14 +135,59 @@ def _vecdot_second(g: Any, x1: Any, axis: int, shape: Any, xp: Any) -> Any:
     samples=(sample((3,), (3,)), sample((2, 3), (3,)), sample((3, 2), (3, 1), axis=-2)),
 )
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Dot product of vectors along an axis; x1 is conjugated."""
+    """Dot product of vectors along an axis: the sum of conj(x1) * x2.
+
+    Parameters
+    ----------
+    x1
+        Of numeric dtype; complex elements are conjugated.
+    x2
+        Of numeric dtype, and as long as x1 along the axis.
+
+    Returns
+    -------
+    Array
+        Of the shape to which x1 and x2 broadcast, without the axis.
+        Its dtype is the one to which those of x1 and x2 promote.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit together.
+    """
 
 
 @composite
 def tensordot(
     x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
-    """Sum of products over the last axes of x1 and the first of x2, or over given pairs of axes."""
+    """Sum of products over pairs of axes.
+
+    Parameters
+    ----------
+    x1
+        Of numeric dtype.
+    x2
+        Of numeric dtype, and as long as x1 along each pair of axes.
+    axes
+        A number n: the last n axes of x1 with the first n of x2, in order.  A pair of
+        sequences: those axes of x1 with those of x2.
+
+    Returns
+    -------
+    Array
+        Of the other axes of x1, then those of x2.
+        Its dtype is the one to which those of x1 and x2 promote.
+
+    Raises
+    ------
+    TypeError
+        When axes is neither a number nor a pair.
+    ValueError
+        When the axes differ in number or length.
+    IndexError
+        When there is no such axis.
+    """
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
             raise ValueError(

@@ -36,13 +36,47 @@ def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
 
 @composite
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
-    """Permute the axes: a view."""
+    """Permute the axes: a view.
+
+    Parameters
+    ----------
+    axes
+        For each axis of the result the axis of x that it is; each axis of x once.
+
+    Returns
+    -------
+    Array
+        A view of x, of shape ``tuple(x.shape[i] for i in axes)``.
+
+    Raises
+    ------
+    ValueError
+        When axes does not name each axis of x once.
+    IndexError
+        When x has no such axis.
+    """
     return view("permute_dims", x, PERMUTE, tuple(axes))
 
 
 @composite
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
-    """The same elements in another shape: a view where the layout allows one, unless copy=True."""
+    """The same elements in another shape: a view where the layout allows one, unless copy=True.
+
+    Parameters
+    ----------
+    shape
+        The new shape, of as many elements; one length may be -1 and follows from the others.
+
+    Returns
+    -------
+    Array
+        Of the given shape and the dtype of x.
+
+    Raises
+    ------
+    ValueError
+        When x has another number of elements, or needs a copy and copy=False.
+    """
     shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if copy is not True:
         try:
@@ -70,13 +104,45 @@ def reshaped(x: Array, /, shape: tuple[int, ...]) -> Array:
 
 @composite
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
-    """Repeat along axes without copying: a read-only view."""
+    """Repeat along axes without copying: a read-only view.
+
+    Parameters
+    ----------
+    shape
+        The new shape, to which that of x broadcasts.
+
+    Returns
+    -------
+    Array
+        A read-only view of x.
+
+    Raises
+    ------
+    ValueError
+        When the shape of x does not broadcast to the new one.
+    """
     return view("broadcast_to", x, BROADCAST, tuple(shape))
 
 
 @composite
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """A view with new axes of length 1."""
+    """A view with new axes of length 1.
+
+    Parameters
+    ----------
+    axis
+        Where the new axes lie in the result; negative ones count from its end.
+
+    Returns
+    -------
+    Array
+        A view of x.
+
+    Raises
+    ------
+    ValueError
+        When an axis is named twice.
+    """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     at = {normalize_axis_index("expand_dims", x, a, extra=len(axes)) for a in axes}
     if len(at) < len(axes):
@@ -95,7 +161,23 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 
 @composite
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """A view without the given axes of length 1."""
+    """A view without the given axes of length 1.
+
+    Parameters
+    ----------
+    axis
+        The axis or axes of length 1 to leave out; negative ones count from the end.
+
+    Returns
+    -------
+    Array
+        A view of x.
+
+    Raises
+    ------
+    ValueError
+        When an axis has another length than 1.
+    """
     axes = {
         normalize_axis_index("squeeze", x, a) for a in ((axis,) if isinstance(axis, int) else axis)
     }
@@ -110,7 +192,18 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 
 @composite
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """A view in reverse order along the given axes (all by default)."""
+    """A view in reverse order along the given axes (all by default).
+
+    Parameters
+    ----------
+    axis
+        The axis or axes to reverse, negative ones from the end; None: all of them.
+
+    Returns
+    -------
+    Array
+        A view of x, of its shape.
+    """
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     at = {normalize_axis_index("flip", x, a) for a in axes}
     key = tuple(slice(None, None, -1) if i in at else slice(None) for i in range(x.ndim))
@@ -121,7 +214,27 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
 def moveaxis(
     x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
 ) -> Array:
-    """A view with some axes in other places."""
+    """A view with some axes in other places; the others keep their order.
+
+    Parameters
+    ----------
+    source
+        The axis or axes of x to move; negative ones count from the end.
+    destination
+        For each of them its place in the result.
+
+    Returns
+    -------
+    Array
+        A view of x.
+
+    Raises
+    ------
+    ValueError
+        When source and destination do not pair up, or name an axis twice.
+    IndexError
+        When there is no such axis.
+    """
     sources = (source,) if isinstance(source, int) else source
     targets = (destination,) if isinstance(destination, int) else destination
     moved = [normalize_axis_index("moveaxis", x, a) for a in sources]
@@ -139,13 +252,20 @@ def moveaxis(
 
 @composite
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The slices along an axis, as views; the elements of a 1-d array are copies."""
+    """The slices along an axis, as views; the elements of a 1-d array are copies.
+
+    Returns
+    -------
+    tuple of Array
+        As many Arrays as x is long along the axis, each without that axis.
+    """
     at = normalize_axis_index("unstack", x, axis)
     before = (slice(None),) * at
     return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
 
 def _split(g: Any, shape: Any, axis: int | None, xp: Any) -> Any:
+    """its parts, each to the array from which it came"""
     # Each array gets back its stretch of the axis.
     if axis is None:
         g, parts, start = xp.reshape(g, (-1,)), [], 0
@@ -172,22 +292,74 @@ def _split(g: Any, shape: Any, axis: int | None, xp: Any) -> Any:
     ),
 )
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
-    """Join arrays along an existing axis; flattened ones when axis is None."""
+    """Join arrays along an existing axis.
+
+    Parameters
+    ----------
+    arrays
+        A list or tuple of Arrays whose shapes differ in the joined axis at most.
+    axis
+        The axis; a negative one counts from the end.  None: the arrays are flattened first.
+
+    Returns
+    -------
+    Array
+        Of the dtype to which those of the arrays promote.
+
+    Raises
+    ------
+    ValueError
+        When there are no arrays, or their shapes do not fit together.
+    """
+
+
+def _unstacked(g: Any, axis: int) -> Any:
+    """its slices along the axis, each to the array from which it came"""
+    return [g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])]
 
 
 @linear(
-    transpose=lambda g, axis: [
-        g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])
-    ],
+    transpose=_unstacked,
     samples=(sample([(2, 3), (2, 3)]), sample([(3,), (3,), (3,)], axis=-1), sample([(), ()])),
 )
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
-    """Join arrays along a new axis."""
+    """Join arrays of one shape along a new axis.
+
+    Parameters
+    ----------
+    arrays
+        A list or tuple of Arrays of one shape.
+    axis
+        Where the new axis lies in the result; a negative one counts from its end.
+
+    Returns
+    -------
+    Array
+        Of the dtype to which those of the arrays promote.
+
+    Raises
+    ------
+    ValueError
+        When there are no arrays, or their shapes differ.
+    """
 
 
 @composite
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Array:
-    """Shift elements around the end; flattened when axis is None."""
+    """Shift elements along axes; what is shifted beyond the end comes back at the start.
+
+    Parameters
+    ----------
+    shift
+        By how many places, for all axes or one number for each.
+    axis
+        The axis or axes; None: x is flattened, and has its shape again afterwards.
+
+    Raises
+    ------
+    ValueError
+        When shift and axis differ in number.
+    """
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
     axes = (axis,) if isinstance(axis, int) else axis
@@ -206,7 +378,18 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
 
 @composite
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays in their common shape, as read-only views; themselves where all have it already."""
+    """The arrays in their common shape, as read-only views; themselves where all have it already.
+
+    Returns
+    -------
+    tuple of Array
+        As many as were given, all of one shape.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not broadcast.
+    """
     shape = broadcast_shapes(*(x.shape for x in arrays))
     if all(x.shape == shape for x in arrays):
         return arrays
@@ -214,13 +397,51 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape; ValueError when the shapes do not fit together."""
+    """The shape to which shapes broadcast.
+
+    Parameters
+    ----------
+    *shapes : tuple[int, ...]
+        The shapes.
+
+    Returns
+    -------
+    tuple of int
+        The common shape.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit together.
+
+    References
+    ----------
+    https://data-apis.org/array-api/latest/API_specification/generated/array_api.broadcast_shapes.html
+    """
     return tuple(int(n) for n in np.broadcast_shapes(*shapes))
 
 
 @composite
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Each element (or slice along an axis) several times; flattened when axis is None."""
+    """Each element (or slice along an axis) several times.
+
+    Parameters
+    ----------
+    repeats
+        How often: for all elements, or an Array of integers with one for each.
+    axis
+        The axis; a negative one counts from the end.  None: x is flattened first.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x, and of its shape but for the axis.
+
+    Raises
+    ------
+    ValueError
+        When a number of repeats is negative, or there is not one for each element.
+    """
     if axis is None:
         return repeat(reshape(x, (-1,)), repeats, axis=0)
     at = normalize_axis_index("repeat", x, axis)
@@ -237,7 +458,19 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 @composite
 def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
-    """x several times along each axis."""
+    """The whole array several times along each axis.
+
+    Parameters
+    ----------
+    repetitions
+        How often along each axis, from the last one backwards; axes that x has not are added
+        in front.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x.
+    """
     times = (1,) * (x.ndim - len(repetitions)) + tuple(repetitions)
     shape = (1,) * (len(times) - x.ndim) + x.shape
     apart = tuple(n for pair in zip((1,) * len(shape), shape, strict=True) for n in pair)

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._array.array import Array
 from .._define.compile import compile_function
+from .._define.docstrings import operator_docstring
 from .._record.op import REGISTRY
 from .._util.attach import attach
 from .linear_algebra_functions import matrix_transpose
@@ -40,20 +41,21 @@ COMPARISONS = {
 UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "positive"}
 # ndarray's own power operator knows cheap, exact spellings of scalar exponents.
 RAW = {"pow": "power_operator"}
+MATRIX_TRANSPOSE = "Each matrix transposed, as a view; ValueError for fewer than two dimensions."
 
 
-def method(op: str, name: str, *parameters: str) -> Callable[..., Any]:
+def method(op: str, short: str, *operands: str) -> Callable[..., Any]:
     """A dunder method that is the op itself, compiled with the operator's order of operands."""
     kind = inspect.Parameter.POSITIONAL_ONLY
     compiled = compile_function(
         REGISTRY[op],
-        inspect.Signature([inspect.Parameter(p, kind) for p in parameters]),
+        inspect.Signature([inspect.Parameter(x, kind) for x in operands]),
         operator=True,
         raw=RAW.get(op),
         convert=op != "pow",
-        name=name,
+        name=f"__{'r' if operands[0] == 'x2' else ''}{short}__",
     )
-    compiled.__doc__ = f"See ``{op}``."
+    compiled.__doc__ = operator_docstring(op, short, *operands)
     return compiled
 
 
@@ -62,15 +64,15 @@ def transpose(x: Array) -> Array:
     return matrix_transpose(x) if x.ndim == 2 else permute_dims(x, tuple(range(x.ndim)[::-1]))
 
 
-attach(Array, {"T": property(transpose), "mT": property(matrix_transpose)})
+attach(Array, {"T": property(transpose), "mT": property(matrix_transpose, doc=MATRIX_TRANSPOSE)})
 for short, op in BINARY.items():
     attach(
         Array,
         {
-            f"__{short}__": method(op, f"__{short}__", "x1", "x2"),
-            f"__r{short}__": method(op, f"__r{short}__", "x2", "x1"),
+            f"__{short}__": method(op, short, "x1", "x2"),
+            f"__r{short}__": method(op, short, "x2", "x1"),
             f"__i{short}__": in_place(REGISTRY[op], short),
         },
     )
-attach(Array, {f"__{s}__": method(op, f"__{s}__", "x1", "x2") for s, op in COMPARISONS.items()})
-attach(Array, {f"__{s}__": method(op, f"__{s}__", "x") for s, op in UNARY.items()})
+attach(Array, {f"__{short}__": method(op, short, "x1", "x2") for short, op in COMPARISONS.items()})
+attach(Array, {f"__{short}__": method(op, short, "x") for short, op in UNARY.items()})

@@ -12,10 +12,20 @@ from .._storage.storage import storage_of
 from .._util.errors import explain, user_line
 
 
+def _selected(g: Any, condition: Any, shape: Any, xp: Any) -> Any:
+    """g where the condition holds, else 0, summed over broadcast axes"""
+    return sum_to(xp.where(condition, g, 0.0), shape, xp)
+
+
+def _rejected(g: Any, condition: Any, shape: Any, xp: Any) -> Any:
+    """g where the condition does not hold, else 0, summed over broadcast axes"""
+    return sum_to(xp.where(condition, 0.0, g), shape, xp)
+
+
 @primitive(
     None,
-    lambda g, condition, shape, xp: sum_to(xp.where(condition, g, 0.0), shape, xp),
-    lambda g, condition, shape, xp: sum_to(xp.where(condition, 0.0, g), shape, xp),
+    _selected,
+    _rejected,
     selects=True,
     alone=lambda *given: where_it_holds(*given),
     samples=(
@@ -28,9 +38,35 @@ from .._util.errors import explain, user_line
 def where(
     condition: Array, x1: Array | float | None = None, x2: Array | float | None = None, /
 ) -> Array:
-    """x1 where condition holds, else x2.  What is not selected contributes exactly 0.
+    """Select: x1 where a condition holds, else x2.
 
-    The condition alone is asked where it holds, as ``nonzero`` is: beyond the standard.
+    Parameters
+    ----------
+    condition
+        Of boolean dtype; a number counts as True unless it is 0.
+    x1
+        What to take where the condition holds.
+    x2
+        What to take where it does not.
+
+    Returns
+    -------
+    Array
+        Of the shape to which all three broadcast.
+        Its dtype is the one to which those of x1 and x2 promote.
+
+    Raises
+    ------
+    TypeError
+        When only one of x1 and x2 is given.
+    ValueError
+        When the shapes do not broadcast.
+
+    Notes
+    -----
+    What is not selected gets exactly 0, however steep it is.
+
+    Beyond the standard, the condition alone is asked where it holds, as ``nonzero`` is.
     """
 
 
@@ -42,24 +78,63 @@ def where_it_holds(condition: Array, x1: Any, x2: Any) -> Any:
 
 @without_derivative
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the (first) maximum."""
+    """Index of the first maximum along an axis.
+
+    Parameters
+    ----------
+    axis
+        The axis; a negative one counts from the end.  None: x is flattened first.
+
+    Raises
+    ------
+    ValueError
+        When there is no element to choose from.
+    """
 
 
 @without_derivative
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the (first) minimum."""
+    """Index of the first minimum along an axis.
+
+    Parameters
+    ----------
+    axis
+        The axis; a negative one counts from the end.  None: x is flattened first.
+
+    Raises
+    ------
+    ValueError
+        When there is no element to choose from.
+    """
 
 
 @without_derivative
 def count_nonzero(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Array:
-    """How many elements are not 0."""
+    """Number of elements over axes (all by default) that are not 0."""
 
 
 @composite
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """The indices of the elements that are not 0, one array per axis."""
+    """Indices of the elements that are not 0.
+
+    Returns
+    -------
+    tuple of Array
+        For each axis of x the places of these elements along it: int64, in one dimension.
+
+    Raises
+    ------
+    TypeError
+        Under ``vmap``, since the shapes depend on values.
+    ValueError
+        When x has no axis.
+
+    Notes
+    -----
+    Derivative: none; the gradient is None.
+    """
     _, data = current(x)
     try:
         found = storage_of(data).xp.nonzero(data)
@@ -77,4 +152,26 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: Array | None = None,
 ) -> Array:
-    """Where to insert x2 into the sorted x1."""
+    """Find where elements would have to be inserted into a sorted array to keep it sorted.
+
+    Parameters
+    ----------
+    x1
+        The sorted array, with one dimension and of real dtype.
+    x2
+        The elements, of real dtype.
+    side
+        Where to insert before ('left') or after ('right') equal elements.
+    sorter
+        Indices that sort x1; None: x1 is sorted.
+
+    Returns
+    -------
+    Array
+        Indices into x1, int64 and of the shape of x2.
+
+    Raises
+    ------
+    ValueError
+        When x1 has not one dimension, sorter not its shape, or side is another word.
+    """

@@ -27,31 +27,128 @@ def unique(x: Array) -> tuple[Array, Any, Any, Any]:
 
 @composite
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Sorted unique values, where each first occurs, how to rebuild x, and how often each occurs."""
+    """Sorted unique values, where each first occurs, how to rebuild x, and how often each occurs.
+
+    Parameters
+    ----------
+    x
+        Array of any dtype, flattened first.
+
+    Returns
+    -------
+    UniqueAllResult
+        A named tuple of ``values``, of the dtype of x; ``indices`` of their first occurrences;
+        ``inverse_indices`` into them, in the shape of x; and ``counts``.
+
+    Raises
+    ------
+    TypeError
+        Under ``vmap``, since the shapes depend on values.
+
+    Notes
+    -----
+    The gradient of a repeated value goes to its first occurrence.
+    """
     values, indices, inverse, counts = unique(x)
     return UniqueAllResult(values, wrap(indices), wrap(inverse), wrap(counts))
 
 
 @composite
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Sorted unique values and how often each occurs."""
+    """Sorted unique values and how often each occurs.
+
+    Parameters
+    ----------
+    x
+        Array of any dtype, flattened first.
+
+    Returns
+    -------
+    UniqueCountsResult
+        A named tuple of ``values``, of the dtype of x, and ``counts``.
+
+    Raises
+    ------
+    TypeError
+        Under ``vmap``, since the shapes depend on values.
+
+    Notes
+    -----
+    The gradient of a repeated value goes to its first occurrence.
+    """
     values, _, _, counts = unique(x)
     return UniqueCountsResult(values, wrap(counts))
 
 
 @composite
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Sorted unique values and the indices that rebuild x from them."""
+    """Sorted unique values and the indices that rebuild x from them.
+
+    Parameters
+    ----------
+    x
+        Array of any dtype, flattened first.
+
+    Returns
+    -------
+    UniqueInverseResult
+        A named tuple of ``values``, of the dtype of x, and ``inverse_indices`` into them, in
+        the shape of x.
+
+    Raises
+    ------
+    TypeError
+        Under ``vmap``, since the shapes depend on values.
+
+    Notes
+    -----
+    The gradient of a repeated value goes to its first occurrence.
+    """
     values, _, inverse, _ = unique(x)
     return UniqueInverseResult(values, wrap(inverse))
 
 
 @composite
 def unique_values(x: Array, /) -> Array:
-    """Sorted unique values; a repeated value's gradient goes to its first occurrence."""
+    """Sorted unique values.
+
+    Parameters
+    ----------
+    x
+        Array of any dtype, flattened first.
+
+    Returns
+    -------
+    Array
+        The values, in one dimension and of the dtype of x.
+
+    Raises
+    ------
+    TypeError
+        Under ``vmap``, since the shapes depend on values.
+
+    Notes
+    -----
+    The gradient of a repeated value goes to its first occurrence.
+    """
     return unique(x)[0]
 
 
 @without_derivative
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
-    """Whether each element of x1 occurs in x2."""
+    """Test for each element of x1 whether it occurs in x2.
+
+    Parameters
+    ----------
+    x1
+        The elements to look for.
+    x2
+        Where to look for them.
+    invert
+        Whether to test for the opposite.
+
+    Returns
+    -------
+    Array
+        Of the shape of x1; its dtype is bool.
+    """

@@ -10,11 +10,16 @@ from .indexing_functions import take_along_axis
 
 @without_derivative
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """The indices that sort along an axis."""
+    """Indices that sort along an axis."""
 
 
 @composite
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """x sorted along an axis: gathered by the stable order, which ties keep."""
+    """Sort along an axis.
+
+    Notes
+    -----
+    The gradient of each element goes back to where it came from; equal elements keep their order.
+    """
     order = argsort(x, axis=axis, descending=descending, stable=True)
     return laid_out(take_along_axis(x, order, axis=axis), x)

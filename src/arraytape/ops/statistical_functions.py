@@ -38,6 +38,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+    """itself, repeated along the reduced axes"""
     if axis is not None and not keepdims:
         g = opened(g, shape, axis, keepdims, xp)
     return xp.broadcast_to(g, shape)
@@ -57,12 +58,12 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = F
     """Sum over axes (all by default)."""
 
 
-@linear(
-    transpose=lambda g, shape, axis, keepdims, xp: _spread(
-        g / count(shape, axis), shape, axis, keepdims, xp
-    ),
-    samples=SAMPLES,
-)
+def _spread_evenly(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+    """``g / n``, repeated along the reduced axes, where n elements make a result"""
+    return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
+
+
+@linear(transpose=_spread_evenly, samples=SAMPLES)
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Arithmetic mean over axes (all by default)."""
 
@@ -81,6 +82,7 @@ def _ties(x: Any, y: Any, taken: Any, axis: Axis, storage: Any) -> Any:
 
 
 def _extreme(g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+    """g where x is the result, shared evenly among ties, else 0"""
     # Ties share the gradient evenly.
     g = opened(g, shape, axis, keepdims, xp)
     return xp.where(taken, g if ties is None else g / ties, 0.0)
@@ -91,15 +93,36 @@ extreme = primitive(_extreme, selects=True, saves={"taken": _taken, "ties": _tie
 
 @extreme
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Maximum over axes (all by default)."""
+    """Maximum over axes (all by default); NaN where there is one.
+
+    Raises
+    ------
+    ValueError
+        When there is no element to choose from.
+
+    Notes
+    -----
+    Ties share the gradient evenly; a NaN that is the result takes it.
+    """
 
 
 @extreme
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Minimum over axes (all by default)."""
+    """Minimum over axes (all by default); NaN where there is one.
+
+    Raises
+    ------
+    ValueError
+        When there is no element to choose from.
+
+    Notes
+    -----
+    Ties share the gradient evenly; a NaN that is the result takes it.
+    """
 
 
 def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
+    """g times the conjugated product of the other elements, without a division"""
     # Products of the others, from the left and from the right: no division, so zeros are exact.
     gone = normal(axis, len(x.shape))
     kept = tuple(i for i in range(len(x.shape)) if i not in gone)
@@ -117,10 +140,16 @@ def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
 
 @primitive(_prod, samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))))
 def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    """Product over axes (all by default); the derivative is exact also where factors are 0."""
+    """Product over axes (all by default).
+
+    Notes
+    -----
+    It is exact also where elements are 0.
+    """
 
 
 def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp: Any) -> Any:
+    """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     n = count(x.shape, axis) - correction
     return opened(g, x.shape, axis, keepdims, xp) * centred * (2 / n if n > 0 else float("nan"))
@@ -130,12 +159,18 @@ def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp:
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Variance over axes; divides by the count less ``correction``."""
+    """Variance over axes (all by default): the mean squared distance from the mean.
+
+    Notes
+    -----
+    It is NaN where correction leaves no elements to divide by.
+    """
 
 
 def _deviation(
     g: Any, x: Any, y: Any, axis: Axis, correction: float, keepdims: bool, xp: Any
 ) -> Any:
+    """``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y"""
     # The slope where all elements are equal is 0.
     y = xp.where(y == 0, 1.0, y)
     return _variance(g / (2 * y), x, axis, correction, keepdims, xp)
@@ -145,13 +180,24 @@ def _deviation(
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Standard deviation over axes; its slope at 0 is 0."""
+    """Standard deviation over axes (all by default): the square root of the variance.
+
+    Notes
+    -----
+    The slope is 0 where all elements are equal.
+    """
+
+
+def _reversed_sums(g: Any, shape: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
+    """its running sums from the end of the axis"""
+    at = (axis or 0) % len(shape)
+    if include_initial:
+        g = g[(*(slice(None),) * at, slice(1, None))]
+    return xp.flip(xp.cumulative_sum(xp.flip(g, axis=at), axis=at), axis=at)
 
 
 @linear(
-    transpose=lambda g, shape, axis, include_initial, xp: _reversed_sums(
-        g, shape, axis, include_initial, xp
-    ),
+    transpose=_reversed_sums,
     samples=(
         sample((3,)),
         sample((3, 4), axis=1),
@@ -161,17 +207,33 @@ def std(
 def cumulative_sum(
     x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Array:
-    """Running sums along an axis; ``include_initial`` puts a 0 first."""
+    """Running sums along an axis.
 
+    Parameters
+    ----------
+    axis
+        The axis; None: the only one of a 1-d array.
+    include_initial
+        Whether a 0 comes first, which makes the axis one longer.
 
-def _reversed_sums(g: Any, shape: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
-    at = (axis or 0) % len(shape)
-    if include_initial:
-        g = g[(*(slice(None),) * at, slice(1, None))]
-    return xp.flip(xp.cumulative_sum(xp.flip(g, axis=at), axis=at), axis=at)
+    Returns
+    -------
+    Array
+        Of the shape of x, or one longer along the axis.
+        Its dtype is ``dtype``, else that of x;
+        but int64 for smaller integers, uint64 for unsigned ones.
+
+    Raises
+    ------
+    ValueError
+        When axis is None and x has not one dimension.
+    """
 
 
 def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
+    """its product with the matrix of the products of the other elements,
+    which is exact also where elements are 0
+    """
     # d y_j / d x_i = product of the first j without i.  As a matrix over (i, j), so zeros are exact.
     at = (axis or 0) % len(x.shape)
     if include_initial:
@@ -195,4 +257,24 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Array:
-    """Running products along an axis; ``include_initial`` puts a 1 first."""
+    """Running products along an axis.
+
+    Parameters
+    ----------
+    axis
+        The axis; None: the only one of a 1-d array.
+    include_initial
+        Whether a 1 comes first, which makes the axis one longer.
+
+    Returns
+    -------
+    Array
+        Of the shape of x, or one longer along the axis.
+        Its dtype is ``dtype``, else that of x;
+        but int64 for smaller integers, uint64 for unsigned ones.
+
+    Raises
+    ------
+    ValueError
+        When axis is None and x has not one dimension.
+    """

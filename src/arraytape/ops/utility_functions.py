@@ -13,12 +13,12 @@ Axis = int | tuple[int, ...] | None
 
 @without_derivative
 def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Whether all elements are true."""
+    """Test whether all elements over axes (all by default) are true."""
 
 
 @without_derivative
 def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Whether any element is true."""
+    """Test whether any element over axes (all by default) is true."""
 
 
 @composite
@@ -31,7 +31,30 @@ def diff(
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """The n-th differences along an axis, after joining ``prepend`` and ``append``."""
+    """Differences between neighbours along an axis, taken n times.
+
+    Parameters
+    ----------
+    x
+        Array of any dtype, with one dimension at least.
+    n
+        How often differences are taken.
+    prepend
+        What is joined to x before its start; of its shape but for the axis.
+    append
+        What is joined to x after its end; of its shape but for the axis.
+
+    Returns
+    -------
+    Array
+        Of the shape of x but for the axis, which is n shorter (after joining).
+        Of booleans: whether neighbours differ.
+
+    Raises
+    ------
+    ValueError
+        When n is negative, or prepend or append do not fit x.
+    """
     at = normalize_axis_index("diff", x, axis)
     if n < 0:
         raise ValueError(f"diff: n must be at least 0, got {n} [at {user_line()}]")

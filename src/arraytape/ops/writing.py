@@ -20,6 +20,7 @@ from .._array.array import EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import BROADCAST, GETITEM, write_through
 from .._array.views import current, location, make_exclusive, refresh
+from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, promote
 from .._record.op import Op
 from .._record.plan import Structural
@@ -35,10 +36,29 @@ from .indexing_functions import frozen, is_basic, raw_key, with_hidden_axes
 
 @method(Array, "__setitem__")
 def setitem(x: Array, key: Any, value: Any, /) -> None:
-    """``x[key] = value``, seen through every alias of x.
+    """Write into the array: ``x[key] = value``, seen through every alias of x.
 
-    key : integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
-    Raises ValueError when x is read-only or the shapes do not fit, IndexError for a bad key.
+    Parameters
+    ----------
+    key : object
+        Integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
+    value : Array or number
+        What to write, of a shape that broadcasts with that of ``x[key]``; it is cast to the
+        dtype of x.
+
+    Raises
+    ------
+    TypeError
+        When a complex value is written into real data, or the value is no Array or number.
+    ValueError
+        When x is read-only or the shapes do not fit.
+    IndexError
+        When the key does not fit the shape.
+
+    Notes
+    -----
+    Derivative: the gradient of what is overwritten is 0, that of the value is the part at the
+    key.  Of an element that a key names twice, the write that lasts gets the gradient.
     """
     data = refresh(x) if x._state & IS_VIEW else current(x)[1]
     check_writeable(x, data)
@@ -273,7 +293,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         return x
 
     method.__name__ = method.__qualname__ = f"__i{short}__"
-    method.__doc__ = f"See ``{op.name}``; shape and dtype of x stay."
+    method.__doc__ = in_place_docstring(op.name, short)
     return method
 
 

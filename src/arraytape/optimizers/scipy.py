@@ -34,8 +34,8 @@ def minimize_scipy(
     """``scipy.optimize.minimize`` with derivatives by tape, on any nesting of Arrays.
 
     Gradients come from reverse mode, together with the value; for the methods that use them,
-    products with the Hessian come from forward over reverse mode, and the Hessian of those that want all
-    of it from such products.
+    products with the Hessian come from forward over reverse mode, and the Hessian of those that
+    want all of it from such products.
 
     Parameters
     ----------

@@ -58,6 +58,16 @@ class Optimizer(Module):
 
         ``apply_gradients`` does it, too; before a checkpoint is loaded into a new optimizer it has to
         be called, with the Variables in the order in which they were first updated.
+
+        Parameters
+        ----------
+        variables : Iterable[Variable]
+            The Variables.
+
+        Raises
+        ------
+        TypeError
+            When one of them is no Variable.
         """
         nested = nest.parts_of(variables) is not None
         for variable in nest.leaves(variables if nested else list(variables)):
@@ -123,11 +133,38 @@ class Optimizer(Module):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable, and its slots in the order of ``slot_names``; steps count from 1."""
+        """Change one Variable and its slots: what a subclass defines.
+
+        Parameters
+        ----------
+        g : Array
+            The gradient.
+        variable : Variable
+            What is to be changed.
+        slots : Sequence[Variable]
+            The Variable's slots, in the order of ``slot_names``.
+        rate : float
+            The learning rate.
+        step : int
+            How many steps there were, with this one.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no update()")
 
     def slot(self, slot_name: str, like: Array) -> Array:
-        """The initial value of a slot: zeros in the shape, dtype and place of the Variable's value."""
+        """Make the initial value of a slot: zeros in the shape, dtype and place of the Variable's value.
+
+        Parameters
+        ----------
+        slot_name : str
+            One of ``slot_names``.
+        like : Array
+            The Variable's value.
+
+        Returns
+        -------
+        Array
+            The value.
+        """
         return xp.zeros_like(like)
 
     def _place(self, variable: Variable) -> int:
@@ -202,7 +239,21 @@ class SGD(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and its velocity."""
+        """Change one Variable and its velocity.
+
+        Parameters
+        ----------
+        g : Array
+            The gradient.
+        variable : Variable
+            What is to be changed.
+        slots : Sequence[Variable]
+            The Variable's slots, in the order of ``slot_names``.
+        rate : float
+            The learning rate.
+        step : int
+            How many steps there were, with this one.
+        """
         if not slots:
             variable.assign_sub(rate * g)
             return
@@ -248,13 +299,40 @@ class Adam(Optimizer):
         super().__init__(learning_rate, name)
 
     def slot(self, slot_name: str, like: Array) -> Array:
-        """Zeros; real ones for the mean square."""
+        """Make the initial value of a slot: zeros; real ones for the mean square.
+
+        Parameters
+        ----------
+        slot_name : str
+            One of ``slot_names``.
+        like : Array
+            The Variable's value.
+
+        Returns
+        -------
+        Array
+            The value.
+        """
         return xp.zeros_like(xp.abs(like) if slot_name == "square" else like)
 
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        """Change one Variable and the running means of its gradient and of that one's square."""
+        """Change one Variable and the running means of its gradient and of that one's square.
+
+        Parameters
+        ----------
+        g : Array
+            The gradient.
+        variable : Variable
+            What is to be changed.
+        slots : Sequence[Variable]
+            The Variable's slots, in the order of ``slot_names``.
+        rate : float
+            The learning rate.
+        step : int
+            How many steps there were, with this one.
+        """
         mean, square = slots
         squared = xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
         mean.assign(self.beta_1 * mean + (1.0 - self.beta_1) * g)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like, namespace
+from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients
-from .._tape.forward import ForwardAccumulator
 from .._tape.tape import GradientTape
 
 Function = Callable[..., Array]
@@ -17,14 +17,36 @@ ZERO = UnconnectedGradients.ZERO
 
 
 def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Fixed, uneven weights, so that no two outputs can stand in for each other."""
+    """Fixed, uneven weights, so that no two outputs can stand in for each other.
+
+    Parameters
+    ----------
+    shape : tuple[int, ...]
+        Their shape.
+
+    Returns
+    -------
+    numpy.ndarray
+        The weights.
+    """
     count = int(np.prod(shape))
     uneven: np.ndarray[Any, Any] = np.cos(1.0 + 0.7 * np.arange(count)).reshape(shape) + 0.3
     return uneven
 
 
 def total(outputs: Any) -> Array:
-    """A real weighted sum over all floating-point outputs (an Array or a tuple of them)."""
+    """Sum all floating-point outputs, weighted, to one real number.
+
+    Parameters
+    ----------
+    outputs : Array or tuple of Array
+        The outputs.
+
+    Returns
+    -------
+    Array
+        The sum, of shape ().
+    """
     xp: Any = namespace()
     answer: Any = 0.0
     for i, y in enumerate(outputs if isinstance(outputs, tuple | list) else (outputs,)):
@@ -37,7 +59,20 @@ def total(outputs: Any) -> Array:
 
 
 def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """The tape's gradients of the scalar ``f(*inputs)``, zeros where f does not depend on one."""
+    """The tape's gradients of a scalar function.
+
+    Parameters
+    ----------
+    f : Callable
+        A function of Arrays that gives one of shape ().
+    inputs : Sequence
+        NumPy arrays: the arguments of f.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        One for each input, zeros where f does not depend on one.
+    """
     xp: Any = namespace()
     arrays = [xp.asarray(x) for x in inputs]
     with GradientTape() as tape:
@@ -47,7 +82,22 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 
 def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Hessian-vector products of ``f`` by nested tapes: the gradient of <gradient, along>."""
+    """Hessian-vector products by nested tapes: the gradient of <gradient, along>.
+
+    Parameters
+    ----------
+    f : Callable
+        A function of Arrays that gives one of shape ().
+    inputs : Sequence
+        NumPy arrays: the arguments of f.
+    along : Sequence
+        A direction for each input, in its shape.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        One for each input.
+    """
     xp: Any = namespace()
     arrays = [xp.asarray(x) for x in inputs]
     with GradientTape() as outer:
@@ -68,7 +118,22 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
 
 
 def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Each output's derivative along directions, by forward mode; zeros where there is none."""
+    """Each output's derivative along directions, by forward mode.
+
+    Parameters
+    ----------
+    f : Callable
+        A function of Arrays that gives Arrays.
+    inputs : Sequence
+        NumPy arrays: the arguments of f.
+    along : Sequence
+        A direction for each input, in its shape.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        One for each output, zeros where there is none.
+    """
     arrays = [asarray(x) for x in inputs]
     tangents = [
         asarray_like(x, np.asarray(v, dtype=x.dtype)) for x, v in zip(arrays, along, strict=True)
@@ -93,7 +158,22 @@ def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[An
 
 
 def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Hessian-vector products by forward over reverse mode."""
+    """Hessian-vector products by forward over reverse mode.
+
+    Parameters
+    ----------
+    f : Callable
+        A function of Arrays that gives one of shape ().
+    inputs : Sequence
+        NumPy arrays: the arguments of f.
+    along : Sequence
+        A direction for each input, in its shape.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        One for each input.
+    """
 
     def gradient(*arrays: Array) -> Any:
         with GradientTape() as tape:
@@ -113,8 +193,26 @@ def parts_of(outputs: Any) -> list[Array]:
 def differences(
     f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any], h: float = 1e-3
 ) -> Any:
-    """d f(inputs + t * along) / dt at t = 0, by central differences of fourth order.
+    """Slope along a direction by central differences of fourth order.
 
+    Parameters
+    ----------
+    f : Callable
+        A function of NumPy arrays.
+    inputs : Sequence
+        The arguments of f.
+    along : Sequence
+        A direction for each input, in its shape.
+    h : float, default: 0.001
+        The step.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        The derivative of f(inputs + t * along) by t at t = 0.
+
+    Notes
+    -----
     Source: Fornberg 1988, "Generation of finite difference formulas", table 1.
     """
 
@@ -125,7 +223,20 @@ def differences(
 
 
 def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Random directions in the shapes and kinds of the inputs."""
+    """Random directions in the shapes and kinds of the inputs.
+
+    Parameters
+    ----------
+    inputs : Sequence
+        Arrays.
+    seed : int, default: 0
+        The seed of the random numbers.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        One for each input.
+    """
     rng = np.random.default_rng(seed)
     found = []
     for x in inputs:
@@ -135,7 +246,20 @@ def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any
 
 
 def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
-    """Re <a, b> over all arrays: the slope along b of a function whose gradient is a."""
+    """Real part of <a, b> over all arrays: the slope along b of a function whose gradient is a.
+
+    Parameters
+    ----------
+    a : Sequence
+        Arrays.
+    b : Sequence
+        As many, in the same shapes.
+
+    Returns
+    -------
+    float
+        The sum of all products.
+    """
     return float(sum(np.sum(np.real(np.conj(x) * y)) for x, y in zip(a, b, strict=True)))
 
 
@@ -149,8 +273,23 @@ def check_jvp(
 ) -> None:
     """Compare forward mode with central differences, for a function of any number of outputs.
 
-    f : takes Arrays in the shapes of ``inputs`` (float64 or complex128), gives Arrays.
-    Raises AssertionError naming the output and the direction's seed.
+    Parameters
+    ----------
+    f : Callable
+        A function of Arrays that gives Arrays.
+    inputs : Sequence
+        NumPy arrays: the arguments of f (float64 or complex128).
+    rtol : float, default: 1e-07
+        How far the two may differ, relative to the greater of 1 and the slope.
+    seeds : int, default: 3
+        How many random directions are tried.
+    h : float, default: 0.001
+        The step of the differences.
+
+    Raises
+    ------
+    AssertionError
+        When they differ; the message names the output and the direction's seed.
     """
     for seed in range(seeds):
         along = directions(inputs, seed)
@@ -170,8 +309,23 @@ def check_vjp(
 ) -> None:
     """Compare reverse mode with central differences by inner products <w, J v> = <J^T w, v>.
 
-    f : takes Arrays in the shapes of ``inputs`` (float64 or complex128), gives Arrays.
-    Raises AssertionError naming the seed of the cotangents and the direction.
+    Parameters
+    ----------
+    f : Callable
+        A function of Arrays that gives Arrays.
+    inputs : Sequence
+        NumPy arrays: the arguments of f (float64 or complex128).
+    rtol : float, default: 1e-07
+        How far the two may differ, relative to the greater of 1 and the slope.
+    seeds : int, default: 3
+        How many random directions are tried.
+    h : float, default: 0.001
+        The step of the differences.
+
+    Raises
+    ------
+    AssertionError
+        When they differ; the message names the seed of the cotangents and the direction.
     """
     for seed in range(seeds):
         along = directions(inputs, seed)
@@ -204,10 +358,30 @@ def check_gradients(
 ) -> None:
     """Compare the derivatives of a scalar function with central differences.
 
-    f : takes Arrays in the shapes of ``inputs`` (float64 or complex128), gives a real 0-d Array.
-    order : 1 checks gradients, 2 also Hessian-vector products.
-    modes : "rev" checks the tape (nested tapes for order 2), "fwd" ForwardAccumulator (around a tape).
-    Raises AssertionError naming the order, the mode, the slopes and the direction's seed.
+    Parameters
+    ----------
+    f : Callable
+        A function of Arrays that gives a real one of shape ().
+    inputs : Sequence
+        NumPy arrays: the arguments of f (float64 or complex128).
+    order : int, default: 2
+        1 checks gradients, 2 also Hessian-vector products.
+    modes : Sequence[str], default: ('fwd', 'rev')
+        "rev" checks the tape (nested tapes for order 2), "fwd" ForwardAccumulator (around a
+        tape).
+    rtol : float, default: 1e-07
+        How far the two may differ, relative to the greater of 1 and the slope.
+    seeds : int, default: 3
+        How many random directions are tried.
+    h : float, default: 0.001
+        The step of the differences.
+
+    Raises
+    ------
+    AssertionError
+        When they differ; the message names the order, the mode, the slopes and the seed.
+    ValueError
+        When there is no such order or mode.
     """
     if not modes or not set(modes) <= {"fwd", "rev"}:
         raise ValueError(f"modes are 'fwd' and 'rev', got {modes!r}")

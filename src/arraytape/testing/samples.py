@@ -13,7 +13,24 @@ from .derivatives import Function, asarray, total
 
 
 def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) -> list[Any]:
-    """The arguments of a sample: random arrays from the op's domain; constants as they are."""
+    """Make the arguments of a sample.
+
+    Parameters
+    ----------
+    op : Op
+        The op that declares the sample.
+    sample : Sample
+        The sample.
+    dtype : dtype, default: float64
+        The dtype of random arrays.
+    seed : int, default: 0
+        The seed of the random numbers.
+
+    Returns
+    -------
+    list
+        Random NumPy arrays from the op's domain; constants as they are.
+    """
     rng = np.random.default_rng(seed)
     low, high = sample.domain or op.domain or (-2.0, 2.0)
 
@@ -39,7 +56,24 @@ def eval_shape(spec: str) -> tuple[int, ...]:
 
 
 def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function, list[Any]]:
-    """The sample's weighted total as a function of its floating-point arrays alone, and these."""
+    """Make a function of floating-point arrays alone of an op on a sample.
+
+    Parameters
+    ----------
+    op : Op
+        The op.
+    sample : Sample
+        One of its samples.
+    arguments : list
+        The sample's arguments, from ``materialise``.
+
+    Returns
+    -------
+    function : Callable
+        Gives the weighted total of the op's results.
+    floats : list of numpy.ndarray
+        The floating-point arrays among the arguments, on which it depends.
+    """
     floats: list[Any] = []
 
     def slot(value: Any) -> Any:
@@ -67,5 +101,11 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
 
 
 def recorded_ops() -> list[Op]:
-    """The ops of the registry that have (or lack) a rule of their own."""
+    """The ops of the registry that have (or lack) a rule of their own.
+
+    Returns
+    -------
+    list of Op
+        The ops.
+    """
     return [op for op in REGISTRY.values() if op.recorded]

@@ -101,7 +101,13 @@ class FrozenStorage(BoxedStorage):
 
 @cache
 def hostile() -> BoxedStorage:
-    """NumPy's functions on data that raises whenever somebody looks at its values."""
+    """The storage of NumPy's functions on data that raises whenever somebody looks at its values.
+
+    Returns
+    -------
+    Storage
+        The storage, whose device is "hostile:0".
+    """
     storage = BoxedStorage("hostile", Boxes, numpy_namespace, ("hostile:0",))
     enter(storage)
     return storage
@@ -109,7 +115,13 @@ def hostile() -> BoxedStorage:
 
 @cache
 def frozen() -> BoxedStorage:
-    """The same, and nobody can write to the data either."""
+    """The storage of data as of ``hostile`` to which nobody can write, either.
+
+    Returns
+    -------
+    Storage
+        The storage, whose device is "frozen:0".
+    """
     storage = FrozenStorage("frozen", Boxes, numpy_namespace, ("frozen:0",))
     enter(storage)
     return storage
@@ -117,7 +129,18 @@ def frozen() -> BoxedStorage:
 
 @cache
 def strict() -> BoxedStorage:
-    """array_api_strict's functions, on three devices.  Needs the package array-api-strict."""
+    """The storage of array_api_strict's functions, on three devices.
+
+    Returns
+    -------
+    Storage
+        The storage.
+
+    Raises
+    ------
+    ImportError
+        When the package array-api-strict is not installed.
+    """
     import array_api_strict
 
     devices = tuple(array_api_strict.Device(n) for n in ("CPU_DEVICE", "device1", "device2"))
@@ -128,7 +151,20 @@ def strict() -> BoxedStorage:
 
 @contextmanager
 def on(storage: Storage, device: Any = None) -> Iterator[None]:
-    """Within the block, creation functions that are given no device make data of this storage."""
+    """Within the block, creation functions that are given no device make data of this storage.
+
+    Parameters
+    ----------
+    storage : Storage
+        The storage.
+    device : str | None, default: None
+        One of its devices; None: the first one.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
     before = DEFAULT[0]
     DEFAULT[0] = storage.devices()[0] if device is None else device
     try:

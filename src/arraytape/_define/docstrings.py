@@ -1,0 +1,565 @@
+"""The docstrings of public functions, composed in numpydoc's sections from their declarations.
+
+What recurs is said once, in the tables below: parameters, what an op takes and gives, errors.  The
+derivative is the op's own rule as it is written.  What is special about an op stands in its own
+docstring: summary and paragraphs, then sections whose entries take the place of the tables' (of
+``Raises``: join them).
+
+``help()`` reads ``__doc__``, which of a function cannot be computed on demand, so all of this runs
+when the package is imported: string work alone, about 10 microseconds an op.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from inspect import Parameter, Signature
+from typing import Any
+
+from .._record.op import Op
+from .._record.plan import Rule, same
+
+STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
+# Public names that the standard has not: they name a page of their own, or none.
+ELSEWHERE = frozenset((
+    "bincount", "diag", "einsum", "logspace", "median", "pad", "scatter_add",
+))  # fmt: skip
+# Ops behind other names, which are no part of the namespace: their own docstrings are enough.
+BEHIND = frozenset((
+    "cast", "cofactors", "discretized", "getitem", "moved", "reinterpreted", "reshaped", "scattered",
+    "stop_gradient",
+))  # fmt: skip
+FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
+
+# --- what an op takes and gives -----------------------------------------------------------------
+COMPLEX = "When {} is complex."
+FRACTIONAL = "When {} has a floating-point dtype."
+SEVERAL_DEVICES = "When Arrays lie on different devices."
+# The dtypes of array arguments, and what is refused with a TypeError.
+TAKES = {
+    "any": ("any dtype", ""),
+    "boolean": ("boolean dtype; a number counts as True unless it is 0", ""),
+    "floating": ("real or complex floating-point dtype; integers are computed as such", ""),
+    "integer": ("integer dtype", FRACTIONAL),
+    "integral": ("integer or boolean dtype", FRACTIONAL),
+    "number": ("numeric dtype", ""),
+    "numeric": ("numeric dtype", "When all dtypes are boolean."),
+    "ordered": ("real dtype", ""),
+    "real": ("real dtype", COMPLEX),
+    "real floating": ("real floating-point dtype; integers are computed as such", COMPLEX),
+}
+SHAPES = {
+    "broadcast": "Of the shape to which x1 and x2 broadcast",
+    "given": "Of the given shape",
+    "reduced": "Of the shape of x without the reduced axes, or with length 1 there (keepdims)",
+    "x": "Of the shape of x",
+}
+DTYPES = {
+    "accumulated": (
+        "``dtype``, else that of x;\nbut int64 for smaller integers, uint64 for unsigned ones"
+    ),
+    "bool": "bool",
+    "default": "``dtype``, else float64",
+    "floating": "that of x, floating point for integers (int64: float64)",
+    "index": "int64",
+    "like": "``dtype``, else that of x",
+    "part": "that of x; of complex data the real one of its precision",
+    "promoted": "the one to which those of x1 and x2 promote",
+    "promoted floating": (
+        "the one to which those of x1 and x2 promote,\nfloating point for integers (int64: float64)"
+    ),
+    "real": "that of x; of complex data the real one\nof its precision, of integers float64",
+    "x": "that of x",
+}
+
+
+def each(names: str, takes: str, shape: str, gives: str) -> dict[str, tuple[str, str, str]]:
+    """The same entry of ``RULES`` for several ops."""
+    return dict.fromkeys(names.split(), (takes, shape, gives))
+
+
+RULES = {
+    **each("acos acosh asin asinh atan atanh cos cosh exp expm1 log log1p log2 log10 sin sinh sqrt "
+           "tan tanh", "floating", "x", "floating"),
+    **each("atan2 copysign hypot logaddexp nextafter", "real floating", "broadcast",
+           "promoted floating"),
+    **each("divide", "number", "broadcast", "promoted floating"),
+    **each("add multiply pow", "number", "broadcast", "promoted"),
+    **each("subtract", "numeric", "broadcast", "promoted"),
+    **each("maximum minimum", "ordered", "broadcast", "promoted"),
+    **each("floor_divide remainder", "real", "broadcast", "promoted"),
+    **each("negative positive sign", "numeric", "x", "x"),
+    **each("conj reciprocal round square", "number", "x", "x"),
+    **each("abs imag real", "number", "x", "part"),
+    **each("ceil floor trunc", "real", "x", "x"),
+    **each("bitwise_and bitwise_or bitwise_xor", "integral", "broadcast", "promoted"),
+    **each("bitwise_left_shift bitwise_right_shift", "integer", "broadcast", "promoted"),
+    **each("bitwise_invert", "integral", "x", "x"),
+    **each("equal not_equal", "any", "broadcast", "bool"),
+    **each("greater greater_equal less less_equal", "ordered", "broadcast", "bool"),
+    **each("isfinite isinf isnan", "any", "x", "bool"),
+    **each("logical_and logical_or logical_xor", "boolean", "broadcast", "bool"),
+    **each("logical_not", "boolean", "x", "bool"),
+    **each("signbit", "real", "x", "bool"),
+    **each("prod sum", "number", "reduced", "accumulated"),
+    **each("mean", "floating", "reduced", "floating"),
+    **each("std var", "floating", "reduced", "real"),
+    **each("max min", "ordered", "reduced", "x"),
+    **each("all any", "boolean", "reduced", "bool"),
+    **each("argmax argmin", "ordered", "reduced", "index"),
+    **each("count_nonzero", "any", "reduced", "index"),
+    **each("median", "floating", "reduced", "floating"),
+    **each("linalg.vector_norm", "floating", "reduced", "real"),
+    **each("sort", "ordered", "x", "x"),
+    **each("argsort", "ordered", "x", "index"),
+    **each("flip roll", "any", "x", "x"),
+    **each("empty ones zeros", "any", "given", "default"),
+    **each("empty_like full_like ones_like zeros_like", "any", "x", "like"),
+    **each("tril triu", "any", "x", "x"),
+    **each("fft.fftshift fft.ifftshift", "any", "x", "x"),
+}  # fmt: skip
+
+# --- parameters -----------------------------------------------------------------------------------
+# By name, where an op's own docstring does not describe it.
+PARAMETERS = {
+    "arrays": "Arrays of any dtype.",
+    "axis": "The axis; a negative one counts from the end.",
+    "copy": (
+        "Whether the result has memory of its own: True always, None where it cannot be a view,\n"
+        "False never, with a ValueError where it would have to."
+    ),
+    "correction": (
+        "What is subtracted from the number of elements in the divisor: 0 for a whole population,\n"
+        "1 for a sample of it."
+    ),
+    "descending": "Whether the greatest comes first.",
+    "device": (
+        "Where the result lies, such as 'cpu' or 'cuda:0'; None: the default device\n"
+        "(see ``set_default_device``)."
+    ),
+    "dtype": "Dtype of the result; None: see Returns.",
+    "k": "The diagonal: 0 for the main one, above it for k > 0, below it for k < 0.",
+    "keepdims": "Whether the reduced axes stay, with length 1.",
+    "norm": (
+        "Which transform is divided by its length n: the inverse one ('backward'), the forward\n"
+        "one ('forward'), or both by its square root ('ortho')."
+    ),
+    "offset": "The diagonal: 0 for the main one, above it if positive, below it if negative.",
+    "rtol": (
+        "Singular values up to rtol times the greatest count as 0; None: max(M, N) times the\n"
+        "epsilon of the dtype."
+    ),
+    "shape": "Shape of the result.",
+    "stable": "Whether equal elements keep their order; they do so in any case.",
+    "x": "Array of any dtype.",
+}
+LIKE_DEVICE = "Where the result lies, such as 'cpu' or 'cuda:0'; None: where x lies."
+REDUCED_AXIS = "The axis or axes to reduce, negative ones from the end; None: all of them."
+TYPES = {  # of parameters that are annotated with Any
+    "axis": "int | tuple[int, ...] | None",
+    "constant_values": "Array | float | tuple",
+    "device": "str | None",
+    "dtype": "dtype | None",
+    "fill_value": "Array | bool | int | float | complex",
+    "optimize": "bool | str | list",
+    "pad_width": "int | tuple",
+}
+ALIASES = {
+    "Axis": "int | tuple[int, ...] | None",
+    "Norm": "{'backward', 'ortho', 'forward'}",
+}
+
+# --- ops of one line ------------------------------------------------------------------------------
+SUMMARIES = {
+    "acos": "Inverse cosine of each element, in radians from 0 to pi.",
+    "acosh": "Inverse hyperbolic cosine of each element.",
+    "add": "Sum x1 + x2, element by element.",
+    "asin": "Inverse sine of each element, in radians from -pi/2 to pi/2.",
+    "asinh": "Inverse hyperbolic sine of each element.",
+    "atan": "Inverse tangent of each element, in radians from -pi/2 to pi/2.",
+    "atan2": "Angle of the point (x2, x1), element by element, in radians from -pi to pi.",
+    "atanh": "Inverse hyperbolic tangent of each element.",
+    "bitwise_and": "Bitwise and, element by element: x1 & x2.",
+    "bitwise_invert": "Invert each bit of each element: ~x.",
+    "bitwise_left_shift": "Shift the bits of x1 to the left by x2, element by element: x1 << x2.",
+    "bitwise_or": "Bitwise or, element by element: x1 | x2.",
+    "bitwise_right_shift": "Shift the bits of x1 to the right by x2, element by element: x1 >> x2.",
+    "bitwise_xor": "Bitwise exclusive or, element by element: x1 ^ x2.",
+    "ceil": "Round each element up to an integer.",
+    "copysign": "Magnitude of x1 with the sign of x2, element by element.",
+    "cos": "Cosine of each element, in radians.",
+    "cosh": "Hyperbolic cosine of each element.",
+    "divide": "Quotient x1 / x2, element by element.",
+    "equal": "Compare element by element: x1 == x2.",
+    "exp": "Exponential of each element: e ** x.",
+    "expm1": "Exponential less 1 of each element, precise near 0.",
+    "floor": "Round each element down to an integer.",
+    "floor_divide": "Quotient rounded down to an integer, element by element: x1 // x2.",
+    "greater": "Compare element by element: x1 > x2.",
+    "greater_equal": "Compare element by element: x1 >= x2.",
+    "hypot": "Square root of x1**2 + x2**2, element by element, without overflow.",
+    "isfinite": "Test each element: neither infinite nor NaN.",
+    "isinf": "Test each element: infinite, of either sign.",
+    "isnan": "Test each element: NaN.",
+    "less": "Compare element by element: x1 < x2.",
+    "less_equal": "Compare element by element: x1 <= x2.",
+    "log": "Natural logarithm of each element.",
+    "log10": "Logarithm to base 10 of each element.",
+    "log1p": "Natural logarithm of 1 + x for each element, precise near 0.",
+    "log2": "Logarithm to base 2 of each element.",
+    "logaddexp": "Logarithm of exp(x1) + exp(x2), element by element, without overflow.",
+    "logical_and": "Logical and, element by element.",
+    "logical_not": "Logical not of each element.",
+    "logical_or": "Logical or, element by element.",
+    "logical_xor": "Logical exclusive or, element by element.",
+    "maximum": "Greater of x1 and x2, element by element; NaN where either is NaN.",
+    "minimum": "Lesser of x1 and x2, element by element; NaN where either is NaN.",
+    "multiply": "Product x1 * x2, element by element.",
+    "negative": "Negative of each element: -x.",
+    "nextafter": "Next floating-point number after x1 towards x2, element by element.",
+    "not_equal": "Compare element by element: x1 != x2.",
+    "positive": "Copy of x: +x.",
+    "pow": "Power x1 ** x2, element by element.",
+    "reciprocal": "Reciprocal of each element: 1 / x.",
+    "remainder": "Remainder of x1 / x2 with the sign of x2, element by element: x1 % x2.",
+    "round": "Round each element to the nearest integer, halves to the nearest even one.",
+    "signbit": "Test each element: its sign bit is set, as for negative numbers and -0.0.",
+    "sin": "Sine of each element, in radians.",
+    "sinh": "Hyperbolic sine of each element.",
+    "sqrt": "Square root of each element.",
+    "square": "Square of each element: x * x.",
+    "subtract": "Difference x1 - x2, element by element.",
+    "tan": "Tangent of each element, in radians.",
+    "tanh": "Hyperbolic tangent of each element.",
+    "trunc": "Round each element towards zero to an integer.",
+}
+TIES = (
+    "Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand that is NaN, and\n"
+    "so the result, takes it.  What is not taken gets exactly 0, however steep it is."
+)
+AT_ZERO = "The slope at 0 is infinite, and the gradient there inf."
+# The derivative at special points, by the README's conventions.
+CONVENTIONS = {
+    "atan2": "Both slopes are 0 where x1 and x2 are 0.",
+    "copysign": "The slope at x1 = 0 is 0, and so is that for x2 everywhere.",
+    "floor_divide": "The gradient is 0 everywhere, also at the steps.",
+    "hypot": "Both slopes are 0 where x1 and x2 are 0.",
+    "log": AT_ZERO,
+    "log10": AT_ZERO,
+    "log2": AT_ZERO,
+    "logaddexp": "An operand that is inf takes the whole gradient; two of them share it evenly.",
+    "maximum": TIES,
+    "minimum": TIES.replace("maximum", "minimum"),
+    "nextafter": "The next number moves with x1, as in TensorFlow; towards x2 it makes a step.",
+    "pow": "The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 with respect to x2 is 0.",
+    "remainder": "The gradient at a step is that of the piece on which the result lies.",
+    "sqrt": AT_ZERO,
+}
+
+# --- composing ------------------------------------------------------------------------------------
+HEADINGS = {
+    name: f"\n{name}\n{'-' * len(name)}\n"
+    for name in ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
+}
+ERRORS = (
+    "TypeError", "ValueError", "IndexError", "LinAlgError", "OverflowError", "ZeroDivisionError",
+    "BufferError",
+)  # fmt: skip
+
+
+SAME: dict[Any, dict[str, str]] = {}  # the sections of ops of one line that take and give the same
+
+
+def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
+    """The docstring of an op's public function; ``own`` is that of its declaration."""
+    if sys.flags.optimize > 1:  # python -OO: the user wants none
+        return None
+    name = op.name
+    if own:
+        sections = sections_of(own)
+        if name in BEHIND:
+            return sections["Summary"]
+        describe(op, signature, sections)
+    else:
+        key = op.inputs, RULES.get(name)
+        if key not in SAME:
+            describe(op, signature, SAME.setdefault(key, {}))
+        sections = {"Summary": SUMMARIES.get(name, f"{name} of each element."), **SAME[key]}
+    notes = sections.get("Notes") or CONVENTIONS.get(name, "")
+    if not notes.startswith("Derivative: "):
+        notes = f"{derivative(op)}\n{notes}" if notes else derivative(op)
+    sections["Notes"] = notes + keeps(op)
+    if name not in ELSEWHERE:
+        sections["References"] = f"{STANDARD}{name}.html"
+    parts = [mark + sections[title] for title, mark in HEADINGS.items() if sections.get(title)]
+    return "\n".join([sections["Summary"], *parts])
+
+
+def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
+    """Complete what an op's own docstring says of its parameters, its result and its errors."""
+    takes, shape, gives = RULES.get(op.name, ("", "", ""))
+    if signature.parameters:
+        entries = entries_of(sections.get("Parameters", ""))
+        sections["Parameters"] = "\n".join([
+            f"{heading(p, op)}\n{entries.get(p.name) or text_of(p, op, takes, signature)}"
+            for p in signature.parameters.values()
+        ])  # fmt: skip
+    if shape and "Returns" not in sections:
+        result = f"{SHAPES[shape]}.\nIts dtype is {DTYPES[gives]}."
+        sections["Returns"] = indented(f"Array\n{result}")
+    sections["Raises"] = errors_of(op, signature, takes, shape, sections.get("Raises", ""))
+
+
+def sections_of(text: str) -> dict[str, str]:
+    """A docstring of a function at the top level of a module by its headings; "Summary" comes first."""
+    text = text.strip().replace("\n    ", "\n")
+    sections = {}
+    if "\n---" in text:
+        for name in reversed(HEADINGS):
+            text, found, section = text.partition(HEADINGS[name])
+            if found:
+                sections[name] = section.rstrip()
+    sections["Summary"] = text.rstrip()
+    return sections
+
+
+def entries_of(section: str) -> dict[str, str]:
+    """The entries of a section by name: the name is at the margin, the text below it is not."""
+    entries: dict[str, str] = {}
+    name = ""
+    for line in section.split("\n") if section else ():
+        if line[:1] not in ("", " "):
+            name = line
+        elif line:
+            entries[name] = f"{entries[name]}\n{line}" if name in entries else line
+    return entries
+
+
+def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
+    """What is said of a parameter that the op's own docstring does not describe."""
+    name = p.name
+    if takes and name in op.inputs:
+        return f"    Of {TAKES[takes][0]}."
+    if name == "axis" and "keepdims" in signature.parameters:
+        return f"    {REDUCED_AXIS}"
+    if name == "device" and op.inputs:
+        return f"    {LIKE_DEVICE}"
+    return f"    {indented(PARAMETERS.get(name, ''))}"
+
+
+def indented(text: str) -> str:
+    """Text whose later lines stand below its first one."""
+    return text.replace("\n", "\n    ")
+
+
+def heading(p: Parameter, op: Op) -> str:
+    """``name : type, default: value``, from the signature."""
+    name, note = p.name, p.annotation
+    if note is p.empty:  # an op of one line
+        note = "Array" if len(op.inputs) == 1 else "Array or number"
+    elif note == "Any":
+        note = TYPES.get(name, "object")
+    elif note in ALIASES:
+        note = ALIASES[note]
+    elif "Literal" in note:
+        note = note.replace("Literal[", "{").replace("]", "}")
+    if p.kind is p.VAR_POSITIONAL:
+        name = f"*{name}"
+    return (
+        f"{name} : {note}" if p.default is p.empty else f"{name} : {note}, default: {p.default!r}"
+    )
+
+
+def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) -> str:
+    """The errors that follow from the signature, then those that the op's own docstring names."""
+    parameters, found = signature.parameters, entries_of(own)
+    errors: dict[str, list[str]] = {error: [] for error in ERRORS}
+    if op.inputs:
+        errors["TypeError"] += not_arrays(op, signature)
+    if takes and TAKES[takes][1]:
+        errors["TypeError"].append(TAKES[takes][1].format(" or ".join(op.inputs)))
+    if "dtype" in parameters:
+        errors["TypeError"].append("When ``dtype`` is no dtype.")
+    if shape == "broadcast":
+        errors["ValueError"].append("When the shapes of x1 and x2 do not broadcast.")
+    if "device" in parameters:
+        errors["ValueError"].append("When there is no such device.")
+    if shape == "given":
+        errors["ValueError"].append("When a length is negative.")
+    if "axis" in parameters:
+        errors["IndexError"].append("When there is no such axis.")
+        if shape == "reduced" and parameters["axis"].annotation != "int | None":
+            errors["ValueError"].append("When an axis is named twice.")
+    for error, text in found.items():
+        errors[error].append(text.lstrip())
+    lines = [f"{error}\n    " + "\n    ".join(texts) for error, texts in errors.items() if texts]
+    return "\n".join(lines)
+
+
+def not_arrays(op: Op, signature: Signature) -> list[str]:
+    """When the array arguments of an op raise TypeError."""
+    if op.variadic:
+        return [f"When {op.inputs[0]} is not a list or tuple of Arrays.", SEVERAL_DEVICES]
+    if op.kind != "composite":
+        text = (
+            f"When {' or '.join(op.inputs)} is neither an Array nor raw data, such as a NumPy array"
+        )
+        texts = [f"{text}\n    or a number."]
+        return [*texts, SEVERAL_DEVICES] if len(op.inputs) > 1 else texts
+    checked = [
+        f"one of the {p.name}" if p.kind is p.VAR_POSITIONAL else p.name
+        for p in signature.parameters.values()
+        if p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY
+    ]
+    text = f"When {' or '.join(checked)} is neither an Array nor a NumPy or CuPy array."
+    return [text] if checked else []
+
+
+def derivative(op: Op) -> str:
+    """What the op's rules say, as they are written."""
+    if op.kind == "nondifferentiable":
+        return "Derivative: none; the gradient is None."
+    if op.kind == "composite":
+        if not op.inputs:
+            return "Derivative: none; the result depends on no other Array."
+        return "Derivative: through the recorded ops of which this function is made."
+    if op.kind == "linear":
+        back = op.joint or (op.rules and op.rules[0])
+        return (
+            "Derivative: linear, so a tangent goes through the op itself.\n"
+            f"A gradient g of the result goes back\nas {written(back)}."
+        )
+    if op.joint:
+        return f"Derivative:\n{written(op.joint)}"
+    rules = {x: rule for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule}
+    if op.kind == "elementwise":
+        texts = [
+            f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"
+            for x, rule in rules.items()
+        ]
+        text = "Derivative: " + ";\n".join(texts)
+    else:
+        texts = [f"to {x} as {written(rule)}" for x, rule in rules.items()]
+        text = "Derivative: a gradient g of the result goes back\n" + ";\n".join(texts)
+    if any("y" in op.asks[rule] and rule.__doc__ is None for rule in rules.values()):
+        text += ", with y the result"
+    none = [x for x in op.inputs if x not in rules]
+    return f"{text}.\nThere is none for {' and '.join(none)}." if none else f"{text}."
+
+
+def written(rule: Any) -> str:
+    """A rule for the reader: the docstring of a function, the text of a lambda."""
+    if rule is same:
+        return "itself"
+    if rule.__doc__:
+        return str(rule.__doc__).strip().replace("\n    ", "\n")
+    return f"``{source_line(rule)}``"
+
+
+def source_line(rule: Rule) -> str:
+    """The rule as its author wrote it: a lambda's body, or a function's name."""
+    code = getattr(rule, "__code__", None)
+    if code is None or code.co_name != "<lambda>":
+        return rule.__name__
+    spots = [spot for spot in code.co_positions() if None not in spot and spot[2] != spot[3]]
+    first = min(((line, column) for line, _, column, _ in spots), default=(0, 0))
+    last = max(((line, column) for _, line, _, column in spots), default=(0, 0))
+    lines = linecache.getlines(code.co_filename)[first[0] - 1 : last[0]]
+    if not spots or not lines:  # python -X no_debug_ranges, or no source files
+        return "see its rule"
+    lines[-1] = lines[-1][: last[1]]
+    lines[0] = lines[0][first[1] :]
+    return " ".join(" ".join(lines).split())
+
+
+def keeps(op: Op) -> str:
+    """What a record of the op keeps when all of its inputs are followed."""
+    if not op.plans:
+        return ""
+    names = []
+    for name in op.plans[-1].positions:
+        if name != FILLED_IN_LATER:
+            what, _, source = name.partition(" ")
+            names.append(f"the {what} of {source}" if source else name)
+    text = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
+    if op.saves.keys() & names:
+        text += ",\ncomputed from the inputs in the forward pass"
+    return f"\n\nA tape keeps {text or 'nothing'}."
+
+
+# --- operators ------------------------------------------------------------------------------------
+SYMBOLS = {
+    "abs": "abs(x)", "add": "+", "and": "&", "eq": "==", "floordiv": "//", "ge": ">=", "gt": ">",
+    "invert": "~x", "le": "<=", "lshift": "<<", "lt": "<", "matmul": "@", "mod": "%", "mul": "*",
+    "ne": "!=", "neg": "-x", "or": "|", "pos": "+x", "pow": "**", "rshift": ">>", "sub": "-",
+    "truediv": "/", "xor": "^",
+}  # fmt: skip
+UNARY = """\
+``{symbol}``: the operator of ``{op}``.
+
+Parameters
+----------
+x : Array
+    The operand.
+
+Returns
+-------
+Array
+    That of ``{op}``, whose dtypes, errors and derivative it has."""
+BINARY = """\
+``x1 {symbol} x2``: the operator of ``{op}``.
+
+Parameters
+----------
+{operands}
+
+Returns
+-------
+Array
+    That of ``{op}``, whose dtypes, errors and derivative it has.
+
+Raises
+------
+TypeError
+    When neither operand knows what to do with the other.
+ValueError
+    When the shapes do not fit together."""
+OPERANDS = {
+    "x1": "x1 : Array or number\n    The operand on the left.",
+    "x2": "x2 : Array or number\n    The operand on the right.",
+}
+IN_PLACE = """\
+``x {symbol}= other``: ``{op}`` in place, in the shape and dtype of x.
+
+Parameters
+----------
+x : Array
+    What is written to; its views see the result.
+other : Array or number
+    The operand on the right.
+
+Returns
+-------
+Array
+    The same Array; where NumPy has an immutable scalar, a new one.
+
+Raises
+------
+TypeError
+    When the dtype cannot hold the result, or the operand is neither an Array nor a number.
+ValueError
+    When the result has another shape, or the array is read-only."""
+
+
+def operator_docstring(op: str, short: str, *operands: str) -> str:
+    """The docstring of the operator ``__short__`` of an op, with its operands in order."""
+    symbol = SYMBOLS[short]
+    if len(operands) == 1:
+        return UNARY.format(symbol=symbol, op=op)
+    described = "\n".join([OPERANDS[operand] for operand in operands])
+    return BINARY.format(symbol=symbol, op=op, operands=described)
+
+
+def in_place_docstring(op: str, short: str) -> str:
+    """The docstring of the in-place operator ``__ishort__`` of an op."""
+    return IN_PLACE.format(symbol=SYMBOLS[short], op=op)

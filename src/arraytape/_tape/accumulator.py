@@ -1,0 +1,118 @@
+"""ForwardAccumulator: TensorFlow's forward mode over arrays of the array API."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from .._array.array import Array
+from .._util import nest
+from .._util.errors import describe
+from .arguments import UnconnectedGradients, differentiable, unconnected
+from .forward import ForwardPass
+from .recording import UNFOLLOWED
+
+
+class ForwardAccumulator:
+    """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
+
+        with ForwardAccumulator(x, tangent) as acc:
+            y = f(x)
+        jvp = acc.jvp(y)
+
+    Parameters
+    ----------
+    primals : Array or nesting
+        An Array, or a nesting of Arrays, each once.
+    tangents : Array or nesting
+        The same nesting; each has its primal's shape and dtype.
+
+    Raises
+    ------
+    TypeError
+        When a primal or tangent is no Array.
+    ValueError
+        When a primal is given twice, or a tangent does not fit its primal.
+    """
+
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        arrays = nest.leaves(primals)
+        given = nest.leaves_like(primals, tangents, "tangents")
+        for x, t in zip(arrays, given, strict=True):
+            check_pair(x, t)
+        if len({id(x) for x in arrays}) < len(arrays):
+            raise ValueError("ForwardAccumulator: the same primal is given twice")
+        self._pairs = list(zip(arrays, given, strict=True))
+        self._pass = ForwardPass()
+        self._started = False
+
+    def __enter__(self) -> Self:
+        if self._pass.followed is not UNFOLLOWED:
+            raise ValueError("this ForwardAccumulator is already active")
+        if not self._started:
+            self._pass = ForwardPass()
+            for x, t in self._pairs:
+                self._pass.watch(x, t)
+            self._started = True
+        self._pass.enter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pass.leave()
+
+    def jvp(
+        self,
+        targets: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The derivative of each target along the tangents; as often as one likes.
+
+        Parameters
+        ----------
+        targets : Array or nesting
+            What to differentiate: any nesting of Arrays.
+        unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
+            What a target gets that the primals do not reach: None, or zeros ("zero").
+
+        Returns
+        -------
+        Array or nesting
+            The nesting of ``targets``; each derivative has its target's shape and dtype.
+
+        Raises
+        ------
+        LookupError
+            When a target went through an op without a rule.
+        RuntimeError
+            When the accumulator was never entered.
+        TypeError
+            When a target is no Array.
+        """
+        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+        leaves = nest.leaves(targets)
+        for y in leaves:
+            if not isinstance(y, Array):
+                raise TypeError(f"jvp(): every target must be an Array, got {describe(y)}")
+        if not self._started:
+            raise RuntimeError(
+                "this ForwardAccumulator never recorded: enter it with `with accumulator:` first"
+            )
+        return nest.pack(targets, [self._pass.derivative(y, zero) for y in leaves])
+
+
+def check_pair(x: Any, t: Any) -> None:
+    """A primal and its tangent: Arrays of one shape and dtype that has derivatives."""
+    for what, value in (("primal", x), ("tangent", t)):
+        if not isinstance(value, Array):
+            raise TypeError(f"ForwardAccumulator: a {what} must be an Array, got {describe(value)}")
+    if not differentiable(x):
+        raise ValueError(f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative")
+    if x.shape != t.shape or x.dtype != t.dtype:
+        raise ValueError(
+            f"ForwardAccumulator: the tangent {describe(t)} does not fit its primal {describe(x)}"
+        )
