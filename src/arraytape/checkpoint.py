@@ -28,7 +28,7 @@ import arraytape as xp
 
 from ._array.array import Array
 from ._util import nest
-from ._util.errors import describe, user_line
+from ._util.errors import describe, layout, see, user_line
 from .module import Module, named, walk
 from .variable import Variable, detached
 
@@ -139,8 +139,7 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
     wrong = [
-        f"{name!r} is {describe(values[name]).removeprefix('ndarray ')}, the Variable "
-        f"{variable.name!r} {describe(detached(variable))}"
+        f"{name!r} is {layout(values[name])}, the Variable {variable.name!r} {layout(variable)}"
         for name, variable in variables.items()
         if name in values
         and (values[name].shape, values[name].dtype) != (variable.shape, variable.dtype)
@@ -157,7 +156,7 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
     if found:
         raise ValueError(
             f"load: {path!r} does not fit: {'; '.join(found)}. Nothing was assigned "
-            f"[at {user_line()}]"
+            f"[at {user_line()}] {see('checkpoint-does-not-fit')}"
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.errors import user_line
+from .._util.errors import see, user_line
 
 COMPLEX = "complex floating"
 HOST = "cpu"
@@ -222,7 +222,8 @@ def storage_at(device: Any) -> Storage:
         if not attempt:
             discover(device=wanted)
     raise ValueError(
-        f"unknown device {wanted!r}; known: {', '.join(map(str, devices()))} [at {user_line()}]"
+        f"unknown device {wanted!r}; known: {', '.join(map(str, devices()))} [at {user_line()}] "
+        f"{see('unknown-device')}"
     )
 
 

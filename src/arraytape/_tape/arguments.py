@@ -12,7 +12,7 @@ from .._array.array import Array, namespace, wrap
 from .._storage.batched.data import lengths_of
 from .._storage.storage import inexact, is_complex, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
 from .hidden_axes import spread
 
 
@@ -60,11 +60,13 @@ def arrays_of(
                 )
             raise TypeError(
                 f"{caller}(): every {what} must be an Array, got {describe(leaf)}"
-                f"{nest.place_of(leaf, structure)}; {hint} [at {user_line()}]"
+                f"{nest.place_of(leaf, structure)}; {hint} [at {user_line()}] "
+                f"{see('target-or-source-is-not-an-array')}"
             )
         if not differentiable(leaf):
             warnings.warn(
-                f"{caller}(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient",
+                f"{caller}(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient: "
+                f"give it a floating-point dtype {see('dtype-without-gradient')}",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
@@ -117,7 +119,7 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
     if not alike and differentiable(y):
         raise ValueError(
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype} "
-            f"[at {user_line()}]"
+            f"[at {user_line()}]; cast it with astype"
         )
     seed: Array = g
     lacking = lengths_of((y._data,)).items() - lengths_of((seed._data,)).items()

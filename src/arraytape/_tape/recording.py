@@ -20,13 +20,13 @@ from .._record.plan import Plan, Record, Structural
 from .._record.stack import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
 from .._storage.storage import HERE, inexact
 from .._util import nest
-from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
 from .missing_rules import missing_rule
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
-    "make it GradientTape(persistent=True) or record again"
+    f"make it GradientTape(persistent=True) or record again {see('tape-used-up')}"
 )
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 
@@ -250,7 +250,7 @@ class Recording:
     def check_usable(self) -> None:
         """RuntimeError for a tape of which no derivative can be asked now."""
         if self.used_up:
-            raise RuntimeError(USED_UP)
+            raise RuntimeError(f"{USED_UP} [at {user_line()}]")
         if not self.entered:
             raise RuntimeError(
                 f"this tape never recorded: enter it with `with tape:` first [at {user_line()}]"

@@ -103,6 +103,20 @@ def describe(value: Any, array: str | None = None) -> str:
     return f"{kind} {text if len(text) <= 40 else text[:37] + '...'}"
 
 
+# Of what a storage says, the words that tell which section of docs/errors.md has the way out.
+SECTIONS = (
+    ("broadcast", "shapes-do-not-fit"),
+    ("core dimension", "shapes-do-not-fit"),
+    ("same number of dimensions", "shapes-do-not-fit"),
+    ("must match exactly", "shapes-do-not-fit"),
+    ("same shape", "shapes-do-not-fit"),
+    ("cannot reshape", "shapes-do-not-fit"),
+    ("out of bounds", "index-or-axis-out-of-range"),
+    ("Singular matrix", "singular-matrix"),
+    ("positive definite", "singular-matrix"),
+    ("not supported for the input types", "dtype-that-an-op-does-not-take"),
+    ("inhomogeneous", "nested-lists-of-unequal-lengths"),
+)
 # The exceptions that an op documents; whatever a storage raises becomes the nearest of these.
 DOCUMENTED = (IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, ValueError)
 
@@ -121,12 +135,17 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     return failure(f"{op}({what})", error)
 
 
-def failure(what: str, error: Exception) -> Exception:
+def failure(what: str, error: Exception, end: str = "") -> Exception:
     """The documented exception for what went wrong in ``what``, which names the function and its input.
 
     LinAlgError stays itself; an AttributeError or KeyError from inside becomes a TypeError.
+    ``end`` : what the message says of the way out.
     """
-    message = f"{what} failed: {str(error).strip()} [at {user_line()}]"
+    said = str(error).strip()
+    section = next((anchor for words, anchor in SECTIONS if words in said), None)
+    message = f"{what} failed: {said} [at {user_line()}]{end}"
+    if section is not None and PAGE not in message:
+        message += f" {see(section)}"
     if isinstance(error, Warning | FloatingPointError):  # somebody asked for warnings as errors
         return type(error)(message)
     for kind in DOCUMENTED:

@@ -21,7 +21,8 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
     try:
         seen = alias(x, kind, argument)
     except Exception as error:
-        raise explain(op, error, x=x, argument=argument) from error
+        parameter = {PERMUTE: "axes", BROADCAST: "shape"}.get(kind, "key")
+        raise explain(op, error, x=x, **{parameter: argument}) from error
     assert seen is not None, f"{op} is a view on every storage"
     return seen
 
@@ -30,7 +31,10 @@ def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
     """A non-negative axis; IndexError when x has no such axis."""
     ndim = x.ndim + extra
     if not -ndim <= axis < ndim:
-        raise IndexError(f"{op}: axis {axis} is out of range for {describe(x)} [at {user_line()}]")
+        raise IndexError(
+            f"{op}: axis {axis} is out of range for {describe(x)} [at {user_line()}]; it has the axes "
+            f"{-ndim} to {ndim - 1}"
+        )
     return axis % ndim
 
 

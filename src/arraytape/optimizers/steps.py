@@ -11,7 +11,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._util import nest
-from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, layout, see, stacklevel, user_line
 from ..module import Module
 from ..variable import Variable, detached
 from .scipy import number
@@ -108,7 +108,8 @@ class Optimizer(Module):
         if not usable:
             raise ValueError(
                 f"No gradients provided for any variable: {names or 'there are no pairs'} "
-                f"[at {user_line()}]. The tape's warnings say where a value left it"
+                f"[at {user_line()}]. The tape's warnings say where a value left it "
+                f"{see('no-gradients')}"
             )
         if len({id(variable) for _, variable in given}) < len(given):
             raise ValueError(
@@ -367,7 +368,7 @@ def fitting(owner: str, g: Array, variable: Variable) -> Array:
     """The gradient as a constant of its Variable's dtype; ValueError where it does not fit."""
     real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
     if g.shape != variable.shape or g.device != variable.device or not real_for_real:
-        value = describe(detached(variable))
+        value = layout(variable)
         raise ValueError(
             f"{owner}: the gradient {describe(g)} does not fit the Variable {variable.name!r}, {value} "
             f"[at {user_line()}]"
