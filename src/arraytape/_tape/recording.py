@@ -26,7 +26,7 @@ from .missing_rules import missing_rule
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
-    f"make it GradientTape(persistent=True) or record again {see('tape-used-up')}"
+    "make it GradientTape(persistent=True) or record again"
 )
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 
@@ -250,7 +250,7 @@ class Recording:
     def check_usable(self) -> None:
         """RuntimeError for a tape of which no derivative can be asked now."""
         if self.used_up:
-            raise RuntimeError(f"{USED_UP} [at {user_line()}]")
+            raise RuntimeError(f"{USED_UP} [at {user_line()}] {see('tape-used-up')}")
         if not self.entered:
             raise RuntimeError(
                 f"this tape never recorded: enter it with `with tape:` first [at {user_line()}]"

@@ -147,7 +147,7 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
     try:
         return wrap(storage.create(name, device, *arguments, **keywords))
     except Exception as error:
-        given = {**dict(zip(PARAMETERS[name], arguments, strict=False)), **keywords}
+        given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
         raise explain(name, error, **given) from error
 
 
