@@ -29,11 +29,12 @@ quick: .venv/.dev  ## Run the tests of tapes, recorders, writes, transformations
 test: lint  ## Run the linters and type checker, then the tests
 	$(PARALLEL)
 
-lint: .venv/.dev  ## Run ruff, mypy and the import rules
+lint: .venv/.dev  ## Run ruff, mypy, the import rules, the list of public names
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/public_names.py --check
 
 scipy: .venv/.dev  ## Run SciPy's own tests on Arrays, then on open tapes
 	$(BIN)/python tests/third_party/run_scipy.py

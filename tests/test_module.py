@@ -100,7 +100,7 @@ def test_the_name_is_the_class_in_snake_case_unless_given():
 
     assert MyHTTPLayer2D().name == "my_http_layer2_d"
     assert (Outer().name, Inner("given").name, Module().name) == ("outer", "given", "module")
-    assert repr(Outer()) == "<Outer 'outer' of 8 Variables>"
+    assert repr(Outer()).startswith("Outer 'outer': 8 parameters in 8 Variables")
     assert snake_case("DenseLayer") == "dense_layer"
     with pytest.raises(TypeError, match="int"):
         Module(3)

@@ -4,7 +4,7 @@
     python tools/coverage_table.py --check    # exit code 1, and the difference, when it is stale
 
 All of it comes from the registry of ops and the public namespace.  A name of which
-``gradient_status`` finds no status is an error.
+``gradient_status`` finds no status is an error; ``batched_status`` finds what vmap does with it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arraytape as xp
+from arraytape import _numpy_hook
 from arraytape._record.op import REGISTRY, Op
 from arraytape._storage import cupy
 from arraytape._storage.info import Info
 from arraytape._storage.numpy_storage import NUMPY
 from arraytape.ops._factorisations import NONE_UNREAD
+from batched_status import LOOP, NO, YES, of_name
 from gradient_status import (
     BEHIND,
+    BY_DESIGN,
     GRADIENT,
     MEMBERS_BY_DESIGN,
     NONE,
     STATUSES,
     ZERO,
+    Call,
     Finding,
+    example_of,
+    member_example,
     of_function,
     of_member,
 )
@@ -41,7 +47,7 @@ from gradient_status import (
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "coverage.md"
 PACKAGE = Path(xp.__file__).parent
-COLUMNS = ("name", "word", "gradient", "a record keeps", "storages")
+COLUMNS = ("name", "word", "gradient", "a record keeps", "batched", "storages")
 DASH = "–"  # noqa: RUF001
 CHAPTERS = (
     "constants", "data_types", "inspection", "creation_functions", "data_type_functions",
@@ -68,6 +74,16 @@ differ. The word is the one in which the op is stated. What a record keeps is li
 of whose inputs are followed; with fewer, it keeps what their rules ask for: inputs and parameters
 by name, `y` for the result, or what the op saves in their place. Shapes and dtypes are kept, too,
 where inputs are broadcast or cast. A composite keeps what its parts keep.
+
+Batched says how the name is computed under `vmap`, and in a Jacobian:
+
+- {YES}: for all examples by calls of the storage.
+- {LOOP}: by a Python loop over the examples.
+- {NO}: not at all, with a TypeError, where the shape of the result, or the way that the program
+  takes, depends on values.
+
+For a composite it is found by a call with floating-point arguments; {DASH} stands for what computes
+with no Array. Ops of your own with the word `elementwise` are computed for all examples at once.
 """
 
 
@@ -80,6 +96,7 @@ class Row(NamedTuple):
     status: str
     detail: str
     keeps: str
+    batched: str
     storages: str
 
 
@@ -104,8 +121,17 @@ def storages(op: Op | None) -> str:
     return f"numpy, cupy{since}" if serves else f"cupy{since}"
 
 
-def row(chapter: str, name: str, op: Op | None, finding: Finding, word: str = DASH) -> Row:
-    return Row(chapter, name, op.kind if op else word, *finding, keeps(op, finding), storages(op))
+def row(
+    chapter: str,
+    name: str,
+    op: Op | None,
+    finding: Finding,
+    word: str = DASH,
+    example: Call | None = None,
+) -> Row:
+    batched = of_name(name, op, example) or DASH
+    kind = op.kind if op else word
+    return Row(chapter, name, kind, *finding, keeps(op, finding), batched, storages(op))
 
 
 def chapter_of(function: Any, op: Op | None) -> str:
@@ -131,11 +157,7 @@ def namespace_names(module: ModuleType, prefix: str = "") -> list[str]:
         listed = getattr(module, "__all__", None)
         declared = [op.removeprefix(prefix) for op in REGISTRY if op.startswith(prefix)]
         return sorted(listed or declared)
-    standard = ("__array_api_version__", "__array_namespace_info__", "__version__")
-    return sorted(
-        name for name, value in vars(module).items()
-        if name in standard or not (name.startswith("_") or isinstance(value, ModuleType))
-    )  # fmt: skip
+    return [name for name in dir(module) if not isinstance(getattr(module, name), ModuleType)]
 
 
 def member_names() -> list[str]:
@@ -163,7 +185,9 @@ def namespace_rows(module: ModuleType, prefix: str = "") -> Iterator[Row]:
         else:
             op = op_of(full, value)
             chapter = prefix.rstrip(".") or chapter_of(value, op)
-            yield row(chapter, full, op, of_function(full, value, op))
+            by_design = op is None or full in BY_DESIGN
+            example = None if by_design else example_of(full, value)
+            yield row(chapter, full, op, of_function(full, value, op), example=example)
 
 
 def member_rows() -> Iterator[Row]:
@@ -174,7 +198,9 @@ def member_rows() -> Iterator[Row]:
         chapter = "array_operators" if name in BEHIND and name.startswith("__") else ""
         finding = of_member(name, member, op)
         word = DASH if finding.status == NONE else "composite"
-        entry = row(chapter or "array_attributes_and_methods", f"Array.{name}", op, finding, word)
+        chapter = chapter or "array_attributes_and_methods"
+        example = None if name in MEMBERS_BY_DESIGN else member_example(name, member, op)
+        entry = row(chapter, f"Array.{name}", op, finding, word, example)
         if name == "__setitem__":  # recorded by a plan of its own: see ops/writing.py
             kept = "key, shape of value, dtype of value"
             entry = entry._replace(chapter="array_operators", word="linear", keeps=kept)
@@ -183,6 +209,7 @@ def member_rows() -> Iterator[Row]:
 
 def rows() -> list[Row]:
     """One row for each public name, and for each op that is recorded under another name."""
+    _numpy_hook.load()  # Array's members themselves, not their stand-ins
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error", xp.TapeWarning)  # a way out of the tape is no status
         found = [*namespace_rows(xp)]
@@ -232,7 +259,7 @@ def render(found: Sequence[Row] | None = None) -> str:
         lines = [f"## {title}", "", line(COLUMNS), line(["---"] * len(COLUMNS))]
         for r in sorted(r for r in found if r.chapter == chapter):
             status = f"`{r.status}`" + (f" ({r.detail})" if r.detail else "")
-            lines.append(line([f"`{r.name}`", r.word, status, r.keeps, r.storages]))
+            lines.append(line([f"`{r.name}`", r.word, status, r.keeps, r.batched, r.storages]))
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

@@ -232,12 +232,10 @@ def of_function(name: str, function: Callable[..., Any], op: Op | None) -> Findi
         return Finding(NONE)
     if op and op.recorded:
         return of_op(op)
-    if name in CALLS:
-        return of_call(CALLS[name])
-    parameters = inspect.signature(function).parameters.values()
-    takes = [p for p in parameters if "Array" in str(p.annotation)]
-    gives = str(inspect.signature(function).return_annotation)
-    if not takes:
+    example = example_of(name, function)
+    if example is None:
+        parameters = inspect.signature(function).parameters.values()
+        gives = str(inspect.signature(function).return_annotation)
         # What gives no Array, or takes nothing that could be one, has nothing to differentiate.
         unclear = [
             p for p in parameters
@@ -248,26 +246,38 @@ def of_function(name: str, function: Callable[..., Any], op: Op | None) -> Findi
         if gives.startswith(known) or ("Array" in gives and not unclear):
             return Finding(NONE)
         return Finding("", "nothing says whether a gradient flows")
+    return of_call(example)
+
+
+def example_of(name: str, function: Callable[..., Any]) -> Call | None:
+    """A call of a public function: as ``CALLS`` has it, or on matrices; None when it takes no Array."""
+    if name in CALLS:
+        return CALLS[name]
+    parameters = inspect.signature(function).parameters.values()
+    takes = [p for p in parameters if "Array" in str(p.annotation)]
     needed = [p for p in takes if p.default is p.empty]
-    return of_call(Call(function, ((3, 3),) * len(needed)))
+    return Call(function, ((3, 3),) * len(needed)) if takes else None
 
 
 def of_member(name: str, member: Any, op: Op | None) -> Finding:
     """The status of an attribute, method or operator of Array."""
     if name in MEMBERS_BY_DESIGN or (op and op.kind == "nondifferentiable"):
         return Finding(NONE)
-    example = MEMBER_CALLS.get(name)
-    if example is None:
-        two = ((3, 3), (3, 3))
-        if name.startswith("__i") and op and name[3:-2] in operators.BINARY:
-            example = Call(lambda x1, x2: getattr(x1 * 1.0, name)(x2), two)
-        elif name in BEHIND and op and len(op.inputs) == 2:
-            example = Call(lambda x1, x2: getattr(x1, name)(x2), two)
-        elif isinstance(member, property):
-            example = call(lambda x: getattr(x, name))
-        else:
-            example = call(lambda x: getattr(x, name)())
-    found = of_call(example)
+    found = of_call(member_example(name, member, op))
     if found.status and op and op.recorded and found.status != GRADIENT:
         return of_op(op)  # which says where complex data differ
     return found
+
+
+def member_example(name: str, member: Any, op: Op | None) -> Call:
+    """A call of a member of Array: as ``MEMBER_CALLS`` has it, or on matrices."""
+    two = ((3, 3), (3, 3))
+    if name in MEMBER_CALLS:
+        return MEMBER_CALLS[name]
+    if name.startswith("__i") and op and name[3:-2] in operators.BINARY:
+        return Call(lambda x1, x2: getattr(x1 * 1.0, name)(x2), two)
+    if name in BEHIND and op and len(op.inputs) == 2:
+        return Call(lambda x1, x2: getattr(x1, name)(x2), two)
+    if isinstance(member, property):
+        return call(lambda x: getattr(x, name))
+    return call(lambda x: getattr(x, name)())

@@ -5,17 +5,18 @@ gradient tapes that are active in the thread, with tf.GradientTape's semantics.
 """
 
 import sys as _sys
-from typing import NoReturn as _NoReturn
+import typing as _typing
+from importlib import import_module as _import_module
 
 import numpy as _np
 
-from ._array import array
+from . import functional
+from ._array.array import PUBLIC as _PUBLIC
 from ._array.array import Array
 from ._custom.gradient import custom_gradient, grad_pass_through
 from ._custom.host import host_function, numpy_function
 from ._custom.recompute import recompute_grad
 from ._define.define_op import define_op, no_gradient, register_gradient, stop_gradient
-from ._storage import cupy
 from ._storage.info import __array_namespace_info__, set_default_device
 from ._tape.accumulator import ForwardAccumulator
 from ._tape.arguments import UnconnectedGradients
@@ -51,7 +52,7 @@ from .ops.data_type_functions import (
     finfo,
     iinfo,
     isdtype,
-    reinterpreted,
+    reinterpreted,  # noqa: F401  (not public: rules ask the namespace for it)
     result_type,
 )
 from .ops.elementwise_functions import (
@@ -125,7 +126,13 @@ from .ops.elementwise_functions import (
 )
 from .ops.extras import bincount, diag, einsum, logspace, median, pad
 from .ops.indexing_functions import scatter_add, take, take_along_axis
-from .ops.linear_algebra_functions import cofactors, matmul, matrix_transpose, tensordot, vecdot
+from .ops.linear_algebra_functions import (
+    cofactors,  # noqa: F401  (not public: rules ask the namespace for it)
+    matmul,
+    matrix_transpose,
+    tensordot,
+    vecdot,
+)
 from .ops.manipulation_functions import (
     broadcast_arrays,
     broadcast_shapes,
@@ -159,13 +166,67 @@ from .ops.statistical_functions import (
 )
 from .ops.utility_functions import all, any, diff
 
-# These complete the Array.
-from .ops import foreign_names as _foreign_names  # isort: skip
-from .ops import leaving as _leaving  # isort: skip
-from .ops import operators as _operators  # isort: skip
-from ._numpy_api import protocols as _numpy_protocols  # isort: skip
+# Imported for what they attach: the first to the storages, the others to the Array.
+from ._storage import cupy as _cupy  # noqa: F401  # isort: skip
+from .ops import foreign_names as _foreign_names  # noqa: F401  # isort: skip
+from .ops import leaving as _leaving  # noqa: F401  # isort: skip
+from .ops import operators as _operators  # noqa: F401  # isort: skip
+from . import _numpy_hook  # noqa: F401  # isort: skip
 
 from .variable import Variable  # isort: skip
+
+if _typing.TYPE_CHECKING:
+    from . import checkpoint, nn, optimizers, testing
+    from .module import Module
+
+__all__ = [
+    # arrays, tapes, derivatives
+    "Array", "Variable", "Module", "GradientTape", "ForwardAccumulator", "UnconnectedGradients",
+    "TapeWarning", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap",
+    # rules and functions of one's own
+    "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
+    "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
+    # modules
+    "checkpoint", "fft", "functional", "linalg", "nn", "optimizers", "testing",
+    # inspection and devices
+    "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
+    # constants and data types
+    "e", "inf", "nan", "newaxis", "pi", "bool", "complex64", "complex128", "float16", "float32",
+    "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    # creation_functions
+    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like",
+    "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
+    # data_type_functions
+    "astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type",
+    # elementwise_functions
+    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
+    "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "exp", "expm1", "floor",
+    "floor_divide", "greater", "greater_equal", "hypot", "imag", "isfinite", "isinf", "isnan",
+    "less", "less_equal", "log", "log1p", "log2", "log10", "logaddexp", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
+    "nextafter", "not_equal", "positive", "pow", "real", "reciprocal", "remainder", "round", "sign",
+    "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc",
+    # extras
+    "bincount", "diag", "einsum", "logspace", "median", "pad",
+    # indexing_functions
+    "scatter_add", "take", "take_along_axis",
+    # linear_algebra_functions
+    "matmul", "matrix_transpose", "tensordot", "vecdot",
+    # manipulation_functions
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip",
+    "moveaxis", "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack",
+    # searching_functions
+    "argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where",
+    # set_functions
+    "isin", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    # sorting_functions
+    "argsort", "sort",
+    # statistical_functions
+    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var",
+    # utility_functions
+    "all", "any", "diff",
+]  # fmt: skip
 
 __array_api_version__ = "2025.12"
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
@@ -184,9 +245,26 @@ float64 = _np.float64
 complex64 = _np.complex64
 complex128 = _np.complex128
 
-array.PUBLIC.append(_sys.modules[__name__])
+_PUBLIC.append(_sys.modules[__name__])
 
 
-def __getattr__(name: str) -> _NoReturn:
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
+# Imported when somebody first asks for them: importing the package must not take long.
+_ON_DEMAND = ("checkpoint", "nn", "optimizers", "testing")
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
+
+    def __getattr__(name):
+        if name in _ON_DEMAND:
+            return _import_module(f".{name}", __name__)
+        if name == "Module":
+            from .module import Module
+
+            globals()[name] = Module
+            return Module
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)

@@ -34,6 +34,12 @@ from .variable import Variable, detached
 
 __all__ = ["load", "save"]
 
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
+
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the entry of the file's metadata that is ours

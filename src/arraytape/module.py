@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -86,7 +87,10 @@ class Module:
         return named(walk(self), self.name)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} of {len(self.variables)} Variables>"
+        try:
+            return tree(self)
+        except Exception as error:  # a part whose kind a user registered may refuse
+            return f"<{type(self).__name__}: its parts cannot be listed: {type(error).__name__}>"
 
 
 keep_whole(Module)  # a dataclass may be a Module, too
@@ -131,7 +135,10 @@ def leaves_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
 
 
 def named(found: Iterator[Found], owner: str) -> dict[str, Variable]:
-    """The Variables among what was found, by path; ValueError where a path is there twice."""
+    """The Variables among what was found, by path, which they take on for repr and messages.
+
+    ValueError where a path is there twice.
+    """
     variables: dict[str, Variable] = {}
     for path, leaf in found:
         if not isinstance(leaf, Variable):
@@ -142,7 +149,88 @@ def named(found: Iterator[Found], owner: str) -> dict[str, Variable]:
                 f"{leaf.name!r}): rename a key or an attribute"
             )
         variables[path] = leaf
+    for path, variable in variables.items():
+        variable._path = path
     return variables
+
+
+# --- as text --------------------------------------------------------------------------------------
+LINES = 60  # of a tree, at most
+Row = tuple[str, str, str]  # path, indented; what is there; its number of parameters
+
+
+def tree(module: Module) -> str:
+    """A Module's parts, one a line, with shapes and numbers of parameters.
+
+    It looks at shapes only: no Variable is read, so no tape watches it or records.
+    """
+    rows = list(itertools.islice(rows_of(module, "  ", {id(module): "the whole"}), LINES + 1))
+    title = f"{said(module)}: {counts(module)}"
+    more = len(rows) > LINES
+    rows = rows[:LINES]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    lines = [
+        f"{path:<{widths[0]}}  {what:<{widths[1]}}  {count:>{widths[2]}}".rstrip()
+        for path, what, count in rows
+    ]
+    rest = [f"  ... (the first {LINES} lines; named_variables() has all)"] if more else []
+    return "\n".join([title, *lines, *rest])
+
+
+def rows_of(module: Module, indent: str, paths: dict[int, str], path: str = "") -> Iterator[Row]:
+    """A Module's Variables, then each submodule and its parts; what came before, by its path there."""
+    modules = []
+    for key, leaf in parts_of(vars(module), "", {}):
+        before, at = paths.get(id(leaf)), f"{path}{key}"
+        paths.setdefault(id(leaf), at)
+        if before is not None:
+            yield f"{indent}{key}", f"the same as {before}", ""
+        elif isinstance(leaf, Module):
+            modules.append((key, leaf))
+        else:
+            fixed = "" if leaf.trainable else ", not trainable"
+            yield f"{indent}{key}", f"{leaf.dtype}{leaf.shape}{fixed}", f"{leaf.size:,}"
+    for key, leaf in modules:
+        yield f"{indent}{key}", said(leaf), f"{parameters_of(leaf):,}"
+        yield from rows_of(leaf, f"{indent}  ", paths, f"{path}{key}.")
+
+
+def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
+    """The Variables and Modules of a nesting as often as they are there; a container once."""
+    if isinstance(value, Variable | Module):
+        yield path, value
+        return
+    parts = nest.parts_of(value)
+    if parts is None or id(value) in seen:  # a list may hold itself
+        return
+    seen[id(value)] = value
+    for key, part in list(nest.items_of(parts)):
+        yield from parts_of(part, f"{path}.{key}" if path else str(key), seen)
+
+
+def said(module: Module) -> str:
+    """A Module in a few words."""
+    return f"{type(module).__name__} {module.name!r}"
+
+
+def parameters_of(module: Module) -> int:
+    """How many numbers its Variables hold."""
+    return sum(leaf.size for _, leaf in walk(module) if isinstance(leaf, Variable))
+
+
+def counts(module: Module) -> str:
+    """The numbers of parameters and Variables in words."""
+    found = [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
+    if not found:
+        return "no Variables yet"
+    total = sum(variable.size for variable in found)
+    trained = sum(variable.size for variable in found if variable.trainable)
+    words = (
+        f"{total:,} parameter{'s' * (total != 1)} in {len(found)} Variable{'s' * (len(found) > 1)}"
+    )
+    if all(variable.trainable for variable in found):
+        return words
+    return f"{words}, {f'{trained:,}' if trained else 'none'} of them trainable"
 
 
 def snake_case(name: str) -> str:

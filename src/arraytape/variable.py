@@ -17,6 +17,7 @@ from ._util.errors import describe, user_line
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 
+UNNAMED = "Variable"  # the name of one that was given none
 KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes: a value fits its own and greater ones
 
 
@@ -45,7 +46,7 @@ class Variable(Array):
     """
 
     # _tid is -2 for ever, so that every read asks ``_sync``.
-    __slots__ = ("__weakref__", "_identity", "_name", "_trainable")
+    __slots__ = ("__weakref__", "_identity", "_name", "_path", "_trainable")
 
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
@@ -59,12 +60,21 @@ class Variable(Array):
         self._tid = -2
         self._identity = new_tid()
         self._trainable = bool(trainable)
-        self._name = "Variable" if name is None else name
+        self._name = UNNAMED if name is None else name
+        self._path = ""  # where the Module that listed it last has it
 
     @property
     def name(self) -> str:
         """How messages call it."""
         return self._name
+
+    @property
+    def path(self) -> str:
+        """Its path in the Module that listed it last, such as ``"layers.0.kernel"``; "" in none.
+
+        Messages give it beside the name.
+        """
+        return self._path
 
     @property
     def trainable(self) -> bool:
@@ -74,11 +84,9 @@ class Variable(Array):
     _has_state = True
 
     def _sync(self) -> int:
-        """The name of this Variable's value, after those who watch what is read were told."""
+        """The id of this Variable's value, after the recorders were told that it is read."""
         for recorder in recorders():
-            accessed = getattr(recorder, "accessed", None)
-            if accessed is not None:
-                accessed(self)
+            recorder.accessed(self)
         return self._identity
 
     def value(self) -> Array:
@@ -202,10 +210,14 @@ class Variable(Array):
 
     def __repr__(self) -> str:
         kind = "" if self._trainable else ", trainable=False"
-        return f"Variable({detached(self)!r}, name={self._name!r}{kind})"
+        path = f", path={self._path!r}" if self._path not in ("", self._name) else ""
+        return f"Variable({detached(self)!r}, name={self._name!r}{path}{kind})"
 
     def _said(self) -> str:
-        return f"the Variable {self._name!r}, {describe(detached(self))} [at {user_line()}]"
+        name = repr(self._name)
+        if self._path not in ("", self._name):
+            name = repr(self._path) if self._name == UNNAMED else f"{name} (at {self._path!r})"
+        return f"the Variable {name}, {describe(detached(self))} [at {user_line()}]"
 
 
 def detached(x: Array) -> Array:

@@ -217,3 +217,23 @@ def test_out_holds_what_casting_allows():
         np.sum(x, axis=0, out=whole[0])
     np.multiply(x, 3.0, out=whole, casting="unsafe")
     np.testing.assert_array_equal(np.asarray(whole), (3.0 * VALUES).astype(int))
+
+
+def test_several_results_are_not_written_by_out():
+    x = xp.asarray(VALUES)
+    with pytest.raises(TypeError, match="cannot write several results by out="):
+        np.divmod(x, 0.5, out=(xp.zeros((2, 3)), xp.zeros((2, 3))))
+
+
+def test_windows_along_axes_counted_from_the_end_are_numpys():
+    windows = np.lib.stride_tricks.sliding_window_view
+    found = windows(xp.asarray(VALUES), (2, 2), (-1, -2))
+    np.testing.assert_array_equal(np.asarray(found), windows(VALUES, (2, 2), (-1, -2)))
+
+
+def test_the_mean_method_of_integers_is_numpys():
+    x = np.arange(6).reshape(2, 3)
+    for name in ("mean", "std", "var"):
+        found, expected = getattr(xp.asarray(x), name)(axis=1), getattr(x, name)(axis=1)
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-15)
+        assert found.dtype == expected.dtype

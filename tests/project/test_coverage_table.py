@@ -25,9 +25,7 @@ def test_every_public_name_has_one_of_three_statuses(tool, rows):
 def test_every_public_name_is_in_the_table(tool, rows):
     named = [row.name for row in rows]
     assert len(named) == len(set(named))
-    public = {n for n in dir(xp) if not n.startswith("_")} - {
-        n for n, value in vars(xp).items() if isinstance(value, type(xp))
-    }
+    public = {n for n in dir(xp) if not isinstance(getattr(xp, n), type(xp))}
     assert public <= set(named)
     assert {f"linalg.{n}" for n in xp.linalg.__all__} <= set(named)
     assert {f"Array.{n}" for n in dir(xp.Array) if not n.startswith("_")} <= set(named)
@@ -65,4 +63,5 @@ def test_statuses_that_are_known(rows, name, status):
 
 def test_a_name_without_a_status_is_reported(tool, monkeypatch):
     monkeypatch.setattr(xp, "mystery", lambda values: values, raising=False)
+    monkeypatch.setattr(xp, "__all__", [*xp.__all__, "mystery"])
     assert [line.partition(":")[0] for line in tool.without_status(tool.rows())] == ["mystery"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .._record.plan import Structural, inputs_of, results_of
-from .._record.stack import OPEN, elsewhere, new_tid, recorders, tell
+from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders, tell
 from .._util.errors import user_line
 from .array import Array
 from .views import current
@@ -27,10 +27,15 @@ def leave(x: Array, how: str) -> Any:
             elsewhere((tid,))
         for recorder in stack:
             if tid in recorder.followed:
-                left = (LEFT.number, new_tid(), tid, f"{user_line()} ({how})")
-                tell(recorder, left)
-                recorder.notice(LEFT, left)
+                tell_exit(recorder, tid, f"{user_line()} ({how})")
     return data
+
+
+def tell_exit(recorder: Recorder, tid: int, line: str) -> None:
+    """Tell a recorder that a value left at ``line``, which is ``file:line (how)``."""
+    left = (LEFT.number, new_tid(), tid, line)
+    tell(recorder, left)
+    recorder.notice(LEFT, left)
 
 
 def last_exit(records: Sequence[tuple[Any, ...]]) -> str | None:

@@ -1,7 +1,7 @@
 """Calls of the user's own functions as records: what is kept, and how they go back.
 
-A call becomes one record ``(plan number, result tids, input tids, call)``.  ``CUSTOM`` goes back by
-the user's ``grad_fn``; ``UNFOLDING`` runs the function again and goes back through what it records.
+A call becomes one record, which ``CallRecord`` reads.  Those of ``CUSTOM`` go back by the user's
+``grad_fn``.
 
 ``grad_fn`` may use what the function computed on the way.  An outer tape must know where that came
 from, or the second derivative would be wrong in silence: the call keeps the function's own records
@@ -10,32 +10,49 @@ from, or the second derivative would be wrong in silence: the call keeps the fun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from .._array.array import IS_VIEW, KEPT, SCALAR, Array, wrap
-from .._array.views import current, keep
+from .._array.array import KEPT, SCALAR, Array, wrap
+from .._array.exits import tell_exit
+from .._array.views import keep
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
 from .._storage.storage import is_complex, storage_of
-from .._tape.backward import backward
 from .._tape.missing_rules import missing_rule_error
-from .inside import Inside
+from .._util import nest
+from .recorder import FunctionRecorder, Trace
 
 
-def followers_of(tids: Sequence[int]) -> list[Recorder]:
-    stack = recorders()
-    if OPEN and not stack:
-        elsewhere(tids)
-    return [r for r in stack if any(tid in r.followed for tid in tids)]
+# --- records --------------------------------------------------------------------------------------
+class CallRecord(NamedTuple):
+    """How the record of a call reads: ``CallRecord(*record)``."""
+
+    plan: int
+    outs: tuple[int, ...]  # value ids of the results
+    tids: tuple[int, ...]  # of the inputs, 0 for what no recorder follows
+    call: Any  # a Call, or of its kind
 
 
-def is_asked_once(followers: Sequence[Recorder]) -> bool:
-    """Whether one one-shot tape follows, and so nobody will differentiate its gradient."""
-    return len(followers) == 1 and not getattr(followers[0], "persistent", True)
+def call_record(plan: Structural, outs: Sequence[int], tids: Sequence[int], call: Call) -> Record:
+    """The record of a call, a plain tuple as all records."""
+    return plan.number, tuple(outs), tuple(tids), call
 
 
-# --- what goes into the record --------------------------------------------------------------------
+class SameValue(NamedTuple):
+    """How a record of ``SAME`` reads: ``new`` is another id for the value ``known``."""
+
+    plan: int
+    new: int
+    known: int
+
+
+def same_value(new: int, known: int) -> Record:
+    """The record that says that two ids are those of one value."""
+    return SAME.number, new, known
+
+
+# --- what goes into the record of a call ------------------------------------------------------------
 class Layout:
     """Shape, dtype and place of a value, without the value."""
 
@@ -59,38 +76,55 @@ class Layout:
 class Call:
     """One call of a user's function: what its record keeps.
 
-    pull : takes one cotangent Array for each result, gives one contribution (or None) for each
-    input.  ``missing`` names it where it has none.
+    Parameters
+    ----------
+    name
+        How messages call the function.
+    trace
+        The run of the function; the call keeps the layouts of its results, and no other part of it.
+    pull
+        Takes one cotangent Array for each result, gives one contribution (or None) for each input.
+        None where there is no rule: ``missing`` then names what lacks one.
     """
 
     cusped = False
-    missing: str | None = None
 
     def __init__(
-        self, name: str, results: Sequence[Array], pull: Callable[..., Any] | None
+        self,
+        name: str,
+        trace: Trace,
+        pull: Callable[..., Any] | None = None,
+        missing: str | None = None,
     ) -> None:
-        self.name, self.pull = name, pull
-        self.results = [Layout(y) for y in results]
+        self.name, self.pull, self.missing = name, pull, missing
+        self.results = [Layout(y) for y in trace.leaves]
+        self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
-        self.mark = new_tid()  # followed by whoever was told the history
+        self.told = new_tid()  # followed by the recorders that were told the history
 
-    def remember(self, inside: Inside, names: Sequence[int], outs: Sequence[int]) -> None:
-        """Keep what happened inside; what f calls its results is the results by its own rule."""
-        self.history = [(r, inside.noticed.get(i)) for i, r in enumerate(inside.records)]
-        # Last, so that on the way back it is met first.
+    def remember(
+        self, recorder: FunctionRecorder, inner: Sequence[int], outs: Sequence[int]
+    ) -> None:
+        """Keep the function's own records.
+
+        inner : the ids inside the function of its results, which ``outs`` names outside; 0 for a
+        result that is one of the inputs.
+        """
+        self.history = [(r, recorder.noticed.get(i)) for i, r in enumerate(recorder.records)]
+        # A result has an id inside and one outside.  Last, so that the way back starts with it.
         self.history += [
-            ((SAME.number, name, out), None) for name, out in zip(names, outs, strict=True) if name
+            (same_value(new, known), None) for new, known in zip(inner, outs, strict=True) if new
         ]
 
-    def tell(self) -> None:
-        """Tell the recorders at hand what f computed, so that they follow what its rule uses."""
+    def tell_history(self) -> None:
+        """Tell the recorders at hand what the function computed: they then follow what its rule uses."""
         for recorder in recorders():
-            if self.mark in recorder.followed:
+            if self.told in recorder.followed:
                 continue
             for record, noticed in self.history:
                 if any(tid in recorder.followed for tid in inputs_of(record)):
                     recorder.record(record)
-                    recorder.followed.update((*results_of(record), self.mark))
+                    recorder.followed.update((*results_of(record), self.told))
                     if noticed is not None:
                         recorder.notice(noticed, record)
 
@@ -98,23 +132,10 @@ class Call:
         """A contribution to each input."""
         if self.pull is None:
             raise missing_rule_error(self.name)
-        self.tell()
+        self.tell_history()
         pairs = zip(cotangents, self.results, strict=True)
         found: list[Array | None] = self.pull([y.zeros() if g is None else g for g, y in pairs])
         return found
-
-
-def enter(
-    call: Call, plan: Structural, outs: Sequence[int], tids: Sequence[int],
-    followers: Sequence[Recorder], careful: bool,
-) -> None:  # fmt: skip
-    """Hand the record of a call to those who follow its inputs."""
-    record = (plan.number, tuple(outs), tuple(tids), call)
-    for recorder in followers:
-        recorder.record(record)
-        recorder.followed.update(outs)
-        if careful or call.missing:
-            recorder.notice(plan, record)
 
 
 def needs_care(arrays: Sequence[Array]) -> bool:
@@ -125,71 +146,91 @@ def needs_care(arrays: Sequence[Array]) -> bool:
     )
 
 
-def given(y: Array, out: int) -> Array:
-    """What the caller gets of a result: an Array of its own."""
+# --- handing a call to the recorders ------------------------------------------------------------------
+def publish(
+    trace: Trace, plan: Structural, make_call: Callable[[], Call], with_exits: bool = False
+) -> Any:
+    """What a hidden run gave, as the results of one record in the recorders that follow its inputs.
+
+    make_call : called only if there are such recorders.  with_exits : tell them where values left, too.
+    """
+    keeps_records = trace.recorder.keeps_records
+    inner = trace.name_results() if keeps_records else []
+    tids = trace.input_ids()
+    followers = followers_of(tids)
+    outs = [new_tid() if followers else 0 for _ in trace.leaves]
+    results = [result_handle(leaf, out) for leaf, out in zip(trace.leaves, outs, strict=True)]
+    if followers:
+        call = make_call()
+        if keeps_records:
+            call.remember(trace.recorder, [0 if tid in tids else tid for tid in inner], outs)
+        hand_over(plan, call_record(plan, outs, tids, call), followers)
+        if with_exits:
+            tell_exits(trace.recorder, tids, followers)
+    return nest.pack(trace.y, results)
+
+
+def followers_of(tids: Sequence[int]) -> list[Recorder]:
+    """The recorders at hand that follow one of these values; those elsewhere are told of a use."""
+    stack = recorders()
+    if OPEN and not stack:
+        elsewhere(tids)
+    return [r for r in stack if any(tid in r.followed for tid in tids)]
+
+
+def may_record_gradients(stack: Sequence[Recorder]) -> bool:
+    """Whether one of these recorders may record a gradient that goes through a call.
+
+    A single one-shot tape does not: it stops before it computes its one gradient.
+    """
+    return bool(stack) and not (len(stack) == 1 and stack[0].one_shot)
+
+
+def result_handle(y: Array, out: int) -> Array:
+    """What the caller gets of a result: a handle of its own, under the id that recorders know."""
     return wrap(keep(y), out, KEPT | (y._state & SCALAR))
 
 
-def named(leaf: Array) -> int:
-    """The name of a result's value, given one if it has none."""
-    (leaf._view.root if leaf._state & IS_VIEW else leaf)._name_value()
-    return current(leaf)[0]
+def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -> None:
+    """Hand the record of a call to the recorders that follow its inputs."""
+    call = CallRecord(*record).call
+    for recorder in followers:
+        recorder.record(record)
+        recorder.followed.update(results_of(record))
+        if call.careful or call.missing:
+            recorder.notice(plan, record)
+
+
+def tell_exits(
+    inside: FunctionRecorder, tids: Sequence[int], followers: Sequence[Recorder]
+) -> None:
+    """Tell recorders that values made of a function's inputs left in it: an exit of each input."""
+    if not inside.exits:
+        return
+    inputs = {tid for tid in tids if inside.followed.made_of_inputs(tid)}
+    for recorder in followers:
+        for tid in inputs:
+            tell_exit(recorder, tid, inside.exits[-1])
 
 
 # --- backward -------------------------------------------------------------------------------------
 def pull_custom(at: Any, record: Record) -> None:
     """CUSTOM: by the user's rule, which works on Arrays."""
-    _, outs, tids, call = record
+    _, outs, tids, call = CallRecord(*record)
     at.by_rule(outs, tids, call.gradients)
 
 
-def pull_unfolding(at: Any, record: Record) -> None:
-    """UNFOLDING: the function runs again, and its records take the place of this one."""
-    _, outs, _, call = record
-    passes = at.passes()
-    held = [[one.take(out) for out in outs] for one in passes]
-    if all(g is None for g in held[0]):
-        return
-    inside, names = call.unfold(record)
-    followed = at.followed
-    for one, cotangents in zip(passes, held, strict=True):
-        one.followed = Either(followed, inside.reads)
-        for g, name in zip(cotangents, names, strict=True):
-            if g is not None and name:
-                one.lend(name, g)
-    try:
-        backward(at, inside.records, inside.careful)
-    finally:
-        for one in passes:
-            one.followed = followed
-
-
 def pull_same(at: Any, record: Record) -> None:
-    """SAME: another name for a value."""
-    g = at.take(record[1])
+    """SAME: another id for a value."""
+    _, new, known = SameValue(*record)
+    g = at.take(new)
     if g is not None:
-        at.lend(record[2], g)
-
-
-class Either:
-    """What one of two collections holds."""
-
-    def __init__(self, *parts: Any) -> None:
-        self.parts = parts
-
-    def __contains__(self, item: object) -> bool:
-        return any(item in part for part in self.parts)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (item for part in self.parts for item in part)
-
-    def __len__(self) -> int:
-        return sum(len(part) for part in self.parts)
+        at.lend(known, g)
 
 
 def push_custom(at: Any, record: Record) -> list[Array | None]:
     """CUSTOM: the transpose of the user's rule."""
-    _, outs, tids, call = record
+    _, outs, tids, call = CallRecord(*record)
     g = [y.zeros() for y in call.results]
     found: list[Array | None] = at.by_rule(
         outs, g, lambda: zip(tids, call.gradients(g), strict=True)
@@ -197,21 +238,10 @@ def push_custom(at: Any, record: Record) -> list[Array | None]:
     return found
 
 
-def push_unfolding(at: Any, record: Record) -> list[Array | None]:
-    """UNFOLDING: the function runs again, and its records take the place of this one."""
-    _, outs, _, call = record
-    inside, names = call.unfold(record, check=False)
-    found: list[Array | None] = at.rerun(outs, inside.records, names)
-    return found
-
-
 def push_same(at: Any, record: Record) -> list[Array | None]:
-    """SAME: another name for a value."""
-    return [at.tangent(record[2])]
+    """SAME: another id for a value."""
+    return [at.tangent(SameValue(*record).known)]
 
 
 CUSTOM = Structural("custom_gradient", pull_custom, push_custom, inputs=2, cusped=True)
-UNFOLDING = Structural(
-    "recompute_grad", pull_unfolding, push_unfolding, inputs=2, cusped=True, unfolds=True
-)
 SAME = Structural("same value", pull_same, push_same)

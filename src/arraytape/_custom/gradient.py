@@ -9,23 +9,13 @@ from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import Array
-from .._array.views import current
-from .._record.stack import new_tid, recorders
+from .._record.stack import only_recorders, recorders
 from .._storage.storage import HERE, STORAGES
 from .._util import nest
 from .._util.errors import describe, user_line
-from .calls import (
-    CUSTOM,
-    Call,
-    Layout,
-    enter,
-    followers_of,
-    given,
-    is_asked_once,
-    named,
-    needs_care,
-)
-from .inside import CUT, REFUSE, Arguments, Inside, Stale, check_results, only
+from .arguments import Arguments, as_private_array, check_results, display_name
+from .calls import CUSTOM, Call, Layout, may_record_gradients, publish
+from .recorder import OnCapture, RefuseChanged, Trace, run_hidden
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -73,11 +63,14 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
     transpose of it.  What a selection did not take is not masked inside ``grad_fn``: see
     ``gradient``'s nan.
     """
-    name = f"custom_gradient({name_of(f)})"
+    name = f"custom_gradient({display_name(f)})"
+
+    def with_rule(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+        return pair_of(name, f(*args, **keywords))
 
     @functools.wraps(f)
     def function(*args: Any, **keywords: Any) -> Any:
-        return call_with_rule(name, f, args, keywords)
+        return call_with_rule(name, with_rule, args, keywords, signature_of=f)
 
     return function
 
@@ -102,19 +95,11 @@ def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
     ValueError
         When f is called and gives other shapes or dtypes.
     """
-    name = f"grad_pass_through({name_of(f)})"
+    name = f"grad_pass_through({display_name(f)})"
 
-    def with_rule(*args: Any, **keywords: Any) -> Any:
+    def with_rule(*args: Any, **keywords: Any) -> tuple[Any, Any]:
         y = f(*args, **keywords)
-        inputs, results = (
-            [Layout(x) for x in leaves if isinstance(x, Array)]
-            for leaves in (nest.leaves(args), check_results(name, y))
-        )
-        if list(map(str, inputs)) != list(map(str, results)):
-            raise ValueError(
-                f"{name}: the results [{', '.join(map(str, results))}] must have the shapes and "
-                f"dtypes of the Array arguments [{', '.join(map(str, inputs))}] [at {user_line()}]"
-            )
+        check_same_layouts(name, args, y)
 
         def pull(*dy: Array, variables: Sequence[Any]) -> Any:
             return dy, [None] * len(variables)
@@ -123,91 +108,102 @@ def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(f)
     def function(*args: Any, **keywords: Any) -> Any:
-        return call_with_rule(name, with_rule, args, keywords, foreign=CUT, signature_of=f)
+        return call_with_rule(
+            name, with_rule, args, keywords, on_capture=OnCapture.CUT, signature_of=f
+        )
 
     return function
 
 
 def call_with_rule(
     name: str,
-    f: Callable[..., Any],
+    f: Callable[..., tuple[Any, Any]],
     args: tuple[Any, ...],
     keywords: dict[str, Any],
     *,
-    foreign: str = REFUSE,
-    signature_of: Callable[..., Any] | None = None,
+    signature_of: Callable[..., Any],
+    on_capture: OnCapture = OnCapture.REFUSE,
     missing: str | None = None,
 ) -> Any:
     """Call ``f``, which gives ``(y, grad_fn)``, as one record; ``missing``: it has no grad_fn."""
-    arguments, hidden = Arguments(args, keywords), recorders()
-    arrays = arguments.arrays
-    tids = [x._tid for x in arrays]
-    keep = bool(hidden) and not is_asked_once(hidden)
-    followed = [tid for tid in tids if any(tid in r.followed for r in hidden)]
-    inside = Inside(name, followed, hidden, foreign, keep)
-    with only(inside):
-        y, pull = pair_of(name, f(*arguments.args, **arguments.keywords), missing)
-        leaves = check_results(name, y)
-        inside.names(leaves)
-        for owner in arguments.written():
-            raise ValueError(
-                f"{name}: the function writes to {argument(signature_of or f, owner)} "
-                f"[at {user_line()}]; write to a copy of it"
-            )
-        names = [named(leaf) for leaf in leaves] if keep else []
-    # Reading a Variable here, outside, lets the tapes watch it.
-    variables = inside.variables
-    tids += [current(variable)[0] for variable in variables]
-    takes_variables = takes(name, pull, variables) if missing is None else False
+    arguments = Arguments(args, keywords)
+    keeps_records = may_record_gradients(recorders())
+    trace = run_hidden(name, f, arguments.inputs, on_capture, keeps_records)
+    if written := arguments.written():
+        raise ValueError(
+            f"{name}: the function writes to {argument(signature_of, written[0])} "
+            f"[at {user_line()}]; write to a copy of it"
+        )
+    takes_variables = missing is None and takes(name, trace.rule, trace.recorder.variables)
 
-    followers = followers_of(tids)
-    outs = [new_tid() if followers else 0 for _ in leaves]
-    results = [given(leaf, out) for leaf, out in zip(leaves, outs, strict=True)]
-    if followers:
-        layouts = [Layout(x) for x in (*arrays, *variables)]
-        owners, nesting = arguments.owners, arguments.parts()
-        held = [(variable, variable._data) for variable, _ in inside.seen]
+    def make_call() -> Call:
+        if missing is not None:
+            return Call(name, trace, missing=missing)
+        return Call(name, trace, UserRule(name, arguments, trace, takes_variables, signature_of))
 
-        def gradients(cotangents: Sequence[Array]) -> list[Array | None]:
-            options = {"variables": list(variables)} if takes_variables else {}
-            stale = [variable for variable, data in held if variable._data is not data]
-            with only(*recorders(), Stale(name, stale)) if stale else HERE:
-                found = pull(*cotangents, **options)
-            found, of_variables = both(name, found) if takes_variables else (found, [])
-            parts = counted(name, found, nesting, len(owners), "Array arguments")
-            parts += counted(name, of_variables, [], len(variables), "variables")
-            whose = [argument(signature_of or f, owner) for owner in owners]
-            whose += [f"variable {getattr(v, 'name', None) or i}" for i, v in enumerate(variables)]
-            checked = zip(parts, layouts, whose, strict=True)
-            return [fitting(name, part, layout, who) for part, layout, who in checked]
+    return publish(trace, CUSTOM, make_call)
 
-        call = Call(name, leaves, gradients if missing is None else None)
-        call.missing = missing
-        if keep:
-            links = [0 if made in tids else made for made in names]
-            call.remember(inside, links, outs)
-        enter(call, CUSTOM, outs, tids, followers, needs_care((*arrays, *leaves)))
-    return nest.pack(y, results)
+
+class UserRule:
+    """A user's ``grad_fn``, whose answers are checked against what they belong to."""
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Arguments,
+        trace: Trace,
+        takes_variables: bool,
+        signature_of: Callable[..., Any],
+    ) -> None:
+        self.name, self.grad_fn, self.takes_variables = name, trace.rule, takes_variables
+        self.signature_of = signature_of
+        self.variables = trace.recorder.variables
+        self.variable_values = trace.recorder.variable_values
+        self.owners, self.nesting = arguments.owners, arguments.parts()
+        self.layouts = [Layout(x) for x in (*trace.arrays, *self.variables)]
+
+    def __call__(self, cotangents: Sequence[Array]) -> list[Array | None]:
+        """One gradient, or None, for each Array among the arguments and each Variable."""
+        found, of_variables = self._answer(cotangents)
+        parts = counted(self.name, found, self.nesting, len(self.owners), "Array arguments")
+        parts += counted(self.name, of_variables, [], len(self.variables), "variables")
+        whose = [argument(self.signature_of, owner) for owner in self.owners]
+        whose += [f"variable {getattr(v, 'name', None) or i}" for i, v in enumerate(self.variables)]
+        checked = zip(parts, self.layouts, whose, strict=True)
+        return [fitting(self.name, part, layout, who) for part, layout, who in checked]
+
+    def _answer(self, cotangents: Sequence[Array]) -> tuple[Any, Any]:
+        """What ``grad_fn`` gives for the arguments and for the Variables."""
+        changed = [v for v, data in self.variable_values if v._data is not data]
+        refuse = RefuseChanged(self.name, changed)
+        with only_recorders(*recorders(), refuse) if changed else HERE:
+            if not self.takes_variables:
+                return self.grad_fn(*cotangents), []
+            return both(self.name, self.grad_fn(*cotangents, variables=list(self.variables)))
 
 
 # --- checks -----------------------------------------------------------------------------------------
-def name_of(f: Any) -> str:
-    """How messages call a function; TypeError for what cannot be called."""
-    if not callable(f):
-        raise TypeError(f"a function is needed, got {describe(f)}")
-    return str(getattr(f, "__name__", type(f).__name__))
-
-
-def pair_of(name: str, answer: Any, missing: str | None) -> tuple[Any, Any]:
+def pair_of(name: str, answer: Any) -> tuple[Any, Any]:
     """``(y, grad_fn)``, or a TypeError that says what was given."""
-    if missing is not None:
-        return answer, None
     if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
         raise TypeError(
             f"{name}: the function must return (y, grad_fn), got {describe(answer)} "
             f"[at {user_line()}]"
         )
     return answer
+
+
+def check_same_layouts(name: str, args: tuple[Any, ...], y: Any) -> None:
+    """ValueError unless the results have the shapes and dtypes of the Arrays among the arguments."""
+    arrays = [x for x in nest.leaves(args) if isinstance(x, Array)]
+    inputs, results = (
+        [str(Layout(x)) for x in found] for found in (arrays, check_results(name, y))
+    )
+    if inputs != results:
+        raise ValueError(
+            f"{name}: the results [{', '.join(results)}] must have the shapes and dtypes of the "
+            f"Array arguments [{', '.join(inputs)}] [at {user_line()}]"
+        )
 
 
 def takes(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
@@ -262,7 +258,7 @@ def fitting(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
             raise TypeError(
                 f"{name}: the gradient of {whose} must be an Array or None, got {describe(part)}"
             )
-        part = Arguments((part,)).arrays[0]
+        part = as_private_array(part)
     found: Array = part
     if not layout.fits(found):
         raise ValueError(

@@ -13,7 +13,8 @@ from .._array.views import current
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.errors import describe
-from .gradient import call_with_rule, name_of
+from .arguments import display_name
+from .gradient import call_with_rule
 
 
 def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:
@@ -41,7 +42,7 @@ def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:
     -----
     Derivative: none; a gradient that is None because of it names this line in a warning.
     """
-    name = f"numpy_function({name_of(f)})"
+    name = f"numpy_function({display_name(f)})"
     args = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
     arrays = [leaf for leaf in nest.leaves(args) if isinstance(leaf, Array)]
     for x in arrays:
@@ -80,8 +81,8 @@ def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunctio
     A second derivative needs the vjp's own: ``host_function(f, host_function(vjp, its_vjp))``.
     Without it, asking for one is a LookupError.
     """
-    name_of(vjp)
-    return HostFunction(f, vjp, f"host_function({name_of(f)})")
+    display_name(vjp)
+    return HostFunction(f, vjp, f"host_function({display_name(f)})")
 
 
 class HostFunction:
@@ -94,12 +95,11 @@ class HostFunction:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         missing = self.name if self.vjp is None else None
 
-        def with_rule(*args: Any) -> Any:
+        def with_rule(*args: Any) -> tuple[Any, Any]:
             arrays = [leaf for leaf in nest.leaves(args) if isinstance(leaf, Array)]
             y = returned(self.name, self.f(*on_host(args), **keywords), arrays)
-            if missing is not None:
-                return y
-            return y, lambda *dy: self.pull(nest.pack(y, list(dy)), y, args)
+            rule = None if missing else lambda *dy: self.pull(nest.pack(y, list(dy)), y, args)
+            return y, rule
 
         return call_with_rule(self.name, with_rule, args, {}, signature_of=self.f, missing=missing)
 
@@ -115,9 +115,9 @@ class HostFunction:
             answers.append(vjp(*on_host))
             return [part for part in nest.leaves(answers[0]) if part is not None]
 
-        given = iter(HostFunction(values, None, f"the vjp of {self.name}")(g, y, *args))
+        arrays = iter(HostFunction(values, None, f"the vjp of {self.name}")(g, y, *args))
         parts = nest.leaves(answers[0])
-        return nest.pack(answers[0], [None if part is None else next(given) for part in parts])
+        return nest.pack(answers[0], [None if part is None else next(arrays) for part in parts])
 
     def __repr__(self) -> str:
         return self.name

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import Array
 from .._array.exits import LEFT
-from .._array.views import current
-from .._record.plan import Record, made_of
-from .._record.stack import new_tid, recorders, tell
+from .._record.plan import PLANS, Record, Structural, made_of, results_of
+from .._record.stack import only_recorders, recorders
+from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
-from .._util import nest
-from .calls import UNFOLDING, Call, enter, followers_of, given, needs_care
-from .gradient import name_of
-from .inside import COLLECT, Arguments, Inside, check_results, only
+from .arguments import Arguments, check_results, display_name
+from .calls import Call, CallRecord, needs_care, publish
+from .recorder import FunctionRecorder, OnCapture, Trace, run_hidden
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,77 +45,82 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     The gradient is that of ``f`` itself, to any order, selections and exits included.  A
     ForwardAccumulator runs f a second time at once.
 
-    Variables and watched Arrays from outside may be used, as long as nobody writes to them before
-    the backward pass.  Writes to other arrays cannot be noticed: pass these as arguments.
+    Variables and watched Arrays from outside may be used, as long as they are not written to
+    before the backward pass.  Writes to other arrays cannot be noticed: pass these as arguments.
     """
-    name = f"recompute_grad({name_of(f)})"
+    name = f"recompute_grad({display_name(f)})"
+
+    def without_rule(*args: Any, **keywords: Any) -> tuple[Any, None]:
+        return f(*args, **keywords), None
 
     @functools.wraps(f)
     def function(*args: Any, **keywords: Any) -> Any:
-        arguments, hidden = Arguments(args, keywords), recorders()
-        if not hidden:
-            return f(*arguments.args, **arguments.keywords)
-        tids = [x._tid for x in arguments.arrays]
-        followed = [tid for tid in tids if any(tid in r.followed for r in hidden)]
-        inside = Inside(name, followed, hidden, COLLECT, keep=False)
-        given_now, named_now, _ = arguments.again()
-        with only(inside):
-            y = f(*given_now, **named_now)
-            leaves = check_results(name, y)
-            inside.names(leaves)
-        # Reading a Variable here, outside, lets the tapes watch it.
-        tids += [*inside.closed, *(current(variable)[0] for variable in inside.variables)]
-        followers = followers_of(tids)
-        outs = [new_tid() if followers else 0 for _ in leaves]
-        results = [given(leaf, out) for leaf, out in zip(leaves, outs, strict=True)]
-        if followers:
-            call = Recompute(name, f, arguments, leaves, inside)
-            care = inside.careful or needs_care((*arguments.arrays, *leaves))
-            enter(call, UNFOLDING, outs, tids, followers, care)
-            for recorder in followers:
-                for tid in inside.reads.intersection(tids) if inside.left else ():
-                    left = (LEFT.number, new_tid(), tid, inside.left[-1])
-                    tell(recorder, left)
-                    recorder.notice(LEFT, left)
-        return nest.pack(y, results)
+        arguments = Arguments(args, keywords)
+        if not recorders():
+            return f(*arguments.inputs.args, **arguments.inputs.keywords)
+        trace = run_hidden(
+            name, without_rule, arguments.again(), OnCapture.COLLECT, keeps_records=False
+        )
+        return publish(
+            trace, RECOMPUTED, lambda: RecomputedCall(name, f, arguments, trace), with_exits=True
+        )
 
     return function
 
 
-class Recompute(Call):
-    """A call to run again."""
+class RecomputedCall(Call):
+    """A call that keeps its function and arguments, to run again."""
 
     def __init__(
-        self, name: str, function: Callable[..., Any], arguments: Arguments,
-        results: Sequence[Array], inside: Inside,
-    ) -> None:  # fmt: skip
-        super().__init__(name, results, None)
+        self, name: str, function: Callable[..., Any], arguments: Arguments, trace: Trace
+    ) -> None:
+        super().__init__(name, trace)
+        first = trace.recorder
         self.function, self.arguments = function, arguments
-        self.closed, self.cusped = tuple(inside.closed), inside.cusped
-        self.variables = inside.seen
+        self.captures, self.variable_values = tuple(first.captures), first.variable_values
+        self.cusped, self.careful = first.cusped, self.careful or first.careful
 
-    def unfold(self, record: tuple[Any, ...], check: bool = True) -> tuple[Inside, list[int]]:
-        """What f records when it runs again, and what it calls its results there (0: constants).
+    def recompute(
+        self, tids: Sequence[int], check: bool = True
+    ) -> tuple[FunctionRecorder, list[int]]:
+        """Run the function again, inside the recorders at hand, on inputs with the ids ``tids``.
 
-        check : LookupError when an op without a rule lies in between.
+        Returns the recorder of this run, and the ids of its results there (0: constants).  Raises
+        RuntimeError when it is not the same run as the first; with ``check``, LookupError when an op
+        without a rule lies in between.
         """
-        args, keywords, arrays = self.arguments.again()
-        inside = Inside(self.name, record[2], before=self.variables)
-        with only(*recorders(), inside):
-            y = self.function(*args, **keywords)
+        inputs = self.arguments.again()
+        recorder = FunctionRecorder(self.name, tids, first_values=self.variable_values)
+        with only_recorders(*recorders(), recorder):
+            y = self.function(*inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
-            names = inside.names(leaves)
-        for variable in inside.stale:
-            if variable._peek() in record[2] or matters(variable, inside.records, names):
+            results = recorder.result_ids(leaves)
+        self._check_values(recorder, tids, results)
+        self._check_layouts(leaves)
+        if check and recorder.has_missing_rules:
+            check_rules(recorder.records, results, tids)
+        outside = bool(self.captures or self.variable_values)
+        recorder.careful = recorder.careful or outside or needs_care((*inputs.arrays, *leaves))
+        return recorder, results
+
+    def _check_values(
+        self, recorder: FunctionRecorder, tids: Sequence[int], results: Sequence[int]
+    ) -> None:
+        """RuntimeError if Variables or captured Arrays that matter hold other values by now."""
+        for variable in recorder.changed_variables:
+            if variable._peek() in tids or matters(variable, recorder.records, results):
                 raise RuntimeError(
                     f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
                     "assigned to since, so it cannot run again on the same values"
                 )
-        if any(tid not in inside.used for tid in self.closed):
+        if any(tid not in recorder.used for tid in self.captures):
             raise RuntimeError(
                 f"{self.name}: a watched Array that the function uses was written to since, so it "
                 "cannot run again on the same values; pass it as an argument"
             )
+
+    def _check_layouts(self, leaves: Sequence[Array]) -> None:
+        """RuntimeError if the results have another number, or other shapes, dtypes or devices."""
         same = len(leaves) == len(self.results) and all(
             layout.fits(leaf) for layout, leaf in zip(self.results, leaves, strict=True)
         )
@@ -125,15 +129,61 @@ class Recompute(Call):
                 f"{self.name}: the function gave something else when it ran again for the gradient: "
                 f"{len(leaves)} Arrays where there were {len(self.results)}, or other shapes"
             )
-        if check and inside.has_missing_rules:
-            check_rules(inside.records, names, record[2])
-        outside = self.closed or self.variables
-        inside.careful = inside.careful or bool(outside) or needs_care((*arrays, *leaves))
-        return inside, names
 
 
-def matters(variable: Any, records: Sequence[Record], names: Sequence[int]) -> bool:
+def matters(variable: Any, records: Sequence[Record], results: Sequence[int]) -> bool:
     """Whether what a function gave may depend on a Variable: all that is known is what it recorded."""
     made = made_of(records, [variable._peek()])
-    left = any(record[0] == LEFT.number and record[1] in made for record in records)
-    return left or len(made) == 1 or not made.isdisjoint(names)
+    left = any(PLANS[r[0]] is LEFT and not made.isdisjoint(results_of(r)) for r in records)
+    return left or len(made) == 1 or not made.isdisjoint(results)
+
+
+# --- backward and forward -----------------------------------------------------------------------------
+def pull_recomputed(at: Any, record: Record) -> None:
+    """RECOMPUTED: the function runs again, and its records take the place of this one."""
+    _, outs, tids, call = CallRecord(*record)
+    passes = at.passes()
+    held = [[one.take(out) for out in outs] for one in passes]
+    if all(g is None for g in held[0]):
+        return
+    recorder, inner = call.recompute(tids)
+    followed = at.followed
+    for one, cotangents in zip(passes, held, strict=True):
+        one.followed = Either(followed, recorder.followed)
+        for g, tid in zip(cotangents, inner, strict=True):
+            if g is not None and tid:
+                one.lend(tid, g)
+    try:
+        backward(at, recorder.records, recorder.careful)
+    finally:
+        for one in passes:
+            one.followed = followed
+
+
+def push_recomputed(at: Any, record: Record) -> list[Array | None]:
+    """RECOMPUTED: the function runs again, and its records take the place of this one."""
+    _, outs, tids, call = CallRecord(*record)
+    recorder, inner = call.recompute(tids, check=False)
+    found: list[Array | None] = at.rerun(outs, recorder.records, inner)
+    return found
+
+
+class Either:
+    """What one of several collections holds, without a copy of them."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def __contains__(self, item: object) -> bool:
+        return any(item in part for part in self.parts)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (item for part in self.parts for item in part)
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
+
+RECOMPUTED = Structural(
+    "recompute_grad", pull_recomputed, push_recomputed, inputs=2, cusped=True, unfolds=True
+)

@@ -258,6 +258,9 @@ class Forward(dict[type, Callable[..., Any]]):
 
     def __missing__(self, kind: type) -> Callable[..., Any]:
         storage = STORAGES[kind]
+        if storage.mixed and self.op.per_element:  # many arrays at once, by the raw data beneath
+            self[kind] = batched = storage.elementwise(self)
+            return batched
         function = partial(self.forward, xp=storage.xp) if self.takes_namespace else self.forward
 
         def run(*args: Any, **keywords: Any) -> Any:

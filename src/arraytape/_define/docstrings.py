@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
 from .._record.op import Op
@@ -355,6 +355,8 @@ def indented(text: str) -> str:
 def heading(p: Parameter, op: Op) -> str:
     """``name : type, default: value``, from the signature."""
     name, note = p.name, p.annotation
+    if not isinstance(note, str) and note is not p.empty:  # without annotations from __future__
+        note = formatannotation(note)
     if note is p.empty:  # an op of one line
         note = "Array" if len(op.inputs) == 1 else "Array or number"
     elif note == "Any":
@@ -431,7 +433,9 @@ def derivative(op: Op) -> str:
         )
     if op.joint:
         return f"Derivative:\n{written(op.joint)}"
-    rules = {x: rule for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule}
+    if op.rules is None:
+        return "Derivative: no rule is declared; a gradient through it is a LookupError."
+    rules = {x: rule for x, rule in zip(op.inputs, op.rules, strict=True) if rule}
     if op.kind == "elementwise":
         texts = [
             f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"

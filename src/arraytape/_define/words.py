@@ -67,7 +67,7 @@ def elementwise(
 def nondifferentiable(name: str, inputs: int = 1) -> Callable[..., Array]:
     """An elementwise op that has no derivative: its gradient is None."""
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
-    return publish(Op(name, "nondifferentiable", names), signature)
+    return publish(Op(name, "nondifferentiable", names, per_element=True), signature)
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -86,7 +86,8 @@ def primitive(
     that returns a tuple of contributions, for inputs that share work.
 
     ``linear_in`` names inputs in each of which the op is linear: there forward mode runs the op
-    itself on the tangent."""
+    itself on the tangent.  ``per_element`` says that each element of the result depends on one
+    element of each input."""
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
         return from_signature("primitive", function, vjps=vjps, joint=joint, **options)
@@ -175,6 +176,7 @@ def from_signature(
     moves: bool = False,
     linear_in: Sequence[str] = (),
     alone: Callable[..., Any] | None = None,
+    per_element: bool = False,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     signature = inspect.signature(function)
@@ -185,7 +187,7 @@ def from_signature(
     op = Op(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
         joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
-        linear_in=linear_in, alone=alone,
+        linear_in=linear_in, alone=alone, per_element=per_element,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, function.__doc__)

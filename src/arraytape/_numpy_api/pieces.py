@@ -25,7 +25,7 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .functions import array_of, as_arrays, on_host
+from .arguments import array_of, as_arrays, axes_of, check_only, on_axis, on_host
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -77,22 +77,17 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
-def flat(x: Array, axis: int | None) -> tuple[Array, int]:
-    """x and an axis, or all of x in one dimension."""
-    return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index("axis", x, axis))
-
-
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """See ``numpy.append``."""
     arr, values = as_arrays(arr, values)
-    first, at = flat(arr, axis)
-    return concat([first, flat(values, axis)[0]], axis=at)
+    first, at = on_axis("append", arr, axis)
+    return concat([first, on_axis("append", values, axis)[0]], axis=at)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """See ``numpy.insert``."""
     arr, values = as_arrays(arr, values)
-    arr, at = flat(arr, axis)
+    arr, at = on_axis("insert", arr, axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
     single = not isinstance(obj, slice) and np.ndim(obj) == 0
     values = reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
@@ -108,16 +103,15 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     """See ``numpy.delete``."""
-    arr, at = flat(array_of(arr), axis)
+    arr, at = on_axis("delete", array_of(arr), axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
     return take(arr, asarray_like(arr, np.delete(np.arange(arr.shape[at]), obj)), axis=at)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
     """See ``numpy.compress``."""
-    a, at = flat(array_of(a), axis)
-    condition = on_host(condition) if isinstance(condition, Array) else np.asarray(condition)
-    return take(a, asarray_like(a, np.flatnonzero(condition)), axis=at)
+    a, at = on_axis("compress", array_of(a), axis)
+    return take(a, asarray_like(a, np.flatnonzero(on_host(condition))), axis=at)
 
 
 def block(arrays: Any) -> Array:
@@ -167,11 +161,10 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Array:
     """See ``numpy.lib.stride_tricks.sliding_window_view``: read-only, and a copy."""
     x = array_of(x)
     lengths = np.atleast_1d(window_shape).tolist()
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = axes_of("sliding_window_view", x, axis)
     if len(lengths) != len(axes):
         raise ValueError(f"sliding_window_view: a length for each axis [at {user_line()}]")
-    for length, each in zip(lengths, axes, strict=True):
-        at = normalize_axis_index("sliding_window_view", x, each)
+    for length, at in zip(lengths, axes, strict=True):
         starts = np.arange(x.shape[at] - length + 1)[:, None]
         x = moveaxis(x[(*(slice(None),) * at, starts + np.arange(length))], at + 1, -1)
     return broadcast_to(x, x.shape)
@@ -256,8 +249,7 @@ def meshgrid(
     *xi: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False, copy: bool = True
 ) -> Any:
     """See ``numpy.meshgrid``."""
-    if sparse:
-        raise TypeError(f"np.meshgrid of Arrays has no sparse=True [at {user_line()}]")
+    check_only("meshgrid", "sparse", sparse, False)
     return creation.meshgrid(*as_arrays(*xi), indexing=indexing)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,9 +17,9 @@ from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import sqrt
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
-from ..ops.manipulation_functions import concat, moveaxis, normalize_axis_index, reshape, stack
+from ..ops.manipulation_functions import concat, moveaxis, reshape
 from ..ops.searching_functions import count_nonzero, where
-from .functions import array_of, as_arrays
+from .arguments import array_of, as_arrays, axes_of
 
 
 def einsum(*operands: Any, optimize: Any = False) -> Array:
@@ -33,6 +34,20 @@ def einsum(*operands: Any, optimize: Any = False) -> Array:
 
 def letter(i: Any) -> str:
     return "..." if i is Ellipsis else "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[i]
+
+
+def dot(a: Any, b: Any) -> Array:
+    """See ``numpy.dot``: a sum over the last axis of a and the last but one of b."""
+    a, b = as_arrays(a, b)
+    if not a.ndim or not b.ndim:
+        return a * b
+    return matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
+
+
+def outer(a: Any, b: Any) -> Array:
+    """See ``numpy.outer``."""
+    a, b = as_arrays(a, b)
+    return linalg.outer(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
 def inner(a: Any, b: Any) -> Array:
@@ -63,20 +78,12 @@ def cross(
     """See ``numpy.cross``: of vectors of length 3."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
     a, b = as_arrays(a, b)
-    x, y = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
-    if x.shape[-1] != 3 or y.shape[-1] != 3:
-        raise ValueError(f"np.cross of Arrays takes vectors of length 3 [at {user_line()}]")
-    x0, x1, x2 = (x[..., i] for i in range(3))
-    y0, y1, y2 = (y[..., i] for i in range(3))
-    return stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axis=axisc)
+    return moveaxis(linalg.cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)), -1, axisc)
 
 
 def multi_dot(arrays: Sequence[Any]) -> Array:
     """See ``numpy.linalg.multi_dot``, from the left."""
-    first, *rest = as_arrays(*arrays)
-    for x in rest:
-        first = matmul(first, x)
-    return first
+    return functools.reduce(matmul, as_arrays(*arrays))
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
@@ -84,13 +91,14 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     x = array_of(x)
     if ord is None:
         return linalg.vector_norm(x, axis=axis, keepdims=keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    if len(axes) == 1:
-        return linalg.vector_norm(x, axis=axes[0], ord=ord, keepdims=keepdims)
-    if len(axes) != 2:
-        raise ValueError(f"np.linalg.norm: a matrix has two axes, got {axes} [at {user_line()}]")
-    places = tuple([normalize_axis_index("norm", x, i) for i in axes])
-    found = linalg.matrix_norm(moveaxis(x, places, (-2, -1)), ord=ord)
+    places = axes_of("norm", x, axis)
+    if len(places) == 1:
+        return linalg.vector_norm(x, axis=places[0], ord=ord, keepdims=keepdims)
+    if len(places) != 2:
+        raise ValueError(
+            f"np.linalg.norm: a matrix has two axes, got {len(places)} [at {user_line()}]"
+        )
+    found = linalg.matrix_norm(moveaxis(x, tuple(places), (-2, -1)), ord=ord)
     kept = tuple([1 if i in places else n for i, n in enumerate(x.shape)])
     return reshape(found, kept) if keepdims else found
 
@@ -112,6 +120,11 @@ def cond(x: Any, p: Any = None) -> Array:
     return linalg.matrix_norm(x, ord=p) * linalg.matrix_norm(linalg.inv(x), ord=p)
 
 
+def squared_modulus(x: Array) -> Array:
+    """``abs(x) ** 2``, without the root."""
+    return elementwise.real(x * elementwise.conj(x)) if x.dtype.kind == "c" else x * x
+
+
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     """See ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
     a, b = as_arrays(a, b)
@@ -121,8 +134,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     rank = int(count_nonzero(values > rcond * values[0]))
     x = matmul(linalg.pinv(a, rtol=rcond), b)
     residual = matmul(a, x) - b
-    squares = statistics.sum(elementwise.real(residual * elementwise.conj(residual))
-        if residual.dtype.kind == "c" else residual * residual, axis=0)  # fmt: skip
+    squares = statistics.sum(squared_modulus(residual), axis=0)
     left_over = reshape(squares, (-1,)) if rank == n < m else asarray_like(a, np.zeros(0))
     return x, left_over, rank, values
 
@@ -160,8 +172,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 def gradient(f: Any, /, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """See ``numpy.gradient``: differences of neighbours, of first or second order at the ends."""
     f, *spacing = as_arrays(f, *varargs)
-    axes = range(f.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    places = [normalize_axis_index("gradient", f, i) for i in axes]
+    places = axes_of("gradient", f, axis)
     spacing = spacing or [asarray_like(f, np.asarray(1.0))]
     spacing = spacing * len(places) if len(spacing) == 1 else spacing
     if len(spacing) != len(places) or edge_order not in (1, 2):
@@ -210,6 +221,7 @@ def over_planes(name: str) -> Callable[..., Array]:
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.cross: cross,
+    np.dot: dot,
     np.einsum: einsum,
     np.fft.fft2: over_planes("fftn"),
     np.fft.ifft2: over_planes("ifftn"),
@@ -223,6 +235,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.multi_dot: multi_dot,
     np.linalg.norm: norm,
     np.linalg.svd: svd,
+    np.outer: outer,
     np.polyfit: polyfit,
     np.sinc: sinc,
     np.trapezoid: trapezoid,

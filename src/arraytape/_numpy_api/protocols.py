@@ -16,51 +16,46 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
-from .._util.attach import method
 from .._util.errors import describe, user_line
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
-from . import functions, pieces, products, reductions, selection, shapes, sums, ufuncs
-from .functions import as_arrays
+from . import pieces, products, reductions, selection, shapes, sums, ufuncs
+from .arguments import as_arrays
 
-# NumPy's ufuncs, by identity: np.arcsin is np.asin.
-UFUNCS = {
+# NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
+# user's own that is called like a ufunc of NumPy's does not take its place.
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     function: op.public
     for name, op in REGISTRY.items()
-    if isinstance(function := getattr(np, name, None), np.ufunc)
+    if op.public is not None
+    and op.public is vars(namespace()).get(name)
+    and isinstance(function := getattr(np, name, None), np.ufunc)
 }
 UFUNCS |= ufuncs.UFUNCS
-REDUCTIONS = {
+REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
-    np.logical_and: reductions.FUNCTIONS[np.all],
-    np.logical_or: reductions.FUNCTIONS[np.any],
+    np.logical_and: reductions.all,
+    np.logical_or: reductions.any,
     np.maximum: reductions.amax,
     np.minimum: reductions.amin,
     np.multiply: reductions.prod,
 }
-# What the standard has not, or with less in it.  The first two positions are those of NumPy.
+# Functions that the standard lacks, or has with fewer parameters; their first two parameters are at
+# NumPy's positions.
 COUNTERPARTS = {
     function: ours
-    for module in (
-        functions, pieces, products, reductions, selection,
-        shapes, sums,
-    )
+    for module in (pieces, products, reductions, selection, shapes, sums)
     for function, ours in module.FUNCTIONS.items()
-}  # fmt: skip
-# NumPy's other names for functions of the standard, and for their parameters.
-FUNCTIONS = {
-    "concatenate": "concat",
-    "cumprod": "cumulative_prod",
-    "cumsum": "cumulative_sum",
-    "fix": "trunc",
 }
+# NumPy's other names for functions of the standard, and for their parameters.
+FUNCTIONS = {"concatenate": "concat", "fix": "trunc"}
 PARAMETERS = {"a_max": "max", "a_min": "min"}
-# What NumPy makes like an Array (``np.zeros(3, like=x)``), and where that lies.
+# Functions that take ``like=x`` and make their result where x lies.
 LIKE = {
     np.arange, np.array, np.asarray, np.empty, np.eye, np.full, np.identity, np.ones, np.zeros,
 }  # fmt: skip
-# Parameters that say how to do it, or where in memory, and not what is to be found.
+# Parameters that change how or where a result is computed, but not its value.
 SILENT = frozenset(("casting", "kind", "order", "overwrite_input", "subok"))
 FACTS: dict[str, Callable[[Any], Any]] = {
     "iscomplexobj": lambda x: x.dtype.kind == "c",
@@ -83,7 +78,7 @@ def unknown(
     )
 
 
-@method(Array, "__array_ufunc__")
+# --- ufuncs ------------------------------------------------------------------------------------
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """Run a NumPy ufunc as the recorded op: ``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``.
 
@@ -113,37 +108,93 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         if kind is not Array and kind is not np.ndarray and not known(kind):
             return NotImplemented
     if not options and method == "__call__" and ufunc in UFUNCS:
-        return UFUNCS[ufunc](*inputs)  # type: ignore[misc]
-    out = options.pop("out", None)
-    if out is not None and not isinstance(out[0], Array):
-        raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
+        return UFUNCS[ufunc](*inputs)
+    out = out_of(ufunc, options.pop("out", None))
     casting = options.pop("casting", "same_kind")
-    options = {name: value for name, value in options.items() if name not in SILENT}
-    if method == "__call__" and ufunc in UFUNCS and [*options] == ["dtype"]:
-        dtype = np.dtype(options.pop("dtype"))
-        inputs = tuple([astype(x, dtype, copy=False) for x in as_arrays(*inputs)])
-        if dtype.kind not in "fc":
-            raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
-    if method == "__call__" and ufunc in UFUNCS and not options:
-        result = UFUNCS[ufunc](*inputs)  # type: ignore[misc]
-    elif method == "__call__" and ufunc in UFUNCS and [*options] == ["where"] and out is not None:
+    options = {
+        name: value for name, value in options.items()
+        if name not in SILENT and value is not np._NoValue
+    }  # fmt: skip
+    result = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
+    if result is MISSING:
+        raise missing_ufunc(ufunc, method, options)
+    return result if out is None else written(out, result, casting)
+
+
+def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
+    """The one Array of ``out=``; TypeError for a NumPy array, and for several results."""
+    if out is None:
+        return None
+    if len(out) > 1:
+        raise unknown(ufunc.__name__, "cannot write several results by out=")
+    if not isinstance(out[0], Array):
+        raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
+    return out[0]
+
+
+def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+    """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
+    function = UFUNCS.get(ufunc)
+    if function is None:
+        return MISSING
+    if not options:
+        return function(*inputs)
+    if [*options] == ["dtype"]:
+        return function(*in_dtype(ufunc, inputs, options["dtype"]))
+    if [*options] == ["where"] and out is not None:
+        mask = as_arrays(out, options["where"])[1]
         with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
-            result = UFUNCS[ufunc](*inputs)  # type: ignore[misc]
-        result = where(as_arrays(out[0], options["where"])[1], result, out[0])
-    elif method == "reduce" and ufunc in REDUCTIONS:
-        said = {name: value for name, value in options.items() if value is not np._NoValue}
-        result = REDUCTIONS[ufunc](*inputs, **{"axis": 0, **said})
-    elif method == "outer" and ufunc in UFUNCS and not options:
-        result = ufuncs.outer(ufunc, *inputs)
-    elif method == "accumulate" and ufunc in ufuncs.ACCUMULATED:
-        result = ufuncs.accumulate(ufunc, *inputs, **options)
-    elif method == "at" and ufunc in ufuncs.ADDED and isinstance(inputs[0], Array):
-        return ufuncs.at(ufunc, *inputs)
-    else:
-        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        home = "np." if getattr(np, ufunc.__name__, None) is ufunc else "the ufunc "
-        raise unknown(name + (f" with {', '.join(options)}" if options else ""), home=home)
-    return result if out is None else written(out[0], result, casting)
+            return where(mask, function(*inputs), out)
+    return MISSING
+
+
+def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
+    """The inputs in the dtype in which to compute."""
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "fc":
+        raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
+    return [astype(x, dtype, copy=False) for x in as_arrays(*inputs)]
+
+
+def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+    """``np.add.reduce(x)``: over the first axis unless told."""
+    function = REDUCTIONS.get(ufunc)
+    return MISSING if function is None else function(*inputs, **{"axis": 0, **options})
+
+
+def of_all_pairs(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+    """``np.add.outer(x, y)``."""
+    return MISSING if options or ufunc not in UFUNCS else ufuncs.outer(ufunc, *inputs)
+
+
+def accumulated(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+    """``np.add.accumulate(x)``."""
+    known = ufunc in ufuncs.ACCUMULATED
+    return ufuncs.accumulate(ufunc, *inputs, **options) if known else MISSING
+
+
+def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
+    """``np.add.at(x, indices, values)``: written into x, which must be an Array."""
+    known = ufunc in ufuncs.ADDED and isinstance(inputs[0], Array)
+    return ufuncs.at(ufunc, *inputs) if known else MISSING
+
+
+MISSING = object()  # what a use gives for a ufunc, or options, without a recorded counterpart
+USES: dict[str, Callable[..., Any]] = {
+    "__call__": called,
+    "accumulate": accumulated,
+    "at": added_at,
+    "outer": of_all_pairs,
+    "reduce": reduced,
+}
+
+
+def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> TypeError:
+    """The error for a use of a ufunc that has no recorded counterpart."""
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    said = f" with {', '.join(options)}" if options else ""
+    home = "np." if getattr(np, ufunc.__name__, None) is ufunc else "the ufunc "
+    return unknown(name + said, home=home)
 
 
 def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
@@ -157,7 +208,7 @@ def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
     return out
 
 
-@method(Array, "__array_function__")
+# --- other functions ---------------------------------------------------------------------------
 def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function as the recorded op: ``np.sum(x, axis=0)``, ``np.linalg.svd(x)``.
 
@@ -275,3 +326,6 @@ def op_of(function: Any) -> Callable[..., Any]:
     if ours is None:
         raise unknown(name)
     return ours
+
+
+PROTOCOLS = {"__array_function__": array_function, "__array_ufunc__": array_ufunc}

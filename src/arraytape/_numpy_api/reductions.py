@@ -14,7 +14,7 @@ from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops import statistical_functions as statistics
 from ..ops import utility_functions as utilities
-from ..ops.data_type_functions import astype
+from ..ops.data_type_functions import astype, result_type
 from ..ops.extras import median as middle
 from ..ops.indexing_functions import take_along_axis
 from ..ops.manipulation_functions import (
@@ -22,12 +22,12 @@ from ..ops.manipulation_functions import (
     concat,
     moveaxis,
     normalize_axis_index,
+    permute_dims,
     reshape,
 )
 from ..ops.sorting_functions import sort
-from .functions import array_of, as_arrays, on_host
-
-Axis = int | tuple[int, ...] | None
+from .arguments import Axis, array_of, as_arrays, axes_of, check_only, on_axis, on_host
+from .products import squared_modulus
 
 
 def sized(name: str, **identity: Any) -> Callable[..., Array]:
@@ -39,6 +39,8 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
         a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
         where: Any = True,
     ) -> Array:  # fmt: skip
+        if dtype is None and initial is None and where is True and isinstance(a, Array):
+            return function(a, axis=axis, keepdims=keepdims)
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
         if where is not True:
@@ -74,6 +76,9 @@ def truth(name: str, left_out: bool) -> Callable[..., Array]:
     return call
 
 
+all, any = truth("all", True), truth("any", False)
+
+
 def mean(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Array:
@@ -90,7 +95,7 @@ def mean(
 
 def floating(a: Any, dtype: Any) -> Array:
     """In the dtype asked for, and integers in double precision."""
-    a = array_of(a)
+    a = a if isinstance(a, Array) else array_of(a)
     if dtype is None and a.dtype.kind in "biu":
         dtype = np.float64
     return a if dtype is None else astype(a, dtype, copy=False)
@@ -120,11 +125,50 @@ def ptp(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
     return amax(a, axis, keepdims=keepdims) - amin(a, axis, keepdims=keepdims)
 
 
+def average(
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """See ``numpy.average``; both the values and the weights stay connected."""
+    a, weights = as_arrays(a, weights)
+    if weights is None:
+        found = mean(a, axis=axis, keepdims=keepdims)
+        total = asarray_like(a, np.asarray(a.size / max(found.size, 1), found.dtype))
+    else:
+        weights = aligned(a, weights, axis)
+        dtype = result_type(a.dtype, weights.dtype, *(["float64"] if a.dtype.kind in "iub" else []))
+        weights = astype(weights, dtype)
+        total = sum(weights, axis, keepdims=keepdims)
+        if utilities.any(total == 0.0):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        products = astype(a, dtype, copy=False) * weights
+        found = sum(products, axis, keepdims=keepdims) / total
+    return (found, broadcast_to(total, found.shape)) if returned else found
+
+
+def aligned(a: Array, weights: Array, axis: Axis) -> Array:
+    """Weights of the averaged axes alone, in the shape in which they meet ``a``."""
+    if a.shape == weights.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = axes_of("average", a, axis)
+    if weights.shape != tuple(a.shape[i] for i in axes):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    weights = permute_dims(weights, tuple(np.argsort(axes).tolist()))
+    return reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+
+
 # --- quantiles ---------------------------------------------------------------------------------
 def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     """The axes to be reduced as one, at the end; and the shape that the result has with keepdims."""
-    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    places = [normalize_axis_index("quantile", a, i) for i in axes]
+    places = axes_of("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
     rest = a.ndim - len(places)
@@ -169,11 +213,8 @@ def quantile(per: float, skip: bool) -> Callable[..., Array]:
     def call(
         a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
     ) -> Array:
-        if method != "linear":
-            raise TypeError(
-                f"np.quantile of Arrays has no method={method!r}, only 'linear' [at {user_line()}]"
-            )
-        asked = on_host(q) if isinstance(q, Array) else np.asarray(q)
+        check_only("quantile", "method", method, "linear")
+        asked = on_host(q)
         if not (asked.min() >= 0.0 and asked.max() <= per):
             raise ValueError(f"quantiles must lie between 0 and {per:g} [at {user_line()}]")
         return quantile_of(
@@ -245,8 +286,7 @@ def nanvar(
     """See ``numpy.nanvar``."""
     a = floating(a, dtype)
     away = a - nanmean(a, axis, keepdims=True)
-    square = elementwise.real(away * elementwise.conj(away)) if a.dtype.kind == "c" else away * away
-    total = nansum(square, axis, keepdims=keepdims)
+    total = nansum(squared_modulus(away), axis, keepdims=keepdims)
     return astype(total / (counted(a, axis, keepdims) - ddof), total.dtype, copy=False)
 
 
@@ -256,26 +296,31 @@ def nanstd(a: Any, axis: Axis = None, dtype: Any = None, **options: Any) -> Arra
 
 
 # --- along an axis -----------------------------------------------------------------------------
-def along(function: Callable[..., Array]) -> Callable[..., Array]:
+def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     """A cumulative function: of all elements in one dimension when there is no axis."""
 
     def call(a: Any, axis: int | None = None, dtype: Any = None) -> Array:
-        a = array_of(a)
+        a = a if isinstance(a, Array) else array_of(a)
         if axis is None:
             a, axis = reshape(a, (-1,)), 0
         return function(a, axis=axis, dtype=dtype)
 
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"See ``{name}``."
     return call
 
 
+cumprod = cumulative("cumprod", statistics.cumulative_prod)
+cumsum = cumulative("cumsum", statistics.cumulative_sum)
+
+
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
-    """See ``numpy.diff``."""
-    a, prepend, append = as_arrays(a, prepend, append)
+    """See ``numpy.diff``: numbers may be joined, too."""
+    a, *ends = as_arrays(a, prepend, append)
     at = normalize_axis_index("diff", a, axis)
     edge = (*a.shape[:at], 1, *a.shape[at + 1 :])
-    ends = [x if x is None or x.ndim else broadcast_to(x, edge) for x in (prepend, append)]
-    parts = [x for x in (ends[0], a, ends[1]) if x is not None]
-    return utilities.diff(concat(parts, axis=at) if len(parts) > 1 else a, n=n, axis=at)
+    first, last = (x if x is None or x.ndim else broadcast_to(x, edge) for x in ends)
+    return utilities.diff(a, n=n, axis=at, prepend=first, append=last)
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
@@ -288,8 +333,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
 
 def ordered(a: Any, axis: int | None = -1) -> Array:
     """See ``numpy.sort``."""
-    a = array_of(a)
-    return sort(reshape(a, (-1,)), axis=0) if axis is None else sort(a, axis=axis)
+    x, at = on_axis("sort", array_of(a), axis)
+    return sort(x, axis=at)
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1) -> Array:
@@ -329,19 +374,20 @@ def rounded(a: Any, decimals: int = 0) -> Array:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.all: truth("all", True),
+    np.all: all,
     np.amax: amax,
     np.amin: amin,
-    np.any: truth("any", False),
+    np.any: any,
     np.around: rounded,
+    np.average: average,
     np.diff: diff,
     np.ediff1d: ediff1d,
     np.max: amax,
     np.mean: mean,
     np.median: median,
     np.min: amin,
-    np.nancumprod: without_nan(along(statistics.cumulative_prod), 1.0),
-    np.nancumsum: without_nan(along(statistics.cumulative_sum), 0.0),
+    np.nancumprod: without_nan(cumprod, 1.0),
+    np.nancumsum: without_nan(cumsum, 0.0),
     np.nanmax: extreme(amax, -np.inf),
     np.nanmean: nanmean,
     np.nanmedian: nanmedian,

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array
+from .._array.array import Array, asarray_like
+from .._array.views import current
+from .._storage.storage import storage_of
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
+from ..ops.indexing_functions import take
 from ..ops.manipulation_functions import (
     broadcast_arrays,
     broadcast_to,
@@ -20,7 +23,32 @@ from ..ops.manipulation_functions import (
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from ..ops.writing import setitem
-from .functions import array_of, as_arrays, of_values, on_host
+from .arguments import array_of, as_arrays, on_axis, on_host, without_gradient
+
+
+def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+    """Whether a write to one may be seen through the other."""
+    first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
+    return type(first) is type(second) and storage_of(first).shares(first, second)
+
+
+def unique(
+    ar: Array,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    **options: Any,
+) -> Any:
+    """See ``numpy.unique``; a repeated value's gradient goes to its first occurrence."""
+    _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
+    x, at = on_axis("unique", ar, axis)
+    values = take(x, asarray_like(ar, index), axis=at)
+    asked = zip(
+        (return_index, return_inverse, return_counts), (index, inverse, counts), strict=True
+    )
+    more = [asarray_like(ar, part) for wanted, part in asked if wanted]
+    return (values, *more) if more else values
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
@@ -130,7 +158,7 @@ def put(a: Any, ind: Any, v: Any) -> None:
         When a place is out of range.
     """
     a, v = target("put", a), as_arrays(a, v)[1]
-    ind = on_host(ind) if isinstance(ind, Array) else np.asarray(ind)
+    ind = on_host(ind)
     key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
     setitem(a, key, reshape(v, ()) if v.size == 1 else reshape(v, ind.shape))
 
@@ -138,7 +166,7 @@ def put(a: Any, ind: Any, v: Any) -> None:
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
     """See ``numpy.put_along_axis``."""
     arr = target("put_along_axis", arr)
-    indices = on_host(indices) if isinstance(indices, Array) else np.asarray(indices)
+    indices = on_host(indices)
     if axis is None:
         put(arr, indices, broadcast_to(as_arrays(arr, values)[1], indices.shape))
         return
@@ -161,19 +189,22 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.clip: clip,
     **{
-        function: of_values(function)
+        function: without_gradient(function)
         for function in (
-            np.argpartition, np.argwhere, np.digitize, np.flatnonzero, np.isin, np.isneginf,
-            np.isposinf, np.lexsort, np.nanargmax, np.nanargmin, np.ravel_multi_index,
-            np.shares_memory, np.tril_indices_from, np.triu_indices_from, np.unravel_index,
+            np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv, np.digitize,
+            np.flatnonzero, np.isclose, np.isin, np.isneginf, np.isposinf, np.lexsort,
+            np.nanargmax, np.nanargmin, np.ravel_multi_index, np.shares_memory,
+            np.tril_indices_from, np.triu_indices_from, np.unravel_index,
         )
     },
     np.choose: choose,
     np.copyto: copyto,
     np.extract: extract,
     np.fill_diagonal: fill_diagonal,
+    np.may_share_memory: may_share_memory,
     np.put: put,
     np.put_along_axis: put_along_axis,
     np.putmask: putmask,
     np.select: select,
+    np.unique: unique,
 }  # fmt: skip

@@ -8,68 +8,57 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._util.errors import user_line
 from ..ops import data_type_functions as dtypes
-from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import concat, reshape
-from .functions import as_arrays, at_least
-from .methods import METHODS, method_transpose
+from . import methods
+from .arguments import as_arrays, check_only
 
 
-def only(name: str, parameter: str, value: Any, known: Any) -> None:
-    """TypeError for a parameter's value that has no recorded counterpart."""
-    if value != known:
-        raise TypeError(
-            f"np.{name} of Arrays has no {parameter}={value!r}, only {known!r} [at {user_line()}]"
-        )
+def at_least(n: int) -> Callable[..., Any]:
+    """``numpy.atleast_1d``, ``atleast_2d`` and ``atleast_3d``: axes of length 1 are added, as views."""
+
+    def shape_of(x: Array) -> tuple[int, ...]:
+        if n == 3 and x.ndim in (1, 2):  # the one case in which NumPy adds an axis behind
+            return (*(1,) * (2 - x.ndim), *x.shape, 1)
+        return (*(1,) * (n - x.ndim), *x.shape)
+
+    def call(*arys: Any) -> Any:
+        found = tuple([reshape(x, shape_of(x)) for x in as_arrays(*arys)])
+        return found if len(found) != 1 else found[0]
+
+    return call
 
 
-def listed(found: Any) -> list[Array]:
-    return list(found) if isinstance(found, tuple) else [found]
-
-
-def atleast_3d(*arys: Any) -> Any:
-    """See ``numpy.atleast_3d``."""
-    found = tuple([deep(x) for x in as_arrays(*arys)])
-    return found if len(found) != 1 else found[0]
-
-
-def deep(x: Array) -> Array:
-    if x.ndim > 2:
-        return x
-    return reshape(x, (*x.shape, 1) if x.ndim == 2 else (1, x.size, 1))
+def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
+    """Every one of some arrays with at least n axes."""
+    return [at_least(n)(x) for x in as_arrays(*tup)]
 
 
 def transpose(a: Array, axes: Any = None) -> Array:
     """See ``numpy.transpose``."""
-    return method_transpose(a, *(() if axes is None else (axes,)))
-
-
-def copy(a: Array, order: str = "K", subok: bool = False) -> Array:
-    """See ``numpy.copy``."""
-    return copied(a)
+    return methods.transpose(a, *(() if axes is None else (axes,)))
 
 
 def joined(arrays: list[Array], axis: int, dtype: Any = None, casting: str = "same_kind") -> Array:
-    only("concatenate", "casting", casting, "same_kind")
+    check_only("concatenate", "casting", casting, "same_kind")
     whole = concat(arrays, axis=axis)
     return whole if dtype is None else dtypes.astype(whole, dtype, copy=False)
 
 
 def hstack(tup: Sequence[Any], **options: Any) -> Array:
     """See ``numpy.hstack``."""
-    parts = listed(at_least(1)(*tup))
+    parts = each_at_least(1, tup)
     return joined(parts, 0 if parts[0].ndim == 1 else 1, **options)
 
 
 def vstack(tup: Sequence[Any], **options: Any) -> Array:
     """See ``numpy.vstack``."""
-    return joined(listed(at_least(2)(*tup)), 0, **options)
+    return joined(each_at_least(2, tup), 0, **options)
 
 
 def dstack(tup: Sequence[Any]) -> Array:
     """See ``numpy.dstack``."""
-    return joined(listed(atleast_3d(*tup)), 2)
+    return joined(each_at_least(3, tup), 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Array:
@@ -80,14 +69,15 @@ def column_stack(tup: Sequence[Any]) -> Array:
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
-        function: METHODS[function.__name__]
+        function: methods.METHODS[function.__name__]
         for function in (
-            np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
+            np.copy, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
         )
     },
-    np.atleast_3d: atleast_3d,
+    np.atleast_1d: at_least(1),
+    np.atleast_2d: at_least(2),
+    np.atleast_3d: at_least(3),
     np.column_stack: column_stack,
-    np.copy: copy,
     np.dstack: dstack,
     np.hstack: hstack,
     np.transpose: transpose,

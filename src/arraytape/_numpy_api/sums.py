@@ -17,8 +17,8 @@ from ..ops import utility_functions as utilities
 from ..ops.creation_functions import asarray, copied, zeros_like
 from ..ops.linear_algebra_functions import matmul
 from ..ops.manipulation_functions import concat, flip, normalize_axis_index, reshape, stack
-from .functions import array_of, as_arrays, at_least
-from .shapes import joined, only, transpose
+from .arguments import array_of, as_arrays, check_only
+from .shapes import at_least, joined, transpose
 
 
 def by_parts(function: Callable[[Array], Array], x: Array) -> Array:
@@ -26,12 +26,6 @@ def by_parts(function: Callable[[Array], Array], x: Array) -> Array:
     if x.dtype.kind != "c":
         return function(x)
     return function(elementwise.real(x)) + 1j * function(elementwise.imag(x))
-
-
-def outer(a: Any, b: Any) -> Array:
-    """See ``numpy.outer``."""
-    a, b = as_arrays(a, b)
-    return reshape(a, (-1, 1)) * reshape(b, (-1,))
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
@@ -139,7 +133,7 @@ def nan_to_num(
     x: Array, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Array:
     """See ``numpy.nan_to_num``."""
-    only("nan_to_num", "copy", copy, True)
+    check_only("nan_to_num", "copy", copy, True)
     if x.dtype.kind not in "fc":
         return copied(x)
     limits = dtypes.finfo(x.dtype)
@@ -186,7 +180,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.iscomplex: iscomplex,
     np.isreal: isreal,
     np.nan_to_num: nan_to_num,
-    np.outer: outer,
     np.piecewise: piecewise,
     np.polyval: polyval,
     np.unwrap: unwrap,

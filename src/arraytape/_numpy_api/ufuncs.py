@@ -17,7 +17,7 @@ from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, res
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
-from .functions import array_of, as_arrays
+from .arguments import array_of, as_arrays
 
 LOG2 = math.log(2.0)
 

@@ -87,6 +87,9 @@ class Op:
         but cotangents.
     alone
         What is called in the op's place when one of its later inputs is None.
+    per_element
+        Each element of the result depends on one element of each input, so the op's raw function
+        serves batched data as it is.  The words say it of elementwise ops.
     """
 
     def __init__(
@@ -109,6 +112,7 @@ class Op:
         linear_in: Sequence[str] = (),
         checked: bool = False,
         alone: Function | None = None,
+        per_element: bool = False,
     ) -> None:
         self.name, self.kind, self.variadic = name, kind, variadic
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
@@ -117,6 +121,7 @@ class Op:
         self.samples, self.domain = tuple(samples), domain
         self.selects = kind == "linear" if selects is None else selects
         self.diagonal = kind == "elementwise"  # the Jacobian is
+        self.per_element = per_element or kind == "elementwise"
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.public: Function | None = None
         self.plans: list[Plan] = []  # by subset of followed inputs

@@ -1,4 +1,4 @@
-"""The recorder stack of this thread, names for values, and what a recorder is.
+"""The recorder stack of this thread, ids for values, and what a recorder is.
 
 The stack lives in a context variable, so asyncio tasks do not see each other's tapes.
 It carries the id of its thread: a context that was copied into another thread
@@ -9,45 +9,115 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from sys import getrefcount
 from threading import get_ident
 from typing import Any, Protocol
 from weakref import ref
 
+from .plan import Plan, Record, Structural
+
 Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())
 STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 
 active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
-# Who records in some thread or task, to be told what threads in which nobody records do: by id.
-OPEN: dict[int, ref[Any]] = {}
-new_tid = itertools.count(1).__next__  # a fresh name for a value; 0 is nobody's
+# Open recorders by id, to report values to that are used in a thread without a recorder.
+OPEN: dict[int, ref[Recorder]] = {}
+new_tid = itertools.count(1).__next__  # a new value id; 0 is the id of no value
 
 
 class Recorder(Protocol):
-    """Whoever wants to see the ops on the values it follows: tapes, accumulators, diagnostics.
+    """What may stand on the stack: tapes, accumulators, diagnostics.
 
-    ``followed`` holds the tids, and whoever records an op adds its result's.  It is empty while
-    the recorder is paused or closed, so that a stale one on the stack sees nothing.
+    This is all that callers use of one; ``BaseRecorder`` has defaults.  A recorder is handed the
+    record of an op when it follows one of the op's inputs, and the caller then adds the ids of the
+    op's results to ``followed``.
+    """
+
+    @property
+    def followed(self) -> set[int]:
+        """The ids of the values that it follows.
+
+        Empty while it is paused or closed, so that one left on a stack is handed nothing.
+        """
+
+    @property
+    def record(self) -> Callable[[Record], Any]:
+        """Take one record: plan number, result id(s), input ids, what is kept.
+
+        A tape's is its list's ``append``, so that recording needs no Python frame of its own.
+        """
+
+    @property
+    def one_shot(self) -> bool:
+        """Whether it stops before it computes its one answer, so that it never records that."""
+
+    def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
+        """Called after ``record`` where the plan or the data ask for more than the plain loop.
+
+        That is an op without a rule, a move between storages, data that turn complex, an exit, or a
+        call that says so.  ``record`` is the record of a ``Structural`` plan; of an op's, read the
+        plan alone.
+        """
+
+    def accessed(self, variable: Any, /) -> None:
+        """Called before a Variable is read, so that it may be followed from this read on."""
+
+    def used_elsewhere(self, tids: Sequence[int], /) -> None:
+        """Called for a recorder in ``OPEN`` when values are used in a thread without a recorder."""
+
+
+class BaseRecorder:
+    """A recorder that follows nothing yet and passes over all that it is told but records.
+
+    A subclass says what ``record`` does; without it a type checker finds that it is no Recorder.
     """
 
     followed: set[int]
+    one_shot: bool = False
 
-    @property
-    def record(self) -> Callable[[tuple[Any, ...]], Any]:
-        """Take one record: plan number, result tid, input tids, what is kept.  A tape's is its
-        list's ``append``, so that recording needs no Python frame of its own."""
+    def __init__(self) -> None:
+        self.followed = set()
 
-    def notice(self, plan: Any, values: tuple[Any, ...]) -> None:
-        """Called after ``record`` for a plan that is notable: see ``_op.Plan``."""
+    def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
+        """Pass over it."""
+
+    def accessed(self, variable: Any, /) -> None:
+        """Pass over it."""
+
+    def used_elsewhere(self, tids: Sequence[int], /) -> None:
+        """Pass over it."""
 
 
-def tell(recorder: Recorder, record: tuple[Any, ...]) -> None:
-    """Hand a structural record to a recorder."""
+def tell(recorder: Recorder, record: Record) -> None:
+    """Hand a structural record with one result to a recorder."""
     recorder.record(record)
     recorder.followed.add(record[1])
+
+
+@contextmanager
+def entered(recorder: Recorder) -> Iterator[None]:
+    """Within it a recorder is the innermost one here, and hears of uses in other threads."""
+    try:
+        push(recorder)
+        OPEN[id(recorder)] = ref(recorder)
+        yield
+    finally:
+        OPEN.pop(id(recorder), None)
+        remove(recorder)
+
+
+@contextmanager
+def only_recorders(*stack: Recorder) -> Iterator[None]:
+    """Within it these are the recorders of this thread and task; the ones around are suspended."""
+    token = STACK.set((get_ident(), stack))
+    try:
+        yield
+    finally:
+        STACK.reset(token)
 
 
 def recorders() -> tuple[Recorder, ...]:
@@ -73,7 +143,7 @@ def references(items: tuple[Any, ...]) -> list[int]:
 
 
 def known(stack: tuple[Recorder, ...]) -> list[Recorder]:
-    """The recorders that somebody else knows, too, and so can still leave.
+    """The recorders that something beside the stack refers to, and so can still remove.
 
     A KeyboardInterrupt that arrives on entry to ``__exit__`` ends a block without leaving it.
     """
@@ -97,25 +167,25 @@ def remove(recorder: Recorder) -> None:
     rest = tuple(
         other
         for other in stack
-        if other is not recorder and getattr(other, "paused", None) is not recorder
+        if other is not recorder and not (isinstance(other, Paused) and other.paused is recorder)
     )
     STACK.set((get_ident(), rest) if rest else EMPTY)
 
 
-class Bystander:
-    """What stands on the stack and follows nobody."""
+class Bystander(BaseRecorder):
+    """A recorder that never follows a value, so that no op is recorded for its sake."""
 
     followed: set[int] = frozenset()  # type: ignore[assignment]
 
-    def record(self, record: tuple[Any, ...]) -> None:
-        """Never called: nothing is followed."""
+    def __init__(self) -> None:
+        """Nothing to set up: what it follows is the class's empty set for good."""
 
-    def notice(self, plan: Any, values: tuple[Any, ...]) -> None:
-        """Never called: nothing is followed."""
+    def record(self, record: Record) -> None:
+        """Never called: no value is followed."""
 
 
 class Paused(Bystander):
-    """What stands in the place of a recorder that is paused there."""
+    """The stand-in, on one stack, for a recorder that is paused there."""
 
     def __init__(self, paused: Recorder) -> None:
         self.paused = paused
@@ -136,7 +206,7 @@ def replace(old: Recorder, new: Recorder) -> None:
 
 
 def elsewhere(tids: Sequence[int]) -> None:
-    """Values are used, unrecorded, where nobody records: those who follow them will want to know."""
+    """Report values used in a thread without a recorder to the open recorders of other threads."""
     for key, reference in tuple(OPEN.items()):
         recorder = reference()
         if recorder is not None:

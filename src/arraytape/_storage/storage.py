@@ -9,7 +9,7 @@ that says so with ``in_place`` gives ``put``, and its Arrays are written to all 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -47,6 +47,10 @@ class Storage:
     def beneath(self, data: Any) -> Storage:
         """The storage of the data that this data is made of."""
         return self
+
+    def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+        """An elementwise function for data of this kind, from those by type of data."""
+        return functions[self.kind]
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:

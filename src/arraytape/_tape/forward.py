@@ -17,8 +17,8 @@ import numpy as np
 from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
 from .._array.views import current
-from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import STACK, push, recorders, remove
+from .._record.plan import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
+from .._record.stack import STACK, BaseRecorder, push, recorders, remove
 from .._storage.storage import storage_of
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
@@ -31,7 +31,7 @@ from .tape import GradientTape
 PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
-class ForwardPass:
+class ForwardPass(BaseRecorder):
     """The recorder of forward mode: tangents by tid.
 
     missing : by tid, the op without a rule that the value went through.
@@ -83,9 +83,6 @@ class ForwardPass:
         for tid, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
                 self.tangents[tid] = tangent
-
-    def notice(self, plan: Plan | Structural, values: tuple[Any, ...]) -> None:
-        """Nothing to look out for."""
 
     @contextmanager
     def outside(self) -> Iterator[None]:

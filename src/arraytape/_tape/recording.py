@@ -14,10 +14,10 @@ import numpy as np
 
 from .._array.aliasing import VIEW
 from .._array.array import IS_VIEW, Array
-from .._array.exits import LEFT
+from .._array.exits import LEFT, tell_exit
 from .._array.paths import Path
 from .._record.plan import Plan, Record, Structural
-from .._record.stack import OPEN, Paused, new_tid, push, recorders, remove, replace, tell
+from .._record.stack import OPEN, BaseRecorder, Paused, push, recorders, remove, replace
 from .._storage.storage import HERE, inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
@@ -31,7 +31,7 @@ USED_UP = (
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 
 
-class Recording:
+class Recording(BaseRecorder):
     """What a GradientTape puts on the stack: the recorder, its records and what it follows.
 
     known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
@@ -49,7 +49,7 @@ class Recording:
                 f"{describe(persistent)} and {describe(watch_accessed_variables)} "
                 f"[at {user_line()}]"
             )
-        self.persistent = persistent
+        self.persistent, self.one_shot = persistent, not persistent
         self.watches_variables = watch_accessed_variables
         self.followed: set[int] = UNFOLLOWED  # the tids, while recording
         self.active = False  # whether its own block or a worker's is open
@@ -114,7 +114,7 @@ class Recording:
             self.active = False
             OPEN.pop(id(self), None)
 
-    def used_elsewhere(self, tids: Sequence[int]) -> None:
+    def used_elsewhere(self, tids: Sequence[int], /) -> None:
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another task of this thread, which has nothing to do with this tape
@@ -122,9 +122,7 @@ class Recording:
         for tid in tids:
             if tid in self.followed and (tid, line) not in self.lost:
                 self.lost.add((tid, line))
-                left = (LEFT.number, new_tid(), tid, line)
-                tell(self, left)
-                self.notice(LEFT, left)
+                tell_exit(self, tid, line)
 
     def close(self) -> None:
         """Stop recording everywhere."""
@@ -182,11 +180,11 @@ class Recording:
             self.followed = self.known
 
     # --- watching ---------------------------------------------------------------------------------
-    def notice(self, plan: Plan | Structural, values: Record) -> None:
+    def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """What the backward pass must look out for, so that it need not look otherwise."""
         if plan is LEFT:
             self.left = True
-        elif missing_rule(plan, values) is not None:
+        elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
             self.careful = True  # complex data, or more than one storage
@@ -207,7 +205,7 @@ class Recording:
         for leaf in found:
             self.follow(leaf)
 
-    def accessed(self, x: Any) -> None:
+    def accessed(self, x: Any, /) -> None:
         """A Variable was read; the trainable ones are watched."""
         new = self.watches_variables and x._trainable and x._peek() not in self.known
         if new and self.followed is not UNFOLLOWED and inexact(x._data):

@@ -11,6 +11,7 @@ from .._array.array import Array
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
 from .recording import Recording
+from .summary import summary
 
 
 class GradientTape:
@@ -38,6 +39,9 @@ class GradientTape:
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._recording = Recording(persistent, watch_accessed_variables)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {summary(vars(self).get('_recording'))}>"
 
     # --- recording --------------------------------------------------------------------------------
     def __enter__(self) -> Self:

@@ -99,8 +99,8 @@ def describe(value: Any, array: str | None = None) -> str:
         return f"{kind} {value}"
     if getattr(value, "shape", None) is not None and getattr(value, "dtype", None) is not None:
         return f"{array or kind} {layout(value)}"
-    text = repr(value)
-    return f"{kind} {text if len(text) <= 40 else text[:37] + '...'}"
+    text, _, more = repr(value).partition("\n")
+    return f"{kind} {text if len(text) <= 40 and not more else text[:37] + '...'}"
 
 
 # Of what a storage says, the words that tell which section of docs/errors.md has the way out.

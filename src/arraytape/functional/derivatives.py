@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 from .._array.array import Array
 from .._tape.accumulator import ForwardAccumulator
@@ -21,12 +21,13 @@ from .._util import nest
 from .._util.errors import describe, user_line
 from ..ops.creation_functions import copied
 
+P = ParamSpec("P")
 Function = Callable[..., Any]
 ArgNums = int | Sequence[int]
 ZERO = UnconnectedGradients.ZERO
 
 
-def grad(f: Function, argnums: ArgNums = 0) -> Function:
+def grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
     """The gradient of a scalar function, as a function of the same arguments.
 
     Parameters
@@ -58,7 +59,7 @@ def grad(f: Function, argnums: ArgNums = 0) -> Function:
     return gradient
 
 
-def value_and_grad(f: Function, argnums: ArgNums = 0) -> Function:
+def value_and_grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, tuple[Array, Any]]:
     """A scalar function's value together with its gradient.
 
     Parameters
@@ -94,7 +95,7 @@ def value_and_grad(f: Function, argnums: ArgNums = 0) -> Function:
     return both
 
 
-def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
+def jacobian(f: Callable[P, Any], argnums: ArgNums = 0) -> Callable[P, Any]:
     """The Jacobian of a function, by reverse mode, as a function of the same arguments.
 
     Parameters
@@ -134,7 +135,7 @@ def jacobian(f: Function, argnums: ArgNums = 0) -> Function:
     return derivative
 
 
-def hessian(f: Function, argnums: ArgNums = 0) -> Function:
+def hessian(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
     """The matrix of second derivatives of a scalar function: the Jacobian of its gradient.
 
     Parameters

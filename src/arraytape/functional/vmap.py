@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep, stable_handle
@@ -14,10 +14,12 @@ from .._util import nest
 from .._util.errors import describe, user_line
 from ..ops.manipulation_functions import moveaxis
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Axes = Any  # int, None, or a nesting of these
 
 
-def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
+def vmap(f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[P, R]:
     """Make a function that maps ``f`` along an axis of its arguments, without a loop.
 
     Inside ``f`` every value is that of one example.  Gradients taken there are per example:

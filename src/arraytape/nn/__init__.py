@@ -22,3 +22,8 @@ __all__ = [
     "softplus",
     "tanh",
 ]
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)

@@ -179,7 +179,11 @@ nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t))
 
 
 # --- not holomorphic: real and complex parts by hand ----------------------------------------------
-@primitive(lambda g, x, xp: g * xp.sign(x), samples=(sample((3, 4)), sample(()), sample((0, 3))))
+@primitive(
+    lambda g, x, xp: g * xp.sign(x),
+    per_element=True,
+    samples=(sample((3, 4)), sample(()), sample((0, 3))),
+)
 def abs(x: Array, /) -> Array:
     """Absolute value of each element.
 
@@ -189,7 +193,12 @@ def abs(x: Array, /) -> Array:
     """
 
 
-@primitive(lambda g, xp: xp.conj(g), linear_in=("x",), samples=(sample((3, 4)), sample(())))
+@primitive(
+    lambda g, xp: xp.conj(g),
+    per_element=True,
+    linear_in=("x",),
+    samples=(sample((3, 4)), sample(())),
+)
 def conj(x: Array, /) -> Array:
     """Complex conjugate of each element; real data is copied."""
 
@@ -199,12 +208,12 @@ def _imag(g, dtype, xp):
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
-@primitive(same, linear_in=("x",), samples=(sample((3, 4)), sample(())))
+@primitive(same, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def real(x: Array, /) -> Array:
     """Real part of each element; real data is copied."""
 
 
-@primitive(_imag, linear_in=("x",), samples=(sample((3, 4)), sample(())))
+@primitive(_imag, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
 def imag(x: Array, /) -> Array:
     """Imaginary part of each element; zeros for real data."""
 
@@ -221,7 +230,7 @@ def _sign(g, x, y, xp):
     return xp.where(r == 0, 0.0, turned / xp.where(r == 0, 1.0, r))
 
 
-@primitive(_sign, samples=(sample((3, 4)), sample(())))
+@primitive(_sign, per_element=True, samples=(sample((3, 4)), sample(())))
 def sign(x: Array, /) -> Array:
     """Sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
 
@@ -250,6 +259,7 @@ def _above(g, x, min, max, shape, xp):
     _within,
     _below,
     _above,
+    per_element=True,
     selects=True,
     samples=(
         sample((3, 4), -0.5, 0.7),

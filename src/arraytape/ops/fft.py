@@ -510,3 +510,8 @@ __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",
     "irfftn", "rfft", "rfftfreq", "rfftn",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)

@@ -26,6 +26,7 @@ def _rejected(g: Any, condition: Any, shape: Any, xp: Any) -> Any:
     None,
     _selected,
     _rejected,
+    per_element=True,
     selects=True,
     alone=lambda *given: where_it_holds(*given),
     samples=(

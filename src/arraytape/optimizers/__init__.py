@@ -10,3 +10,8 @@ from .scipy import LBFGS, minimize_scipy
 from .steps import SGD, Adam, Optimizer
 
 __all__ = ["LBFGS", "SGD", "Adam", "Optimizer", "minimize_scipy"]
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)

@@ -9,6 +9,7 @@ says where they part; ``check_jvp`` and ``check_vjp`` do so for functions of sev
 
 from __future__ import annotations
 
+from . import storages
 from .derivatives import (
     check_gradients,
     check_jvp,
@@ -27,6 +28,11 @@ from .samples import as_function, materialise, recorded_ops
 
 __all__ = [
     "as_function", "check_gradients", "check_jvp", "check_vjp", "curvature", "differences", "directions",
-    "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes", "total",
-    "weights",
+    "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes", "storages",
+    "total", "weights",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)

@@ -23,6 +23,13 @@ from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, Storage, enter
 from ._boxed import Boxed, BoxedNamespace, Boxes, Frozen, FrozenNamespace, StrictBoxes
 
+__all__ = ["frozen", "hostile", "on", "strict"]
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
 
 class BoxedStorage(Storage):
     """A storage of boxed data."""

@@ -1,36 +1,48 @@
-"""The names of the functions of each kind: see ``namespace``."""
+"""The forms in which functions are computed for many arrays at once, and which function has which.
+
+An elementwise op needs no entry: it says so itself (``Op.per_element``).  Functions with a method of
+their own in ``BatchedNamespace`` need none either.  The others are listed here by form.  A test goes
+through the registry: an op without a form fails it, so none falls back to a loop unseen.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+OWN = "own"  # a method of BatchedNamespace
+ELEMENTS = "elements"  # each element by itself: hidden axes line up
+AXES = "axes"  # along axes, counted from the first visible one; axis=None: all visible axes
+ONE_AXIS = "one axis"  # along one axis; axis=None: of all elements in one dimension
+STACKS = "stacks"  # of matrices (or of the last axes): stacks are taken as they are
+NEW = "new"  # makes data: of a batched shape, batched data
+REFUSED = "refused"  # the shape of the result depends on values
+ONE_BY_ONE = "one by one"  # no batched form: called for one array after the other
 
-ELEMENTWISE = {
-    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
-    "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "exp", "expm1", "floor",
-    "floor_divide", "greater", "greater_equal", "hypot", "imag", "isfinite", "isinf", "isnan",
-    "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
-    "nextafter", "not_equal", "positive", "pow", "power_operator", "real", "reciprocal",
-    "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan",
-    "tanh", "trunc", "where",
+BY_FORM: dict[str, tuple[str, ...]] = {
+    AXES: (
+        "all", "any", "argsort", "count_nonzero", "expand_dims", "fft.fft", "fft.ifft", "fft.irfft",
+        "fft.rfft", "flip", "linalg.vector_norm", "max", "mean", "min", "prod", "sort", "squeeze",
+        "std", "sum", "take_along_axis", "var",
+    ),
+    ONE_AXIS: ("argmax", "argmin", "cumulative_prod", "cumulative_sum"),
+    STACKS: (
+        "cofactors", "linalg.cholesky", "linalg.det", "linalg.eig", "linalg.eigh",
+        "linalg.eigvals", "linalg.eigvalsh", "linalg.inv", "linalg.matrix_rank", "linalg.pinv",
+        "linalg.qr", "linalg.slogdet", "linalg.svd", "linalg.svdvals", "reinterpreted", "tril",
+        "triu",
+    ),
+    NEW: ("arange", "empty", "eye", "full", "linspace", "ones", "zeros"),
+    REFUSED: (
+        "from_dlpack", "moved", "nonzero", "unique_all", "unique_counts", "unique_inverse",
+        "unique_values",
+    ),
 }  # fmt: skip
-# Functions along axes: the default axis.
-ALONG: dict[str, Any] = dict.fromkeys((
-    "all", "any", "count_nonzero", "flip", "max", "mean", "min", "prod", "std", "sum", "var",
-    "linalg.vector_norm",
-))  # fmt: skip
-ALONG |= dict.fromkeys((
-    "argsort", "sort", "fft.fft", "fft.ifft", "fft.rfft", "fft.irfft", "take_along_axis",
-), -1)  # fmt: skip
-ALONG |= {"expand_dims": 0, "squeeze": 0}
-FLAT = {"argmax", "argmin", "cumulative_prod", "cumulative_sum"}  # None: of all elements
-MATRICES = {
-    "linalg.cholesky", "linalg.det", "linalg.eig", "linalg.eigh", "linalg.eigvals",
-    "linalg.eigvalsh", "linalg.inv", "linalg.matrix_rank", "linalg.pinv", "linalg.qr",
-    "linalg.slogdet", "linalg.svd", "linalg.svdvals", "reinterpreted", "tril", "triu",
-}  # fmt: skip
-IMPOSSIBLE = {
-    "from_dlpack", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-}  # fmt: skip
-NEW = {"arange", "empty", "eye", "full", "linspace", "ones", "zeros"}
+# What is computed one by one all the same, of functions that have a batched form.
+IN_PART = {
+    "getitem": "with a batched index beside None",
+    "isin": "with a batched x2",
+    "linalg.matrix_rank": "with a batched rtol",
+    "linalg.pinv": "with a batched rtol",
+    "scatter_add": "with a batched key",
+    "scattered": "with a batched key",
+    "searchsorted": "with a batched x1",
+}
+LISTED = {name: form for form, names in BY_FORM.items() for name in names}

@@ -1,18 +1,21 @@
 """The raw namespace of batched data.
 
-Functions of each element line hidden axes up; functions along axes count from the first visible one;
-functions of matrices take stacks as they are.  What is none of these has a few lines of its own, or
-is called for one array after the other.
+Elementwise functions line hidden axes up; functions along axes count from the first visible one;
+functions of matrices take stacks as they are: see ``names`` for the forms.  What has none of these
+has a few lines of its own, or is called for one array after the other.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..._record.op import REGISTRY
 from .. import numpy_namespace
 from ..storage import STORAGES, storage_at
 from . import indexing as keys
@@ -30,7 +33,7 @@ from .data import (
     spread,
 )
 from .indexing import each_one, raw_of
-from .names import ALONG, ELEMENTWISE, FLAT, IMPOSSIBLE, MATRICES, NEW
+from .names import AXES, ELEMENTS, LISTED, NEW, ONE_AXIS, ONE_BY_ONE, OWN, REFUSED, STACKS
 from .operators import on_diagonal
 
 
@@ -62,6 +65,12 @@ def first_of(x: Any) -> tuple[Any, Any, int]:
     return x.data, x.axis_ids, len(x.axis_ids)
 
 
+def default_axis(name: str) -> Any:
+    """The axis along which an op computes unless told."""
+    axis = inspect.signature(REGISTRY[name].public).parameters["axis"]  # type: ignore[arg-type]
+    return None if axis.default is axis.empty else axis.default
+
+
 class Part:
     """An extension of the namespace."""
 
@@ -83,25 +92,34 @@ class BatchedNamespace:
         setattr(self, name, found)  # the next look is direct
         return found
 
+    def form(self, name: str) -> str:
+        """The form of a function, one of ``names``: what ``find`` gives, and docs/coverage.md says."""
+        if hasattr(type(self), name.replace(".", "_")):
+            return OWN
+        op = REGISTRY.get(name)
+        if op is not None and op.per_element:
+            return ELEMENTS
+        return LISTED.get(name, ONE_BY_ONE)
+
     def find(self, name: str) -> Any:
         """The function of this dotted name; what is no function is NumPy's."""
-        own = getattr(type(self), name.replace(".", "_"), None)
-        if own is not None:
+        form = self.form(name)
+        if form == OWN:
             return getattr(self, name.replace(".", "_"))
-        for kinds, make in (
-            (ELEMENTWISE, self.of_elements), (ALONG, self.along), (FLAT, self.along_one),
-            (MATRICES, self.of_matrices), (IMPOSSIBLE, self.refused), (NEW, self.new),
-        ):  # fmt: skip
-            if name in kinds:
-                return make(name)
-        found: Any = numpy_namespace
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is not None and (isinstance(found, type) or not callable(found)):
-            return found
-        return self.one_by_one(name)
+        if form == ONE_BY_ONE:
+            found: Any = numpy_namespace
+            for part in name.split("."):
+                found = getattr(found, part, None)
+            if found is not None and (isinstance(found, type) or not callable(found)):
+                return found  # a dtype or a constant
+        make = {
+            ELEMENTS: self.of_elements, AXES: self.along_axes, ONE_AXIS: self.along_one_axis,
+            STACKS: self.of_stacks, NEW: self.new, REFUSED: self.refused,
+            ONE_BY_ONE: self.one_by_one,
+        }  # fmt: skip
+        return make[form](name)
 
-    # --- kinds of functions -----------------------------------------------------------------------
+    # --- functions by form ------------------------------------------------------------------------
     def of_elements(self, name: str) -> Callable[..., Any]:
         def call(*values: Any, **keywords: Any) -> Any:
             for value in values:
@@ -116,8 +134,8 @@ class BatchedNamespace:
 
         return call
 
-    def along(self, name: str) -> Callable[..., Any]:
-        default = ALONG[name]
+    def along_axes(self, name: str) -> Callable[..., Any]:
+        default = default_axis(name)
 
         def call(x: Any, /, *others: Any, axis: Any = default, **keywords: Any) -> Any:
             if not axis_ids_of((x, *others)):
@@ -136,7 +154,7 @@ class BatchedNamespace:
 
         return call
 
-    def along_one(self, name: str) -> Callable[..., Any]:
+    def along_one_axis(self, name: str) -> Callable[..., Any]:
         def call(x: Any, /, *, axis: Any = None, **keywords: Any) -> Any:
             if type(x) is not Batched:
                 return function_of(name, (x,))(x, axis=axis, **keywords)
@@ -153,7 +171,7 @@ class BatchedNamespace:
 
         return call
 
-    def of_matrices(self, name: str) -> Callable[..., Any]:
+    def of_stacks(self, name: str) -> Callable[..., Any]:
         def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
             function = function_of(name, (x,))
             if not axis_ids_of((x, *others, *keywords.values())):
@@ -194,7 +212,21 @@ class BatchedNamespace:
 
         return call
 
-    # --- functions of their own kind ----------------------------------------------------------------
+    # --- functions with a form of their own ---------------------------------------------------------
+    power_operator = staticmethod(operator.pow)
+
+    def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+        if type(x1) is not Batched or type(x2) is Batched:
+            return self.one_by_one("isin")(x1, x2, invert=invert)
+        found = namespace_of(x1.data).isin(x1.data, x2, invert=invert)
+        return Batched(found, x1.axis_ids)
+
+    def searchsorted(self, x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
+        if type(x2) is not Batched or axis_ids_of((x1, sorter)):
+            return self.one_by_one("searchsorted")(x1, x2, side=side, sorter=sorter)
+        xp = namespace_of(x2.data)
+        return Batched(xp.searchsorted(x1, x2.data, side=side, sorter=sorter), x2.axis_ids)
+
     def isdtype(self, dtype: Any, kind: Any) -> bool:
         return bool(numpy_namespace.isdtype(plain(dtype), kind))
 

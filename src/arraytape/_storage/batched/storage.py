@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
-from .data import Batched, axis_ids_of, check, refusal
+from .data import Batched, aligned, axis_ids_of, check, refusal
 from .namespace import BatchedNamespace
 
 
@@ -58,6 +58,16 @@ class BatchedStorage(Storage):
         inner = [d.sample if type(d) is Batched else d for part in data for d in each(part)]
         first = next((d for d in inner if type(d) in STORAGES), None)
         return HERE if first is None else storage_of(first).at(*inner)
+
+    def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+        def call(*values: Any, **keywords: Any) -> Any:
+            operands, axis_ids = aligned(values)
+            check(axis_ids)
+            kind = next(type(v.sample) for v in values if type(v) is Batched)
+            with self.at(*values):
+                return Batched(functions[kind](*operands, **keywords), axis_ids)
+
+        return call
 
     def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
         return self.xp.find(name)(*arguments, device=device, **keywords)

@@ -1,0 +1,155 @@
+"""What a user's function is called with: private handles on its Arrays; and what it may give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.array import KEPT, SCALAR, Array, wrap
+from .._array.exports import is_unwritten
+from .._array.views import current, keep
+from .._storage.storage import STORAGES, storage_for, storage_of
+from .._util import nest
+from .._util.errors import describe, user_line
+
+
+class Inputs(NamedTuple):
+    """What one run of a function is given, and the handles on the Arrays in ``args``."""
+
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+    arrays: list[Array]
+
+
+class Original(NamedTuple):
+    """What an Array held when the function was given it, to see whether it was written to."""
+
+    array: Array
+    data: Any
+    tid: int
+    owner: int | str  # the position or keyword of the argument that it is in
+
+    def is_written(self) -> bool:
+        renamed = self.tid and self.array._tid != self.tid  # an unnamed one may get an id inside
+        return bool(renamed) or not is_unwritten(self.array, self.data)
+
+
+class Arguments:
+    """The arguments of a call: private handles on the Arrays in them, and the rest as it is.
+
+    Raw arrays of a known storage become Arrays in the positional arguments, and are copied in the
+    others.
+
+    inputs
+        What the function is given.
+    owners
+        In which positional argument each of ``inputs.arrays`` is.
+    """
+
+    def __init__(self, args: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> None:
+        leaves = nest.leaves(args)
+        owner_of_leaf = [i for i, arg in enumerate(args) for _ in nest.leaves(arg)]
+        self._places = [i for i, leaf in enumerate(leaves) if is_array(leaf)]
+        self.owners = [owner_of_leaf[i] for i in self._places]
+        arrays = [as_private_array(leaves[i]) for i in self._places]
+        private = {name: private_copy(value) for name, value in (keywords or {}).items()}
+        # Without the caller's Arrays: a call that is kept must keep no other handle on them.
+        self._leaves = replaced(leaves, self._places, [None] * len(arrays))
+        self.inputs = Inputs(nest.pack(args, self._filled(arrays)), private, arrays)
+
+        owned: list[tuple[Array, int | str]] = [*zip(arrays, self.owners, strict=True)]
+        owned += [
+            (leaf, name)
+            for name, value in private.items()
+            for leaf in nest.leaves(value)
+            if type(leaf) is Array
+        ]
+        self._originals = [Original(x, x._data, x._tid, owner) for x, owner in owned]
+
+    def _filled(self, arrays: Sequence[Any]) -> list[Any]:
+        return replaced(self._leaves, self._places, arrays)
+
+    def again(self) -> Inputs:
+        """The same values under fresh handles, for a run of its own."""
+        args, keywords, arrays = self.inputs
+        fresh = [wrap(x._data, x._tid, x._state) for x in arrays]
+        private = {name: private_copy(value) for name, value in keywords.items()}
+        return Inputs(nest.pack(args, self._filled(fresh)), private, fresh)
+
+    def written(self) -> list[int | str]:
+        """The positions and keywords of the arguments whose Arrays were written to."""
+        return [original.owner for original in self._originals if original.is_written()]
+
+    def parts(self) -> Any:
+        """The nestings of the positional arguments that hold Arrays, with nothing but these."""
+        wanted = map(set(self._places).__contains__, range(len(self._leaves)))
+        return nest.parts_with(wanted, list(self.inputs.args)) or []
+
+
+def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
+    """The leaves with these values in these places."""
+    found = list(leaves)
+    for place, value in zip(places, values, strict=True):
+        found[place] = value
+    return found
+
+
+# --- private handles and copies -----------------------------------------------------------------------
+def private_handle(x: Array) -> Array:
+    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
+    tid, _ = current(x)
+    return wrap(keep(x), tid, KEPT | (x._state & SCALAR))
+
+
+def as_private_array(x: Any) -> Array:
+    """A positional Array under a private handle, or raw data copied into an Array."""
+    return private_handle(x) if isinstance(x, Array) else wrap(storage_of(x).copy(x), 0, KEPT)
+
+
+def private_copy(value: Any) -> Any:
+    """A keyword argument that no write from outside changes; a Variable in it stays itself."""
+    leaves = nest.leaves(value)
+    private = [private_leaf(leaf) for leaf in leaves]
+    alike = all(a is b for a, b in zip(leaves, private, strict=True))
+    return value if alike else nest.pack(value, private)
+
+
+def private_leaf(leaf: Any) -> Any:
+    """A leaf of a keyword argument: a handle on an Array, a copy of raw data, the rest as it is."""
+    if type(leaf) is Array:
+        return private_handle(leaf)
+    if isinstance(leaf, Array) or not is_array(leaf):
+        return leaf
+    return storage_of(leaf).copy(leaf)
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether an argument is an Array, or numbers in a storage's own data."""
+    if isinstance(leaf, Array):
+        return True
+    kind = getattr(getattr(leaf, "dtype", None), "kind", "")
+    if kind not in tuple("biufc") or isinstance(leaf, np.generic):
+        return False
+    return type(leaf) in STORAGES or storage_for(type(leaf)) is not None
+
+
+# --- functions and their results ----------------------------------------------------------------------
+def display_name(f: Any) -> str:
+    """How messages call a function; TypeError for what cannot be called."""
+    if not callable(f):
+        raise TypeError(f"a function is needed, got {describe(f)}")
+    return str(getattr(f, "__name__", type(f).__name__))
+
+
+def check_results(name: str, y: Any) -> list[Array]:
+    """The leaves of what a function gave, which must be Arrays."""
+    leaves = nest.leaves(y)
+    for leaf in leaves:
+        if not isinstance(leaf, Array):
+            raise TypeError(
+                f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)}"
+                f"{nest.place_of(leaf, y)} [at {user_line()}]; convert it with asarray"
+            )
+    return leaves

@@ -1,0 +1,104 @@
+"""Recorders written outside the core, on the Recorder protocol alone.  mypy checks this file, too."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from arraytape import Array
+from arraytape._array.exits import LEFT
+from arraytape._array.views import location
+from arraytape._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
+from arraytape._record.stack import BaseRecorder, Recorder, tell
+
+
+def follow(recorder: Recorder, *arrays: Array) -> None:
+    """Let a recorder follow the values that Arrays hold now; of a view, that of its root."""
+    for x in arrays:
+        root, _ = location(x)
+        recorder.followed.add(root._name_value())
+
+
+class OpCounts(BaseRecorder):
+    """How often each op ran on the values that it follows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+
+    def record(self, record: Record) -> None:
+        self.counts[PLANS[record[0]].name] += 1
+
+
+class OpTimes(BaseRecorder):
+    """The seconds from each record to the next, by op: what a program spends, op by op."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: Counter[str] = Counter()
+        self.last = time.perf_counter()
+
+    def record(self, record: Record) -> None:
+        now = time.perf_counter()
+        self.seconds[PLANS[record[0]].name] += now - self.last  # type: ignore[assignment]
+        self.last = now
+
+
+class Lineage:
+    """A tape without gradients: it keeps its records, and says by which ops a value was made.
+
+    It implements the whole protocol by itself.
+    """
+
+    one_shot = False
+
+    def __init__(self) -> None:
+        self.followed: set[int] = set()
+        self.records: list[Record] = []
+        self.record = self.records.append
+        self.exits: list[str] = []
+        self.notable: list[str] = []
+        self.variables: list[Any] = []
+        self.lost: set[int] = set()
+
+    def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
+        if plan is LEFT:
+            self.exits.append(record[-1])
+        else:
+            self.notable.append(plan.name)
+
+    def accessed(self, variable: Any, /) -> None:
+        if not any(variable is other for other in self.variables):
+            self.variables.append(variable)
+            self.followed.add(variable._peek())
+
+    def used_elsewhere(self, tids: Sequence[int], /) -> None:
+        self.lost.update(self.followed.intersection(tids))
+
+    def ops_to(self, y: Array) -> list[str]:
+        """The ops that made the value of y, in the order in which they ran."""
+        wanted = {y._peek()}
+        found = []
+        for record in reversed(self.records):
+            if not wanted.isdisjoint(results_of(record)):
+                wanted.update(inputs_of(record))
+                found.append(PLANS[record[0]].name)
+        return found[::-1]
+
+
+class Strict(OpCounts):
+    """A recorder that refuses to be asked for anything that the protocol does not declare."""
+
+    declared = frozenset(name for name in vars(Recorder) if not name.startswith("_"))
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("__") or name in Strict.declared or name == "counts":
+            return super().__getattribute__(name)
+        raise AssertionError(f"the Recorder protocol declares no {name!r}")
+
+
+if TYPE_CHECKING:
+    recorders: list[Recorder] = [OpCounts(), OpTimes(), Lineage(), Strict()]
+    tell(BaseRecorder(), ())  # type: ignore[arg-type]  # it does not say what record does

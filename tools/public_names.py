@@ -1,0 +1,85 @@
+"""Write docs/public_names.txt: every name that arraytape shows its users, as ``dir`` lists them.
+
+    python tools/public_names.py            # write the list
+    python tools/public_names.py --check    # exit code 1, and the difference, when it is stale
+
+A new public name is a promise: it appears in the difference that is reviewed.  ``make lint`` fails
+on a name that came into a ``dir`` unnoticed, such as an imported helper's, and on a private one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import arraytape as xp
+
+LIST = Path(__file__).resolve().parents[1] / "docs" / "public_names.txt"
+PACKAGE = xp.__name__
+
+
+def ours(value: object) -> bool:
+    """Whether a module or class is arraytape's own, and not NumPy's or Python's."""
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+    return name.partition(".")[0] == PACKAGE
+
+
+def listing() -> list[str]:
+    """Every public name; of a class that two modules list, the members are listed once."""
+    names, classes = [], {}
+    waiting = [(PACKAGE, xp)]
+    while waiting:
+        path, module = waiting.pop()
+        for name in dir(module):
+            value, full = getattr(module, name), f"{path}.{name}"
+            names.append(full)
+            if isinstance(value, ModuleType) and ours(value):
+                waiting.append((full, value))
+            elif isinstance(value, type) and ours(value):
+                classes.setdefault(value, full)
+    members = [f"{full}.{name}" for cls, full in classes.items() for name in own(cls, classes)]
+    return sorted([*names, *members])
+
+
+def own(cls: type, classes: Collection[type]) -> list[str]:
+    """What ``dir`` lists of a class beyond its public bases, without private and special names."""
+    public_bases = [base for base in cls.__mro__[1:] if base in classes or not ours(base)]
+    inherited = {name for base in public_bases for name in dir(base)}
+    names = [name for name in dir(cls) if not name.startswith("_") and name not in inherited]
+    return [name for name in names if hasattr(cls, name)]  # not names that only raise, with advice
+
+
+def private(names: Iterable[str]) -> list[str]:
+    """The names that a module lists though they begin with an underscore."""
+    last = ((name, name.rpartition(".")[2]) for name in names)
+    return [name for name, own in last if own.startswith("_") and not own.endswith("__")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/public_names.txt.")
+    parser.add_argument("--check", action="store_true", help="fail when the list is stale")
+    check = parser.parse_args(arguments).check
+    names = listing()
+    if found := private(names):
+        print("dir() lists private names:", *found, sep="\n  ", file=sys.stderr)
+        return 1
+    text = "".join(f"{name}\n" for name in names)
+    if not check:
+        LIST.write_text(text, encoding="utf-8")
+        return 0
+    old = LIST.read_text(encoding="utf-8") if LIST.exists() else ""
+    if old != text:
+        changes = difflib.unified_diff(
+            old.splitlines(True), text.splitlines(True), "docs/public_names.txt", "dir()", n=0
+        )
+        sys.stdout.writelines(changes)
+        print("The public names changed.  If that is meant: python tools/public_names.py")
+    return int(old != text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
