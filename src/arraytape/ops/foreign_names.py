@@ -15,26 +15,27 @@ from .._util.errors import unknown_name
 
 # The names of _util.other_names.ARRAY, known without loading it; a test holds them equal.
 NAMES = (
-    "abs", "acos", "add", "add_", "addressable_data", "asin", "assign", "assign_add", "assign_sub",
-    "at", "atan", "backward", "block_until_ready", "bmm", "ceil", "clamp", "clamp_", "clone",
-    "contiguous", "copy_", "cos", "cosh", "cpu", "ctypes", "cuda", "detach", "detach_", "dim",
-    "div", "div_", "double", "exp", "expand", "expm1", "fill_", "float", "floor", "gather",
-    "get_shape", "grad", "grad_fn", "half", "index_select", "is_leaf", "isfinite", "isinf", "isnan",
-    "log", "log10", "log1p", "log2", "long", "masked_fill", "matmul", "mm", "mul", "mul_", "norm",
-    "numel", "numpy", "permute", "pow", "reciprocal", "register_hook", "relu", "requires_grad",
-    "requires_grad_", "resize", "retain_grad", "scatter_add", "sigmoid", "sign", "sin", "sinh",
-    "softmax", "sqrt", "square", "sub", "sub_", "t", "tan", "tanh", "to", "tobytes", "tofile",
-    "tostring", "type", "unsqueeze", "zero_",
+    "abs", "add_", "assign", "assign_add", "at", "backward", "block_until_ready", "bmm", "clamp",
+    "clone", "contiguous", "copy_", "cpu", "cuda", "detach", "dim", "div_", "double", "exp",
+    "expand", "fill_", "float", "gather", "get_shape", "grad", "index_select", "log", "masked_fill",
+    "matmul", "mm", "mul_", "norm", "numel", "numpy", "permute", "pow", "relu", "requires_grad",
+    "requires_grad_", "resize", "retain_grad", "sigmoid", "softmax", "sqrt", "sub_", "to",
+    "tobytes", "tofile", "unsqueeze", "zero_",
 )  # fmt: skip
 
 
 class ForeignName:
-    """Stands where another library's class has a method or property."""
-
     __slots__ = ("name",)
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """What ``help(Array)`` says of the name."""
+        from .._util.other_names import counterpart
+
+        return f"Not here: {counterpart(self.name, 'Array')}."
 
     def __get__(self, x: Array | None, cls: type[Array]) -> NoReturn:
         kind = f"type object {cls.__name__!r}" if x is None else f"{cls.__name__!r} object"
