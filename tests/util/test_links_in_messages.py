@@ -1,4 +1,4 @@
-"""Messages link to docs/errors.md: every link has its section, every section is linked or listed here."""
+"""Messages link to docs/errors.md: every link has its section, every section is linked or listed."""
 
 import re
 

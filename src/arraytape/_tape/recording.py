@@ -220,7 +220,7 @@ class Recording(BaseRecorder):
         if kind != "f" and kind != "c":
             warnings.warn(
                 f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
-                "floating-point arrays do",
+                f"floating-point arrays do {see('dtype-without-gradient')}",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )

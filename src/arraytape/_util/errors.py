@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -48,6 +49,16 @@ def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeE
     where : whose names were searched, a key of ``other_names.TABLES``.
     """
     return AttributeError(UnknownName(message, name, obj, where), name=name, obj=obj)
+
+
+def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
+    """A module's ``__getattr__``, which is called for names that it has not."""
+
+    def missing(name: str) -> NoReturn:
+        message = f"module {module!r} has no attribute {name!r}"
+        raise unknown_name(message, name, sys.modules[module], where)
+
+    return missing
 
 
 def see(anchor: str) -> str:

@@ -285,7 +285,50 @@ TAPE: Table = {
     },
 }
 
-TABLES: dict[str, Table] = {"namespace": NAMESPACE, "Array": ARRAY, "GradientTape": TAPE}
+LINALG: Table = {
+    "NumPy": {
+        "cond": "np.linalg.cond(x), which is recorded",
+        "lstsq": "np.linalg.lstsq(x, y), which is recorded, or xp.linalg.pinv(x) @ y",
+        "multi_dot": "np.linalg.multi_dot(arrays), which is recorded",
+        "norm": "xp.linalg.vector_norm or xp.linalg.matrix_norm",
+    },
+    "PyTorch": {
+        "inv_ex": "xp.linalg.inv",
+        "vander": "np.vander(x), which is recorded",
+    },
+    "TensorFlow": {"adjoint": "xp.conj(x.mT)", "band_part": "xp.tril and xp.triu"},
+}
+NN: Table = {
+    "PyTorch": {
+        "BCELoss": "xp.nn.softmax_cross_entropy of two classes",
+        "CrossEntropyLoss": "xp.nn.softmax_cross_entropy",
+        "Linear": "xp.nn.Dense",
+        "MSELoss": "xp.nn.mean_squared_error",
+        "Parameter": "xp.Variable",
+        "ReLU": "xp.nn.relu",
+        "Sequential": "an xp.nn.Module that calls its layers in turn",
+        "Sigmoid": "xp.nn.sigmoid",
+        "Softmax": "xp.nn.softmax",
+        "Tanh": "xp.nn.tanh",
+        "cross_entropy": "xp.nn.softmax_cross_entropy",
+        "functional": "xp.nn",
+        "mse_loss": "xp.nn.mean_squared_error",
+    },
+    "TensorFlow": {"Layer": "xp.nn.Module", "Model": "xp.nn.Module"},
+}
+OPTIMIZERS: Table = {
+    "PyTorch": {"lr_scheduler": "assign of the Variable xp.optimizers.Optimizer.learning_rate"},
+    "TensorFlow": {"schedules": "assign of the Variable xp.optimizers.Optimizer.learning_rate"},
+}
+
+TABLES: dict[str, Table] = {
+    "namespace": NAMESPACE,
+    "Array": ARRAY,
+    "GradientTape": TAPE,
+    "linalg": LINALG,
+    "nn": NN,
+    "optimizers": OPTIMIZERS,
+}
 
 # The parameters of other libraries' functions, and those of the same meaning here.
 KEYWORDS = {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._define.words import composite, primitive, sample, without_derivative
-from .._util.errors import describe, user_line
+from .._util.errors import describe, missing_from, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
 from .creation_functions import eye, zeros
@@ -772,3 +772,7 @@ __all__ = [
 def __dir__() -> list[str]:
     """What is public."""
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+    __getattr__ = missing_from(__name__, "linalg")
