@@ -168,7 +168,6 @@ from .ops.utility_functions import all, any, diff
 
 # Imported for what they attach: the first to the storages, the others to the Array.
 from ._storage import cupy as _cupy  # noqa: F401  # isort: skip
-from .ops import foreign_names as _foreign_names  # noqa: F401  # isort: skip
 from .ops import leaving as _leaving  # noqa: F401  # isort: skip
 from .ops import operators as _operators  # noqa: F401  # isort: skip
 from . import _numpy_hook  # noqa: F401  # isort: skip

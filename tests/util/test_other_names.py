@@ -13,8 +13,7 @@ import pytest
 import arraytape as xp
 from arraytape import checkpoint, nn, optimizers  # noqa: F401  # so that xp has them
 from arraytape._numpy_api import protocols
-from arraytape._util import other_names
-from arraytape.ops import foreign_names
+from arraytape._util import foreign_names, other_names
 
 ARRAY = [(lib, name) for lib, names in other_names.ARRAY.items() for name in names]
 THINGS = {
@@ -174,7 +173,9 @@ def test_a_variable_has_its_own_methods_where_an_array_says_ours():
 
 
 def test_help_says_what_the_names_are():
-    assert "in place of PyTorch's backward use" in vars(xp.Array)["backward"].__doc__
+    assert (
+        "in place of PyTorch's backward use" in inspect.getattr_static(xp.Array, "backward").__doc__
+    )
 
 
 def test_dir_lists_none_of_them():
