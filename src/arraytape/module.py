@@ -87,6 +87,7 @@ class Module:
         return named(walk(self), self.name)
 
     def __repr__(self) -> str:
+        """The Variables and submodules as a tree, with shapes and numbers of parameters."""
         try:
             return tree(self)
         except Exception as error:  # a part whose kind a user registered may refuse

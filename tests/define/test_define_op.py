@@ -256,3 +256,19 @@ def test_an_op_that_is_refused_leaves_its_name_free():
     with pytest.raises(TypeError):
         xp.define_op("softsign", softsign, "elementwise", lambda t, spam: t)
     xp.define_op("softsign", softsign, "elementwise", softsign_line)
+
+
+@pytest.mark.parametrize(
+    "name", ["state", "answer", "followed", "type", "any", "t_x", "error", "RAW"]
+)
+def test_a_parameter_may_not_be_called_as_what_the_compiled_function_uses(name):
+    scope = {}
+    exec(f"def forward(x, *, {name}=1): return x", scope)
+    with pytest.raises(TypeError, match=f"a parameter may not be called '{name}'"):
+        xp.define_op("with_a_bad_name", scope["forward"], "primitive", None)
+
+
+def test_a_parameter_may_be_called_as_what_values_have(near):
+    op = xp.define_op("with_a_good_name", lambda x, t, *, shape=1, dtype=2: x * t * shape * dtype)
+    near(op(xp.ones((2,)), xp.asarray(2.0)), [4.0, 4.0])
+    near(op(xp.ones((2,)), xp.asarray(2.0), shape=3, dtype=1), [6.0, 6.0])

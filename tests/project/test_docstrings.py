@@ -17,11 +17,12 @@ from numpydoc.validate import validate
 
 import arraytape as xp
 import coverage_table
-from arraytape import checkpoint, nn, optimizers, testing
+from arraytape import _numpy_hook, checkpoint, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
-from arraytape._record.op import REGISTRY
+from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import same
+from arraytape._storage.info import Info
 from gradient_status import NONE
 from helpers.standard import FUNCTIONS as IN_THE_STANDARD
 
@@ -29,6 +30,7 @@ from helpers.standard import FUNCTIONS as IN_THE_STANDARD
 # quotes on a line of their own; a verb first, which "Sum over axes" is not by its last letter.
 NOT_ASKED = {"SA01", "EX01", "ES01", "SS05", "GL02"}
 PACKAGE = "arraytape."
+_numpy_hook.load()  # Array's members themselves, not their stand-ins
 
 
 def functions_of(module, prefix=""):
@@ -43,17 +45,12 @@ def functions_of(module, prefix=""):
 
 
 FUNCTIONS = [
-    *[name for name in functions_of(xp) if name not in docstrings.BEHIND - {"stop_gradient"}],
+    *functions_of(xp),
     *functions_of(xp.linalg, "linalg."),
     *functions_of(xp.fft, "fft."),
     "__array_namespace_info__",
 ]
 OPS = {op.public: op for op in REGISTRY.values()}
-# What a class has for its recorders and rules, and not for its users.
-RECORDERS = {
-    "accessed", "by_rule", "notice", "part", "record", "rerun", "tangent", "through",
-    "used_elsewhere", "write",
-}  # fmt: skip
 CLASSES = {"Array": (xp.Array,), "Variable": (xp.Variable,)} | {
     cls.__name__: [base for base in cls.__mro__ if base is not object]
     for cls in (xp.GradientTape, xp.ForwardAccumulator)
@@ -72,7 +69,7 @@ MEMBERS = sorted(
     for home in homes
     for member, value in vars(home).items()
     if is_public(member, value)
-    and member not in RECORDERS | NOT_METHODS
+    and member not in NOT_METHODS
     # Of a Variable what it has beyond Array.
     and not (home is xp.Variable and member in vars(xp.Array) and not member.startswith("__i"))
 )
@@ -84,6 +81,7 @@ BESIDE = {"checkpoint": checkpoint, "nn": nn, "optimizers": optimizers, "testing
 
 def beside():
     """The functions and classes of these packages, and what the classes themselves define."""
+    yield from (f"_storage.info.Info.{name}" for name in vars(Info) if not name.startswith("_"))
     for home, module in BESIDE.items():
         for name in module.__all__:
             value = getattr(module, name)
@@ -142,6 +140,7 @@ def test_the_sections_are_there(name):
         f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name
         for p in signature.parameters.values()
     ]
+    assert "x" in signature.parameters or "where x lies" not in function.__doc__
     assert bool(page["Returns"]) == (signature.return_annotation != "None")
     if page["Parameters"]:
         assert page["Raises"]
@@ -339,7 +338,9 @@ def test_an_ops_own_entries_take_the_place_of_the_tables():
             When it likes to.
         """
 
-    text = "\n".join(line.removeprefix("    ") for line in own.__doc__.splitlines())
+    text = inspect.getdoc(own)
+    if docstrings.INDENTED:  # as that of a function at the top level of a module
+        text = text.replace("\n", "\n    ")
     composed = docstring(REGISTRY["sum"], inspect.signature(own), text)
     page = NumpyDocString(composed)
     assert [(p.name, p.type) for p in page["Parameters"]] == [
@@ -355,6 +356,12 @@ def test_an_op_without_any_docstring_says_its_name():
     op = REGISTRY["cos"]
     signature = inspect.signature(op.public)
     assert docstring(op, signature, None).startswith("Cosine of each element")
+
+
+def test_an_op_without_a_rule_says_so():
+    op = Op("ruleless", "primitive", ("x",))
+    text = docstring(op, inspect.signature(lambda x: x), "What it computes.")
+    assert "Derivative: no rule is declared" in text
 
 
 def test_help_of_an_array_names_its_attributes_and_operators():

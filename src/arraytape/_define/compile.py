@@ -1,5 +1,15 @@
 """From an op's declaration to its public function: plain Python source, compiled once.
 
+The life of one call, in the order in which the source has it:
+
+1. Each operand is read: of an Array the value id ``t_x`` and the data ``d_x``; of anything else what
+   ``operands.coerce`` makes of it.
+2. Operands that lie in different types of data are brought to one, ``kind``.
+3. The raw function of that type computes the result.
+4. The result becomes an Array: ``answer``.
+5. When an operand has a value id, the recorders of this thread that follow it get a record: a tuple of
+   the plan's number, the value ids and what the rules ask for.
+
 The function costs one Python frame above the raw call, also when a tape records it.
 After its first call ``print(arraytape.exp.__source__)`` shows what was compiled.
 """
@@ -12,7 +22,7 @@ import linecache
 from collections.abc import Callable
 from threading import get_ident
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,51 +31,26 @@ from .._array.views import keep
 from .._record.op import Op
 from .._record.plan import LAYOUT
 from .._record.stack import OPEN, active, elsewhere, new_tid
-from .._storage.dispatch import DispatchTable, as_data
+from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
-from .._util.errors import explain
 from .operands import (
     CACHED,
     CONSTANT,
     accepted,
+    assign_ids,
     cached_scalar,
     coerce,
     coerce_all,
     dtype_of,
-    name_all,
     promote,
     saving,
     shape_of,
     wrap_all,
 )
-
-READ = """
-    if type({x}) is Array:
-        t_{x} = {x}._tid
-        if t_{x} < 0:
-            t_{x} = {x}._sync()
-        d_{x} = {x}._data
-"""
-READ_SCALAR = """
-    elif type({x}) is float or type({x}) is int:
-        t_{x} = 0
-        d_{x} = {value}
-        {x} = CONSTANT
-"""
-# Real floating-point data takes on a Python scalar as 0-d data of its own dtype: converted once (for
-# float64 once and for all), where NumPy would convert it in the forward and in the backward pass.
-CONVERT = (
-    "((SCALARS.get({x}) or [scalar({x})])[0] if {x} else asarray({x}, FLOAT64))"
-    " if type(d_{other}) is ndarray and d_{other}.dtype is FLOAT64 else asarray({x}, FLOAT32)"
-    " if type(d_{other}) is ndarray and d_{other}.dtype is FLOAT32 else {x}"
-)
-READ_OTHER = """
-    else:{refuse}
-        {x}, t_{x}, d_{x} = coerce(NAME, "{x}", {x})
-"""
-REFUSE = "\n        if not accepted({x}): return NotImplemented"
-ALONE = "\n        if {x} is None: return alone({inputs})"
+from .other_names import ABSENT, OtherNames, refuse
+from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail
+from .source import Source
 
 
 def compile_function(
@@ -83,10 +68,14 @@ def compile_function(
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
-        ufunc, fast = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
-        functions = DispatchTable(raw or op.name) if given is None else given
+        ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
+        functions = RawFunctions(raw or op.name) if given is None else given
         scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
-        source = source_of(op, signature, operator, convert, fast)
+        if given is None:
+            scope.update(NO_REGISTRY, call_again=call_again)
+        else:  # a user's own function: its warnings have a line, and it is not run twice
+            scope["call_again"] = fail
+        source = source_of(Form(op, signature, operator, convert, condition))
         filename = f"<arraytape {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         exec(compiled(source), scope)
@@ -110,237 +99,217 @@ def uncompiled(*args: Any, **kwargs: Any) -> Any:
     return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
-def what_it_uses(op: Op) -> dict[str, Any]:
-    """The globals of a compiled function."""
-    scope: dict[str, Any] = {
-        "NAME": op.name, "INPUTS": op.inputs, "PLANS": op.plans, "WIDES": op.wides,
-        "Array": Array, "CONSTANT": CONSTANT, "SCALAR": SCALAR, "alone": op.alone,
-        "SCALARS": CACHED, "scalar": cached_scalar,
-        "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"), "elsewhere": elsewhere,
-        "accepted": accepted, "active": active, "as_data": as_data, "asarray": np.asarray,
-        "promote": promote, "dtype_of": dtype_of, "coerce_all": coerce_all, "explain": explain,
-        "OPEN": OPEN, "coerce": coerce, "get_ident": get_ident, "keep": keep, "is_complex": is_complex,
-        "name_all": name_all, "ndarray": np.ndarray, "new_tid": new_tid, "shape_of": shape_of,
-        "STORAGES": STORAGES, "saving": saving, "wrap_all": wrap_all,
-    }  # fmt: skip
-    scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
-    scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
-    return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
-
-
 @functools.cache
 def compiled(source: str) -> CodeType:
     """Ops of one form have one source: it is compiled once, since that is what importing costs."""
     return compile(source, "<arraytape>", "exec")
 
 
-def source_of(
-    op: Op, signature: inspect.Signature, operator: bool, convert: bool, fast: str
-) -> str:
-    """The source text; read it from the top as the life of one call."""
-    bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-    inputs, several = op.inputs, len(op.outputs) > 1
-    lines = [
-        f"def function{signature.replace(parameters=bare, return_annotation=signature.empty)}:"
-    ]
-
-    if op.variadic:
-        (x,) = inputs
-        lines.append(f"    {x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
-        lines.append(f"    kind, *d_{x} = promote(NAME, ('{x}',), {x}, d_{x})")
-    else:
-        order = [p.name for p in bare if p.name in inputs]  # reflected operators: x2 first
-        first = order[0]
-        for x in order:
-            lines.append(READ.strip("\n").format(x=x))
-            if op.kind == "elementwise" and x != first:
-                value = CONVERT.format(x=x, other=first) if convert else x
-                lines.append(READ_SCALAR.strip("\n").format(x=x, value=value))
-            refuse = REFUSE if operator else ALONE if op.alone and x != first else ""
-            refuse = refuse.format(x=x, inputs=", ".join(inputs))
-            lines.append(READ_OTHER.strip("\n").format(x=x, refuse=refuse))
-        data = ", ".join(f"d_{x}" for x in inputs)
-        lines.append(f"    kind = type(d_{first})")
-        tests = [f"type(d_{x}) is not kind and {x} is not CONSTANT" for x in order[1:]]
-        if tests:
-            tests.append(f"{first} is CONSTANT")
-            lines.append(f"    if {' or '.join(tests)}:")
-            lines.append(
-                f"        kind, {data} = promote(NAME, INPUTS, ({', '.join(inputs)}), ({data}))"
-            )
-
-    positional = [f"d_{p.name}" if p.name in inputs else p.name
-                  for p in bare if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]  # fmt: skip
-    keywords = [f"{p.name}={f'd_{p.name}' if p.name in inputs else p.name}"
-                for p in bare if p.kind is p.KEYWORD_ONLY]  # fmt: skip
-    if operator:
-        positional = [f"d_{x}" for x in inputs]
-    said = ", ".join([f"{x}=d_{x}" for x in inputs] + [f"{p}={p}" for p in op.parameters])
-    direct = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dtype is FLOAT64"}
-    call = f"(UFUNC if {direct[fast]} else RAW[kind])" if fast else "RAW[kind]"
-    lines.append(f"    try:\n        result = {call}({', '.join(positional + keywords)})")
-    lines.append("    except Exception as error:")
-    lines.append(f"        raise explain(NAME, error, {said}) from error")
-
-    if several:
-        lines.append("    answer, ys = wrap_all(result)")
-        results, handles = (
-            [f"ys[{i}]._data" for i in range(len(op.outputs))],
-            [f"ys[{i}]" for i in range(len(op.outputs))],
-        )
-    else:
-        lines.append("    answer = Array()\n    answer._state = 0")
-        elsewhere = " and type(result) not in STORAGES" if op.moves else ""
-        lines.append(f"    if type(result) is not kind{elsewhere}:")
-        lines.append(
-            "        result = asarray(result) if kind is ndarray else as_data(result, kind)"
-        )
-        lines.append("        answer._state = SCALAR")
-        lines.append("    answer._data = result")
-        lines.append("    answer._tid = 0")
-        results, handles = ["result"], ["answer"]
-    if op.recorded:
-        lines.append(recording(op, results, handles))
-    lines.append("    return answer")
-    return "\n".join(lines) + "\n"
+def what_it_uses(op: Op) -> dict[str, Any]:
+    """The globals of a compiled function, but for those that say what it computes with."""
+    the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
+    other_names = {"ABSENT": ABSENT, "refuse": refuse}
+    operands = {
+        "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
+        "coerce_all": coerce_all, "promote": promote,
+    }  # fmt: skip
+    scalars = {
+        "SCALARS": CACHED, "scalar": cached_scalar, "asarray": np.asarray, "ndarray": np.ndarray,
+        "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
+    }  # fmt: skip
+    results = {
+        "STORAGES": STORAGES, "SCALAR": SCALAR, "as_data": as_data, "wrap_all": wrap_all,
+    }  # fmt: skip
+    recording = {
+        "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
+        "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep, "is_complex": is_complex,
+        "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
+        "PLANS": op.plans, "WIDES": op.wides,
+    }  # fmt: skip
+    scope = the_op | other_names | operands | scalars | results | recording
+    scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
+    scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
+    return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
 
 
-WATCHED = """
-    if {followed}:
-        thread, recorders = active()
-        if thread == get_ident():
-            out = 0
-            {body}
-        elif OPEN:
-            elsewhere({told})
-"""
-# Any op, any subset: the plan picks its record from all the values.
-GENERAL = """
-for recorder in recorders:
-    followed = recorder.followed
-    subset = {subset}
-    if subset:
-        if not out:
-            {name}
-        plan = (WIDES if wide else PLANS)[subset]
-        values = ({values})
-        for at, place in plan.hold:
-            if values[at]._state < 4: values[at]._state |= 1
-            else: values = (*values[:place], keep(values[at]), *values[place + 1:])
-        recorder.record(plan.pick(values))
-        {add}
-        if plan.notable or {complex}:
-            recorder.notice(plan, values)
-"""
-# One or two inputs, one result: the record of each subset written out, for both kinds of plan.
-FAST = """
-if not wide:
-    for recorder in recorders:
-        followed = recorder.followed
-        {branches}
-        else: continue
-        followed.add(out)
-else:
-    for recorder in recorders:
-        followed = recorder.followed
-        {wides}
-        else: continue
-        followed.add(out)
-        if result.dtype.kind == "c":
-            recorder.notice(WIDES[1], ())
-"""
+class Form(NamedTuple):
+    """What decides the source of a compiled function."""
+
+    op: Op
+    signature: inspect.Signature
+    operator: bool = False  # whether it answers NotImplemented to what it does not take
+    convert: bool = True  # whether Python scalars become 0-d data
+    condition: str = ""  # when NumPy's ufunc is called without a look-up: see CONDITIONS
+
+    @property
+    def several(self) -> bool:
+        """Whether the op has several results."""
+        return len(self.op.outputs) > 1
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        return list(self.signature.parameters.values())
+
+    @property
+    def order(self) -> list[str]:
+        """The inputs as the caller gives them: a reflected operator has x2 first."""
+        return [p.name for p in self.parameters if p.name in self.op.inputs]
+
+    @property
+    def handles(self) -> list[str]:
+        """The results as Arrays."""
+        return [f"ys[{i}]" for i in range(len(self.op.outputs))] if self.several else ["answer"]
+
+    @property
+    def results(self) -> list[str]:
+        """The results as data."""
+        return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
-def recording(op: Op, results: list[str], handles: list[str]) -> str:
-    """The part that runs when somebody may follow an input."""
-    inputs, several = op.inputs, len(handles) > 1
-    places = {x: f"d_{x}" for x in inputs} | dict(zip(op.outputs, results, strict=True))
-    known = places | {"storage": "STORAGES[kind]"}
-    lines = [f"wide = {wide_of(op, results)}"]
-    places |= {p: p for p in op.parameters}  # in the order of Op.layout
-    for saved, function in op.saves.items():
-        arguments = (known.get(p, p) for p in inspect.signature(function).parameters)
-        text = ", ".join(arguments)
-        near = f"saving(SAVE_{saved}, STORAGES[kind], {text})"
-        lines.append(f"s_{saved} = SAVE_{saved}({text}) if kind is ndarray else {near}")
-        known[saved] = places[saved] = f"s_{saved}"
-    empty = {"shape": "()", "dtype": "None"}
-    layout = {
-        f"{what} {x}": f"{what}_of(d_{x})"
-        if op.variadic
-        else f"({empty[what]} if {x} is CONSTANT else d_{x}.{what})"
-        for what in LAYOUT
-        for x in inputs
-    }
-    for what in LAYOUT:
-        layout |= {
-            f"{what} {y}": f"{y_data}.{what}" for y, y_data in zip(op.outputs, results, strict=True)
-        }
-    layout = {name: layout[name] for name in op.layout() if name in layout}
-
-    tids = [f"t_{x}" for x in inputs]
-    values = ["plan.number", "out", *tids, *places.values(), *inputs, *handles]
-    text = ", ".join(values)
-    if op.variadic or op.asks_layout:
-        text += ", " + ", ".join(layout.values())
-    else:
-        text = f"{text}) if not wide else ({text}, {', '.join(layout.values())}"
-    bits = [f"({t} in followed) << {i}" for i, t in enumerate(tids)]
-    body = GENERAL.strip("\n").format(
-        subset=f"any([t in followed for t in {tids[0]}])" if op.variadic else " | ".join(bits),
-        name="out = name_all(ys)" if several else "out = answer._tid = new_tid()",
-        values=text,
-        add="followed.update(out)" if several else "followed.add(out)",
-        complex=" or ".join(f"is_complex({result})" for result in results),
-    )
-    one_form = not (op.variadic or several or op.moves)
-    if len(inputs) <= 2 and one_form and (op.rules or op.joint):
-        known = places | layout
-        branches, wides = (indent(fast_branches(op, plans, known), 8) for plans in ("PLAN", "WIDE"))
-        body = FAST.strip("\n").format(branches=branches, wides=wides)
-    followed = f"any({tids[0]})" if op.variadic else " or ".join(tids)
-    body = indent("\n".join([*lines, body]), 12)
-    told = tids[0] if op.variadic else f"({', '.join(tids)},)"
-    return WATCHED.strip("\n").format(followed=followed, body=body, told=told)
+CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dtype is FLOAT64"}
 
 
-def fast_branches(op: Op, plans: str, places: dict[str, str]) -> str:
-    """For each subset of one or two followed inputs: hold what is kept, name the result, record."""
-
-    def branch(subset: int) -> str:
-        plan = (op.plans if plans == "PLAN" else op.wides)[subset]
-        lines = ["if not out: out = answer._tid = new_tid()"]
-        for x in op.inputs:
-            if x in plan.positions:
-                lines.append(f"state = {x}._state")
-                lines.append(f"if state != 1:\n    if state < 4: {x}._state = state | 1")
-                lines.append(f"    else: d_{x} = keep({x})")
-        if "y" in plan.positions:
-            lines.append("answer._state |= 1")
-        kept = [*(f"t_{x}" for x in op.inputs), *(places[name] for name in plan.positions)]
-        return "\n".join([*lines, f"recorder.record(({plans}{subset}, out, {', '.join(kept)}))"])
-
-    def when(tid: str, then: str) -> str:
-        return f"if {tid} in followed:\n    {indent(then, 4)}"
-
-    first, *second = (f"t_{x}" for x in op.inputs)
-    if not second:
-        return when(first, branch(1))
-    both = when(second[0], branch(3)) + "\nelse:\n    " + indent(branch(1), 4)
-    return when(first, both) + "\nel" + when(second[0], branch(2))
+def source_of(form: Form) -> str:
+    """The source text of a compiled function."""
+    s = Source()
+    others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
+    with s.block(f"def function{inspect.Signature(others.parameters)}:"):
+        others.check(s, "NAME")
+        if form.op.variadic:
+            read_sequence(s, form)
+        else:
+            read_operands(s, form)
+            find_kind(s, form)
+        call_raw(s, form)
+        wrap_results(s, form)
+        if form.op.recorded:
+            record(s, form)
+        s.line("return answer")
+    return s.text()
 
 
-def indent(text: str, by: int) -> str:
-    """Indent all lines but the first, for a place that is already indented."""
-    return text.replace("\n", "\n" + " " * by)
+# --- operands -----------------------------------------------------------------------------------------
+def read_sequence(s: Source, form: Form) -> None:
+    """Read the one input that is a sequence of arrays."""
+    (x,) = form.op.inputs
+    s.line(f"{x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
+    s.line(f"kind, *d_{x} = promote(NAME, ('{x}',), {x}, d_{x})")
 
 
-def wide_of(op: Op, results: list[str]) -> str:
-    """Whether shapes or dtypes of inputs and result differ."""
+def read_operands(s: Source, form: Form) -> None:
+    """Value id and data of each input; what is no Array gets the id 0."""
+    op = form.op
+    first, *_ = form.order
+    for x in form.order:
+        with s.block(f"if type({x}) is Array:"):
+            s.line(f"t_{x} = {x}._tid")
+            with s.block(f"if t_{x} < 0:"):
+                s.line(f"t_{x} = {x}._sync()")
+            s.line(f"d_{x} = {x}._data")
+        if op.kind == "elementwise" and x != first:
+            with s.block(f"elif type({x}) is float or type({x}) is int:"):
+                s.line(f"t_{x} = 0")
+                s.line(f"d_{x} = {as_operand(x, first) if form.convert else x}")
+                s.line(f"{x} = CONSTANT")
+        with s.block("else:"):
+            if form.operator:
+                s.line(f"if not accepted({x}): return NotImplemented")
+            elif op.alone and x != first:
+                s.line(f"if {x} is None: return alone({', '.join(op.inputs)})")
+            s.line(f'{x}, t_{x}, d_{x} = coerce(NAME, "{x}", {x})')
+
+
+def as_operand(x: str, other: str) -> str:
+    """A Python scalar as an operand beside ``other``.
+
+    Beside real floating-point data it is 0-d data of the same dtype: converted once (for float64
+    once and for all), where NumPy would convert it in the forward and in the backward pass.
+    """
+    beside = f"type(d_{other}) is ndarray and d_{other}.dtype is"
+    in_float64 = f"((SCALARS.get({x}) or [scalar({x})])[0] if {x} else asarray({x}, FLOAT64))"
+    in_float32 = f"asarray({x}, FLOAT32)"
+    return f"{in_float64} if {beside} FLOAT64 else {in_float32} if {beside} FLOAT32 else {x}"
+
+
+def find_kind(s: Source, form: Form) -> None:
+    """The type of data to compute on; operands of another type are brought to it."""
+    first, *others = form.order
+    s.line(f"kind = type(d_{first})")
+    if others:
+        differ = [f"type(d_{x}) is not kind and {x} is not CONSTANT" for x in others]
+        handles, data = ", ".join(form.op.inputs), ", ".join(f"d_{x}" for x in form.op.inputs)
+        with s.block(f"if {' or '.join([*differ, f'{first} is CONSTANT'])}:"):
+            s.line(f"kind, {data} = promote(NAME, INPUTS, ({handles}), ({data}))")
+
+
+# --- the raw function and its results -----------------------------------------------------------------
+def call_raw(s: Source, form: Form) -> None:
+    """Compute.  A raw function that raises may only have warned: see ``raw_calls``."""
+    op, condition = form.op, form.condition
+    value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in form.parameters}
+    keyword_only = [p.name for p in form.parameters if p.kind is p.KEYWORD_ONLY]
+    positional = tuple(op.inputs if form.operator else (p for p in value if p not in keyword_only))
+    values = [value[p] for p in positional] + [f"{p}={value[p]}" for p in keyword_only]
+    arguments = ", ".join(values)
+    names = "INPUTS" if positional == op.inputs else positional
+    raw, again = "RAW[kind]", "RAW"
+    if condition:
+        raw = f"(UFUNC if {CONDITIONS[condition]} else RAW[kind])"
+        again = f"UFUNC if {CONDITIONS[condition]} else RAW"
+    with s.block("try:"):
+        s.line(f"result = {raw}({arguments})")
+    with s.block("except Exception as error:"):
+        s.line(f"result = call_again(NAME, error, {again}, kind, {names}, {arguments})")
+
+
+def wrap_results(s: Source, form: Form) -> None:
+    """Make Arrays of the raw results; NumPy's scalars become 0-d data that is not written to."""
+    if form.several:
+        s.line("answer, ys = wrap_all(result)")
+        return
+    s.line("answer = Array()")
+    s.line("answer._state = 0")
+    moved = " and type(result) not in STORAGES" if form.op.moves else ""
+    with s.block(f"if type(result) is not kind{moved}:"):
+        s.line("result = asarray(result) if kind is ndarray else as_data(result, kind)")
+        s.line("answer._state = SCALAR")
+    s.line("answer._data = result")
+    s.line("answer._tid = 0")
+
+
+# --- recording ----------------------------------------------------------------------------------------
+def record(s: Source, form: Form) -> None:
+    """Tell the recorders of this thread, or that of another thread that the op came here."""
+    op = form.op
+    ids = [f"t_{x}" for x in op.inputs]
+    followed = f"any({ids[0]})" if op.variadic else " or ".join(ids)
+    with s.block(f"if {followed}:"):
+        s.line("thread, recorders = active()")
+        with s.block("if thread == get_ident():"):
+            s.line("out = 0")
+            s.line(f"wide = {needs_fit(form)}")
+            saved = save(s, form)
+            if len(op.inputs) <= 2 and has_one_form(op):
+                record_each_subset(s, form, saved)
+            else:
+                record_any_subset(s, form, saved)
+        with s.block("elif OPEN:"):
+            s.line(f"elsewhere({ids[0]})" if op.variadic else f"elsewhere(({', '.join(ids)},))")
+
+
+def has_one_form(op: Op) -> bool:
+    """Whether the record of a subset of inputs is known when the op is compiled."""
+    one_result = len(op.outputs) == 1 and not op.moves
+    return bool(not op.variadic and one_result and (op.rules or op.joint))
+
+
+def needs_fit(form: Form) -> str:
+    """Whether shapes or dtypes of inputs and result differ, so that cotangents must be fitted."""
+    op = form.op
     if op.variadic:
         return "True"
     if op.kind != "elementwise":
-        pairs = [(x, result) for x in op.inputs for result in results]
+        pairs = [(x, result) for x in op.inputs for result in form.results]
         return " or ".join(f"(t_{x} and d_{x}.dtype is not {result}.dtype)" for x, result in pairs)
     if len(op.inputs) == 1:
         return f"d_{op.inputs[0]}.dtype is not result.dtype"
@@ -350,3 +319,115 @@ def wide_of(op: Op, results: list[str]) -> str:
         f"d_{b}.dtype is not result.dtype if {a} is CONSTANT else "
         f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape"
     )
+
+
+def save(s: Source, form: Form) -> dict[str, str]:
+    """Compute what the op saves beside its inputs; the names under which it is to be found."""
+    op = form.op
+    known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
+    known["storage"] = "STORAGES[kind]"
+    for saved, function in op.saves.items():
+        arguments = ", ".join(known.get(p, p) for p in inspect.signature(function).parameters)
+        there = f"saving(SAVE_{saved}, STORAGES[kind], {arguments})"
+        s.line(f"s_{saved} = SAVE_{saved}({arguments}) if kind is ndarray else {there}")
+        known[saved] = f"s_{saved}"
+    return {saved: known[saved] for saved in op.saves}
+
+
+def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
+    """Where a compiled function has each value that a rule may ask for; in the order of Op.layout."""
+    op = form.op
+    data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
+    return data | {p: p for p in op.parameters} | saved
+
+
+def layouts(form: Form) -> dict[str, str]:
+    """Where it has the shapes and dtypes of inputs and results, by the names of Op.layout."""
+    op, found = form.op, {}
+    of_constant = {"shape": "()", "dtype": "None"}
+    for what in LAYOUT:
+        for x in op.inputs:
+            one = f"({of_constant[what]} if {x} is CONSTANT else d_{x}.{what})"
+            found[f"{what} {x}"] = f"{what}_of(d_{x})" if op.variadic else one
+        for y, result in zip(op.outputs, form.results, strict=True):
+            found[f"{what} {y}"] = f"{result}.{what}"
+    return found
+
+
+def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
+    """One or two inputs, one result: the record of each subset of followed inputs is written out."""
+    for head, wide in (("if not wide:", False), ("else:", True)):
+        with s.block(head), s.block("for recorder in recorders:"):
+            s.line("followed = recorder.followed")
+            choose_subset(s, form, places(form, saved) | layouts(form), wide)
+            s.line("else: continue")
+            s.line("followed.add(out)")
+            if wide:
+                with s.block('if result.dtype.kind == "c":'):
+                    s.line("recorder.notice(WIDES[1], ())")
+
+
+def choose_subset(s: Source, form: Form, values: dict[str, str], wide: bool) -> None:
+    """Branch by which inputs a recorder follows; subset 1 is the first input, 2 the second, 3 both."""
+    first, *second = (f"t_{x}" for x in form.op.inputs)
+    with s.block(f"if {first} in followed:"):
+        if second:
+            with s.block(f"if {second[0]} in followed:"):
+                record_subset(s, form.op, 3, values, wide)
+            with s.block("else:"):
+                record_subset(s, form.op, 1, values, wide)
+        else:
+            record_subset(s, form.op, 1, values, wide)
+    if second:
+        with s.block(f"elif {second[0]} in followed:"):
+            record_subset(s, form.op, 2, values, wide)
+
+
+def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
+    """Keep what the plan's rules ask for, give the result its value id, hand over the record."""
+    plan = (op.wides if wide else op.plans)[subset]
+    s.line("if not out: out = answer._tid = new_tid()")
+    for x in op.inputs:
+        if x in plan.positions:
+            s.line(f"state = {x}._state")
+            with s.block("if state != 1:"):
+                s.line(f"if state < 4: {x}._state = state | 1")
+                s.line(f"else: d_{x} = keep({x})")
+    if "y" in plan.positions:
+        s.line("answer._state |= 1")
+    kept = ", ".join([*(f"t_{x}" for x in op.inputs), *(values[name] for name in plan.positions)])
+    s.line(f"recorder.record(({'WIDE' if wide else 'PLAN'}{subset}, out, {kept}))")
+
+
+def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
+    """Any op, any subset of followed inputs: the plan picks its record from all the values."""
+    op = form.op
+    bits = [f"(t_{x} in followed) << {i}" for i, x in enumerate(op.inputs)]
+    one_bit = f"any([t in followed for t in t_{op.inputs[0]}])"
+    with s.block("for recorder in recorders:"):
+        s.line("followed = recorder.followed")
+        s.line(f"subset = {one_bit if op.variadic else ' | '.join(bits)}")
+        with s.block("if subset:"):
+            with s.block("if not out:"):
+                s.line("out = assign_ids(ys)" if form.several else "out = answer._tid = new_tid()")
+            s.line("plan = (WIDES if wide else PLANS)[subset]")
+            s.line(f"values = ({all_values(form, saved)})")
+            with s.block("for at, place in plan.hold:"):
+                s.line("if values[at]._state < 4: values[at]._state |= 1")
+                s.line("else: values = (*values[:place], keep(values[at]), *values[place + 1:])")
+            s.line("recorder.record(plan.pick(values))")
+            s.line("followed.update(out)" if form.several else "followed.add(out)")
+            complex_result = " or ".join(f"is_complex({result})" for result in form.results)
+            with s.block(f"if plan.notable or {complex_result}:"):
+                s.line("recorder.notice(plan, values)")
+
+
+def all_values(form: Form, saved: dict[str, str]) -> str:
+    """Every value from which a plan may pick, in the order of Op.layout."""
+    op = form.op
+    ids = [f"t_{x}" for x in op.inputs]
+    values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]
+    text, layout = ", ".join(values), ", ".join(layouts(form).values())
+    if op.variadic or op.asks_layout:
+        return f"{text}, {layout}"
+    return f"{text}) if not wide else ({text}, {layout}"

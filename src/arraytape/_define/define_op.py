@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._record.plan import Rule
 from .._storage.storage import STORAGES, Storage
 from .._util import nest
 from .._util.errors import describe, user_line
-from .compile import compile_function, what_it_uses
+from .compile import Form, compile_function, source_of, what_it_uses
 from .words import array_inputs, nondifferentiable
 
 _stopped = nondifferentiable("stop_gradient")
@@ -168,24 +168,11 @@ def define_op(
     ValueError
         When there is no such word.
     """
-    if not isinstance(name, str) or not name.isidentifier():
-        raise TypeError(f"define_op: the name must be an identifier, got {describe(name)}")
-    if word not in KINDS:
-        raise ValueError(
-            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {word!r}"
-        )
-    if not callable(forward):
-        raise TypeError(f"define_op({name!r}): forward must be callable, got {describe(forward)}")
-    if name in REGISTRY:
-        raise KeyError(f"op {name!r} is already declared at {REGISTRY[name].declared}")
-    signature, inputs, variadic = _statement(name, forward, word)
-    count = {"elementwise": len(inputs), "linear": 1}.get(word, len(rules) and len(inputs))
-    needless = word in ("composite", "nondifferentiable") and (rules or joint)
-    if needless or len(rules) != count or (joint and (rules or word != "primitive")):
-        raise TypeError(
-            f"define_op({name!r}): {word} with inputs {tuple(inputs)} takes "
-            f"{0 if needless else count} rules, got {len(rules)}{' and joint' if joint else ''}"
-        )
+    check_statement(name, forward, word)
+    signature, inputs, variadic = inputs_of_forward(name, forward, word)
+    check_parameters(name, signature, inputs)
+    check_number_of_inputs(name, word, inputs)
+    check_rules(name, word, inputs, rules, joint)
     if variadic and rules:
         joint, rules = rules[0], ()
     op = Op(
@@ -196,24 +183,28 @@ def define_op(
     if word == "composite":
         register(op).public = forward
         return forward
-    reserved = {*what_it_uses(op), *RESERVED}
-    for parameter in signature.parameters:
-        if parameter in reserved or parameter[:2] in ("d_", "t_", "s_"):
-            raise TypeError(f"define_op({name!r}): a parameter may not be called {parameter!r}")
+    check_names(op, signature)
     public = compile_function(op, signature, given=Forward(op, forward))
     public.__doc__ = inspect.getdoc(forward)
     register(op).public = public
     return public
 
 
-# Names that a compiled op uses for itself.
-RESERVED = frozenset(
-    "NAME INPUTS PLANS WIDES RAW UFUNC answer at error first_call followed kind out place plan "  # noqa: SIM905
-    "recorder recorders result state subset thread values wide ys".split()
-)
+def check_statement(name: Any, forward: Any, word: Any) -> None:
+    """The name is free, the word is one of the five, forward can be called."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise TypeError(f"define_op: the name must be an identifier, got {describe(name)}")
+    if word not in KINDS:
+        raise ValueError(
+            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {word!r}"
+        )
+    if not callable(forward):
+        raise TypeError(f"define_op({name!r}): forward must be callable, got {describe(forward)}")
+    if name in REGISTRY:
+        raise KeyError(f"op {name!r} is already declared at {REGISTRY[name].declared}")
 
 
-def _statement(
+def inputs_of_forward(
     name: str, forward: Callable[..., Any], word: str
 ) -> tuple[inspect.Signature, list[str], bool]:
     """The op's signature, its array inputs, and whether the one is a sequence of arrays."""
@@ -225,27 +216,88 @@ def _statement(
         ) from error
     parameters = [p for p in signature.parameters.values() if p.name != "xp" or word == "composite"]
     inputs, variadic = array_inputs(forward)
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     if not inputs:
-        inputs = [p.name for p in parameters if p.kind in positional and p.default is p.empty]
-    for p in parameters:
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or (
-            p.name in inputs and p.kind not in positional
-        ):
+        inputs = [p.name for p in parameters if p.kind in POSITIONAL and p.default is p.empty]
+    return signature.replace(parameters=parameters), inputs, variadic
+
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[str]) -> None:
+    """Inputs are positional, and every default can be written out in the op's source."""
+    for p in signature.parameters.values():
+        collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        if collects or (p.name in inputs and p.kind not in POSITIONAL):
             raise TypeError(f"define_op({name!r}): forward may not take {p}: see its docstring")
+        if p.default is p.empty:
+            continue
         try:
-            ast.literal_eval(repr(p.default) if p.default is not p.empty else "0")
+            ast.literal_eval(repr(p.default))
         except (SyntaxError, ValueError) as error:
             raise TypeError(
                 f"define_op({name!r}): the default of {p.name} must be a literal, got {p.default!r}"
             ) from error
-    most = 2 if word == "elementwise" else 1 if word == "linear" else len(parameters)
-    if not 0 < len(inputs) <= max(most, 1):
+
+
+# Word -> the most array inputs, and how a message says it; of the other words as many as there are.
+MOST_INPUTS = {"elementwise": (2, "1 or 2 array inputs"), "linear": (1, "1 array inputs")}
+
+
+def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
+    """As many array inputs as the word allows, and at least one."""
+    most, say = MOST_INPUTS.get(word, (len(inputs), "1 array inputs or more"))
+    if not 0 < len(inputs) <= most:
+        raise TypeError(f"define_op({name!r}): {word} takes {say}, forward has {tuple(inputs)}")
+
+
+def check_rules(
+    name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
+) -> None:
+    """As many rules as the word asks for; a joint rule stands alone and is a primitive's."""
+    if word == "elementwise":
+        count = len(inputs)
+    elif word == "linear":
+        count = 1
+    elif word == "primitive":
+        count = len(inputs) if rules else 0  # none: until register_gradient
+    else:
+        count = 0
+    fits = len(rules) == count and not (joint and (rules or word != "primitive"))
+    if not fits:
         raise TypeError(
-            f"define_op({name!r}): {word} takes {'1' if most == 1 else '1 or 2' if most == 2 else '1'}"
-            f" array inputs{' or more' if word == 'primitive' else ''}, forward has {tuple(inputs)}"
+            f"define_op({name!r}): {word} with inputs {tuple(inputs)} takes "
+            f"{count} rules, got {len(rules)}{' and joint' if joint else ''}"
         )
-    return signature.replace(parameters=parameters), inputs, variadic
+
+
+def check_names(op: Op, signature: inspect.Signature) -> None:
+    """No parameter has a name that the compiled function uses for itself."""
+    for parameter in signature.parameters:
+        if parameter in names_in_source() or parameter[:2] in VALUES_OF:
+            raise TypeError(f"define_op({op.name!r}): a parameter may not be called {parameter!r}")
+
+
+VALUES_OF = ("d_", "t_", "s_")  # data, value id and saved values in compiled functions
+UNTAKEN = ("_a_", "_b_", "_c_")
+
+
+@functools.cache
+def names_in_source() -> frozenset[str]:
+    """The names that compiled functions use for themselves, read from one op of each form."""
+    forms = [
+        Op("", "elementwise", UNTAKEN[:2], rules=[lambda t, _b_: t, lambda t, _a_: t]),
+        Op("", "primitive", UNTAKEN, outputs=("y", "z")),
+        Op("", "primitive", UNTAKEN[:1], variadic=True),
+    ]
+    found = {*what_it_uses(forms[0]), "first_call"}
+    for op in forms:
+        signature = inspect.Signature([inspect.Parameter(x, POSITIONAL[0]) for x in op.inputs])
+        nodes = [*ast.walk(ast.parse(source_of(Form(op, signature, condition="ufunc"))))]
+        targets = [node.target for node in nodes if isinstance(node, ast.comprehension)]
+        names = [node.id for node in nodes if isinstance(node, ast.Name)]
+        found.update({*names} - {node.id for node in targets if isinstance(node, ast.Name)})
+    return frozenset(name for name in found if not name.endswith(UNTAKEN))
 
 
 class Forward(dict[type, Callable[..., Any]]):
@@ -261,7 +313,9 @@ class Forward(dict[type, Callable[..., Any]]):
         if storage.mixed and self.op.per_element:  # many arrays at once, by the raw data beneath
             self[kind] = batched = storage.elementwise(self)
             return batched
-        function = partial(self.forward, xp=storage.xp) if self.takes_namespace else self.forward
+        function = self.forward
+        if self.takes_namespace:
+            function = functools.partial(function, xp=storage.xp)
 
         def run(*args: Any, **keywords: Any) -> Any:
             given = [read_only(arg) for arg in args]

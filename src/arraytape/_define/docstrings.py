@@ -2,11 +2,13 @@
 
 What recurs is said once, in the tables below: parameters, what an op takes and gives, errors.  The
 derivative is the op's own rule as it is written.  What is special about an op stands in its own
-docstring: summary and paragraphs, then sections whose entries take the place of the tables' (of
-``Raises``: join them).
+docstring: a summary and paragraphs, then sections.  Entries of its ``Parameters`` and its ``Returns``
+take the place of what is composed, ``Raises`` and ``Notes`` are added to it; a derivative that no
+rule can say is a note that starts with "Derivative: ".
 
-``help()`` reads ``__doc__``, which of a function cannot be computed on demand, so all of this runs
-when the package is imported: string work alone, about 10 microseconds an op.
+``help()`` reads ``__doc__``, which a function cannot compute on demand, so this runs when the package
+is imported: string work only, 20 microseconds an op.  A generated module of finished docstrings
+would save most of that (3 of 35 milliseconds), and would have to be kept up to date.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ BEHIND = frozenset((
     "cast", "cofactors", "discretized", "getitem", "moved", "reinterpreted", "reshaped", "scattered",
     "stop_gradient",
 ))  # fmt: skip
+INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
 
 # --- what an op takes and gives -----------------------------------------------------------------
@@ -43,7 +46,7 @@ TAKES = {
     "integer": ("integer dtype", FRACTIONAL),
     "integral": ("integer or boolean dtype", FRACTIONAL),
     "number": ("numeric dtype", ""),
-    "numeric": ("numeric dtype", "When all dtypes are boolean."),
+    "numeric": ("numeric dtype", "When the inputs are boolean."),
     "ordered": ("real dtype", ""),
     "real": ("real dtype", COMPLEX),
     "real floating": ("real floating-point dtype; integers are computed as such", COMPLEX),
@@ -287,7 +290,7 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
         sections = {"Summary": SUMMARIES.get(name, f"{name} of each element."), **SAME[key]}
     notes = sections.get("Notes") or CONVENTIONS.get(name, "")
     if not notes.startswith("Derivative: "):
-        notes = f"{derivative(op)}\n{notes}" if notes else derivative(op)
+        notes = f"{derivative(op)}\n\n{notes}" if notes else derivative(op)
     sections["Notes"] = notes + keeps(op)
     if name not in ELSEWHERE:
         sections["References"] = f"{STANDARD}{name}.html"
@@ -311,8 +314,8 @@ def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """A docstring of a function at the top level of a module by its headings; "Summary" comes first."""
-    text = text.strip().replace("\n    ", "\n")
+    """A docstring by its headings; what comes first is its "Summary"."""
+    text = dedented(text)
     sections = {}
     if "\n---" in text:
         for name in reversed(HEADINGS):
@@ -321,6 +324,12 @@ def sections_of(text: str) -> dict[str, str]:
                 sections[name] = section.rstrip()
     sections["Summary"] = text.rstrip()
     return sections
+
+
+def dedented(text: str) -> str:
+    """A docstring of a function at the top level of a module without its indentation."""
+    text = text.strip()
+    return text.replace("\n    ", "\n") if INDENTED else text
 
 
 def entries_of(section: str) -> dict[str, str]:
@@ -393,7 +402,7 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
         if shape == "reduced" and parameters["axis"].annotation != "int | None":
             errors["ValueError"].append("When an axis is named twice.")
     for error, text in found.items():
-        errors[error].append(text.lstrip())
+        errors.setdefault(error, []).append(text.lstrip())
     lines = [f"{error}\n    " + "\n    ".join(texts) for error, texts in errors.items() if texts]
     return "\n".join(lines)
 
@@ -403,17 +412,14 @@ def not_arrays(op: Op, signature: Signature) -> list[str]:
     if op.variadic:
         return [f"When {op.inputs[0]} is not a list or tuple of Arrays.", SEVERAL_DEVICES]
     if op.kind != "composite":
-        text = (
-            f"When {' or '.join(op.inputs)} is neither an Array nor raw data, such as a NumPy array"
-        )
-        texts = [f"{text}\n    or a number."]
-        return [*texts, SEVERAL_DEVICES] if len(op.inputs) > 1 else texts
+        text = f"When {' or '.join(op.inputs)} is no Array (or NumPy or CuPy array, or number)."
+        return [text, SEVERAL_DEVICES] if len(op.inputs) > 1 else [text]
     checked = [
         f"one of the {p.name}" if p.kind is p.VAR_POSITIONAL else p.name
         for p in signature.parameters.values()
         if p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY
     ]
-    text = f"When {' or '.join(checked)} is neither an Array nor a NumPy or CuPy array."
+    text = f"When {' or '.join(checked)} is no Array (or NumPy or CuPy array)."
     return [text] if checked else []
 
 
@@ -425,6 +431,8 @@ def derivative(op: Op) -> str:
         if not op.inputs:
             return "Derivative: none; the result depends on no other Array."
         return "Derivative: through the recorded ops of which this function is made."
+    if not (op.rules or op.joint):
+        return "Derivative: no rule is declared; a gradient through it is a LookupError."
     if op.kind == "linear":
         back = op.joint or (op.rules and op.rules[0])
         return (
@@ -433,9 +441,7 @@ def derivative(op: Op) -> str:
         )
     if op.joint:
         return f"Derivative:\n{written(op.joint)}"
-    if op.rules is None:
-        return "Derivative: no rule is declared; a gradient through it is a LookupError."
-    rules = {x: rule for x, rule in zip(op.inputs, op.rules, strict=True) if rule}
+    rules = {x: rule for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule}
     if op.kind == "elementwise":
         texts = [
             f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"
@@ -456,7 +462,7 @@ def written(rule: Any) -> str:
     if rule is same:
         return "itself"
     if rule.__doc__:
-        return str(rule.__doc__).strip().replace("\n    ", "\n")
+        return dedented(rule.__doc__)
     return f"``{source_line(rule)}``"
 
 
@@ -480,15 +486,23 @@ def keeps(op: Op) -> str:
     """What a record of the op keeps when all of its inputs are followed."""
     if not op.plans:
         return ""
-    names = []
+    kept, computed = [], []
     for name in op.plans[-1].positions:
-        if name != FILLED_IN_LATER:
-            what, _, source = name.partition(" ")
-            names.append(f"the {what} of {source}" if source else name)
-    text = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
-    if op.saves.keys() & names:
-        text += ",\ncomputed from the inputs in the forward pass"
-    return f"\n\nA tape keeps {text or 'nothing'}."
+        what, _, source = name.partition(" ")
+        if name in op.saves:
+            computed.append(name)
+        else:
+            kept.append(f"the {what} of {source}" if source else name)
+    text = listed(kept) or "nothing"
+    if computed := [name for name in computed if name != FILLED_IN_LATER]:
+        rest = f",\n{text}" if kept else ""
+        text = f"{listed(computed)} (computed in the forward pass){rest}"
+    return f"\n\nA tape keeps {text}."
+
+
+def listed(names: list[str]) -> str:
+    """Names in a sentence."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 # --- operators ------------------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""What compiled ops call off the hot path: operands that are not Arrays, sequences, several results."""
+"""What compiled ops call off the hot path: operands that are not Arrays, sequences, several results.
+
+An operand has three parts: its handle (the Array, or CONSTANT or GENERIC), its value id (tid; 0 for what
+is not followed) and its data.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,8 @@ CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mar
 GENERIC = wrap(None, 0, KEPT)  # the handle of a NumPy scalar: 0-d host data that joins any storage
 SCALARS = (bool, int, float, complex, type(None))
 
-
 CACHED: dict[float, list[Any]] = {}  # Python scalar -> [0-d float64 data], read-only
-MOST = 1024
+MOST = 1024  # cached scalars
 
 
 def cached_scalar(value: float) -> Any:
@@ -32,7 +35,7 @@ def cached_scalar(value: float) -> Any:
 
 
 def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Handle, tid and data of an argument that is not an Array: a scalar or a raw array."""
+    """Handle, value id and data of an argument that is not an Array: a scalar or a raw array."""
     if type(value) in SCALARS:
         return CONSTANT, 0, value
     if type(value) in STORAGES:
@@ -76,7 +79,7 @@ def accepted(value: Any) -> bool:
 def coerce_all(
     name: str, argument: str, values: Any
 ) -> tuple[list[Array], tuple[int, ...], list[Any]]:
-    """Handles, tids and data of a sequence of arrays."""
+    """Handles, value ids and data of a sequence of arrays."""
     if isinstance(values, Array) or not isinstance(values, list | tuple):
         raise TypeError(
             f"{name}: {argument} must be a list or tuple of Arrays, got "
@@ -98,35 +101,44 @@ def coerce_all(
 def promote(
     name: str, names: Sequence[str], handles: Sequence[Array], data: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """The type of data that an op runs on, and the data, NumPy scalars brought to its storage.
+    """The type of data that an op runs on, and the data: NumPy scalars are brought to that storage.
 
     TypeError naming each argument's device when two storages meet.
     """
-    raw = [i for i, d in enumerate(data) if type(d) in STORAGES]
-    if not raw and all(type(d) in NUMBERS for d in data):
-        data, raw = [number(data[0]), *data[1:]], [0]
-    if not raw:
+    arrays = [i for i, d in enumerate(data) if type(d) in STORAGES]
+    if not arrays and all(type(d) in NUMBERS for d in data):
+        data, arrays = [number(data[0]), *data[1:]], [0]
+    if not arrays:
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
-    at = [i for i in raw if handles[i] is not GENERIC] or raw
-    home = next((data[i] for i in at if STORAGES[type(data[i])].mixed), data[at[0]])
+    # NumPy scalars have no say about the storage, unless there is nothing else.
+    deciding = [i for i in arrays if handles[i] is not GENERIC] or arrays
+    check_devices(name, names, {i: data[i] for i in deciding})
+    mixed = [data[i] for i in deciding if STORAGES[type(data[i])].mixed]
+    home = mixed[0] if mixed else data[deciding[0]]
     kind, storage = type(home), STORAGES[type(home)]
-    homes = {i: STORAGES[type(data[i])].beneath(data[i]) for i in at}
-    if len(set(homes.values())) > 1:
-        where = "; ".join(
-            f"{names[i] if len(names) == len(data) else f'{names[0]}[{i}]'} is "
-            f"{describe(data[i])} ({beneath.name}, {STORAGES[type(data[i])].device(data[i])})"
-            for i, beneath in homes.items()
-        )
-        raise TypeError(
-            f"{name}: the arguments sit on different devices [at {user_line()}]: {where}. Move one "
-            "of them with to_device or asarray(..., device=...)"
-        )
     device = storage.device(home)
     return kind, *(
         storage.asarray(d, d.dtype, device, None)
         if handle is GENERIC and type(d) is not kind
         else d
         for handle, d in zip(handles, data, strict=True)
+    )
+
+
+def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None:
+    """TypeError when arguments (by position) lie in different storages."""
+    homes = {i: STORAGES[type(d)].beneath(d) for i, d in data.items()}
+    if len(set(homes.values())) <= 1:
+        return
+    one_sequence = len(names) == 1  # such as the arrays of concat
+    where = "; ".join(
+        f"{f'{names[0]}[{i}]' if one_sequence else names[i]} is "
+        f"{describe(data[i])} ({home.name}, {STORAGES[type(data[i])].device(data[i])})"
+        for i, home in homes.items()
+    )
+    raise TypeError(
+        f"{name}: the arguments sit on different devices [at {user_line()}]: {where}. Move one "
+        "of them with to_device or asarray(..., device=...)"
     )
 
 
@@ -140,8 +152,8 @@ def dtype_of(value: Any) -> Any:
     return [v.dtype for v in value]
 
 
-def name_all(arrays: list[Array]) -> tuple[int, ...]:
-    """Name the values of an op's several results."""
+def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
+    """Give each of an op's several results a value id of its own."""
     for array in arrays:
         array._tid = new_tid()
     return tuple([array._tid for array in arrays])

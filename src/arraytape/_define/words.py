@@ -1,4 +1,4 @@
-"""The five words in which an op is stated; ``_op`` says what a rule may ask for.
+"""The five words in which an op is stated; ``_record.op`` says what a rule may ask for.
 
 word              JVP                          VJP                          keeps
 elementwise       the line                     the same line, conjugated    the names in the line
@@ -22,6 +22,8 @@ from .._record.plan import Rule, same
 from .compile import compile_function, uncompiled
 from .docstrings import docstring
 from .operands import an_array
+from .other_names import ABSENT, OtherNames, refuse
+from .source import Source
 
 UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
 BINARY = inspect.Signature(
@@ -110,19 +112,25 @@ def with_arrays(
 ) -> Callable[P, R]:
     """A function that finds Arrays where its signature says so: raw arrays are made into such.
 
-    TypeError for what is no array.  Parameters that may be something else, too, and those that are
-    named are its own affair.  The check is written out, since a wrapper for all would take longer,
-    and compiled on the first call, since compiling all of them would slow down the import.
+    TypeError for what is no array.  Parameters that may be something else, too, and keyword-only ones
+    are checked by the function itself.  The checks are written out, since one wrapper that looks at
+    the signature in each call would take longer, and compiled on the first call, since compiling all
+    of them would slow down the import.
     """
-    parameters = signature.parameters.values()
-    if not any(p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY for p in parameters):
+    parameters = list(signature.parameters.values())
+    if not any(is_checked(p) for p in parameters):
         return function
-    scope: dict[str, Any] = {"Array": Array, "an_array": an_array, "body": function}
+    scope: dict[str, Any] = {
+        "Array": Array, "an_array": an_array, "body": function, "ABSENT": ABSENT, "refuse": refuse,
+    }  # fmt: skip
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        exec(compile(check_of(name, signature), "<arraytape composite>", "exec"), scope)
-        public.__defaults__ = getattr(function, "__defaults__", None)
-        public.__kwdefaults__ = getattr(function, "__kwdefaults__", None)
+        others = OtherNames(parameters)
+        defaults = [p for p in others.parameters if p.default is not p.empty]
+        exec(compile(check_of(name, parameters, others), "<arraytape composite>", "exec"), scope)
+        by_position = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY)
+        by_name = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY}
+        public.__defaults__, public.__kwdefaults__ = by_position or None, by_name or None
         public.__code__ = scope["public"].__code__
         return public(*args, **kwargs)
 
@@ -132,28 +140,42 @@ def with_arrays(
     return checked
 
 
-def check_of(name: str, signature: inspect.Signature) -> str:
+def is_checked(parameter: inspect.Parameter) -> bool:
+    """Whether the public function makes an Array of what this parameter was given."""
+    return parameter.annotation == "Array" and parameter.kind is not parameter.KEYWORD_ONLY
+
+
+def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
     """The source of a composite's public function: it makes Arrays of arguments and calls the body."""
-    bare, lines, handed = [], [], []
-    for p in signature.parameters.values():
-        default = p.empty if p.default is p.empty else None
-        bare.append(p.replace(annotation=p.empty, default=default))
-        handed.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name)
-        if p.kind is p.VAR_POSITIONAL:
-            handed[-1] = f"*{p.name}"
-        if p.annotation != "Array" or p.kind is p.KEYWORD_ONLY:
-            continue
-        if p.kind is p.VAR_POSITIONAL:
-            label = f"f'{p.name}[{{i}}]'"
-            made = f"an_array({name!r}, {label}, x)"
-            lines += [f"    {p.name} = [{made} for i, x in enumerate({p.name})]"]
-        else:
-            lines += [
-                f"    if type({p.name}) is not Array:",
-                f"        {p.name} = an_array({name!r}, {p.name!r}, {p.name})",
-            ]
-    head = signature.replace(parameters=bare, return_annotation=signature.empty)
-    return "\n".join([f"def public{head}:", *lines, f"    return body({', '.join(handed)})"])
+    bare = [
+        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None)
+        for p in others.parameters
+    ]
+    s = Source()
+    with s.block(f"def public{inspect.Signature(bare)}:"):
+        others.check(s, repr(name))
+        for p in parameters:
+            if is_checked(p):
+                as_array(s, name, p)
+        s.line(f"return body({', '.join(handed_on(p) for p in parameters)})")
+    return s.text()
+
+
+def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
+    """Make Arrays of what a parameter annotated with Array was given."""
+    x = parameter.name
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        s.line(f"{x} = [an_array({name!r}, f'{x}[{{i}}]', x) for i, x in enumerate({x})]")
+    else:
+        with s.block(f"if type({x}) is not Array:"):
+            s.line(f"{x} = an_array({name!r}, {x!r}, {x})")
+
+
+def handed_on(parameter: inspect.Parameter) -> str:
+    """A parameter as the argument of a call."""
+    if parameter.kind is parameter.KEYWORD_ONLY:
+        return f"{parameter.name}={parameter.name}"
+    return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
 
 
 def without_derivative(function: Callable[P, R]) -> Callable[P, R]:

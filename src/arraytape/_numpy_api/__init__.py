@@ -1,1 +1,1 @@
-"""NumPy's functions and methods on Arrays."""
+"""NumPy's functions and methods on Arrays: see README.md."""

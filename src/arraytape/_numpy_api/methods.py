@@ -34,13 +34,35 @@ def position_of(name: str) -> Callable[..., Array]:
         return function(x, axis=axis, keepdims=keepdims)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"See ``{name}``."
+    method.__doc__ = reductions.documented(
+        name, "keepdims", axis="The axis; None: of all elements."
+    )
     return method
 
 
 # --- shapes ------------------------------------------------------------------------------------
 def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-    """See ``reshape``; the lengths may come one by one."""
+    """Give the elements another shape: ``reshape`` as a method.
+
+    Parameters
+    ----------
+    *shape : int | tuple[int, ...]
+        The new shape, as a tuple or as lengths one by one; one may be -1.
+    order : str, default: 'C'
+        In which order elements are read and written, as of ``numpy.reshape``.
+    copy : bool | None, default: None
+        True: always copy; None: where no view is possible; False: never.
+
+    Returns
+    -------
+    Array
+        A view where the layout allows one, else a copy.
+
+    Raises
+    ------
+    ValueError
+        When x has another number of elements, or needs a copy and copy=False.
+    """
     shape = shape[0] if len(shape) == 1 else shape
     if order == "C":
         return manipulation.reshape(x, shape, copy=copy)
@@ -48,13 +70,48 @@ def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -
 
 
 def transpose(x: Array, *axes: Any) -> Array:
-    """See ``permute_dims``; the axes are reversed when none are given."""
+    """Permute the axes: ``permute_dims`` as a method.
+
+    Parameters
+    ----------
+    *axes : int | tuple[int, ...]
+        For each axis of the result the axis of x, as a tuple or one by one; none: in reverse
+        order.
+
+    Returns
+    -------
+    Array
+        A view.
+
+    Raises
+    ------
+    ValueError
+        When axes does not name each axis of x once.
+    """
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
     return permute_dims(x, tuple(order) if order else tuple(reversed(range(x.ndim))))
 
 
 def swapaxes(x: Array, axis1: int, axis2: int) -> Array:
-    """A view with two axes in each other's place."""
+    """Put two axes into each other's place.
+
+    Parameters
+    ----------
+    axis1 : int
+        One of them.
+    axis2 : int
+        The other one.
+
+    Returns
+    -------
+    Array
+        A view.
+
+    Raises
+    ------
+    IndexError
+        When there is no such axis.
+    """
     order = [*range(x.ndim)]
     i, j = (normalize_axis_index("swapaxes", x, axis) for axis in (axis1, axis2))
     order[i], order[j] = j, i
@@ -62,13 +119,51 @@ def swapaxes(x: Array, axis1: int, axis2: int) -> Array:
 
 
 def squeeze(x: Array, axis: Axis = None) -> Array:
-    """See ``squeeze``; all axes of length 1 when none is given."""
+    """Leave out axes of length 1: ``squeeze`` as a method.
+
+    Parameters
+    ----------
+    axis : int | tuple[int, ...] | None, default: None
+        The axis or axes; None: all of length 1.
+
+    Returns
+    -------
+    Array
+        A view.
+
+    Raises
+    ------
+    ValueError
+        When an axis has another length.
+    IndexError
+        When there is no such axis.
+    """
     ones = tuple([i for i, n in enumerate(x.shape) if n == 1])
     return manipulation.squeeze(x, ones if axis is None else axis)
 
 
 def repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:
-    """See ``repeat``."""
+    """Repeat elements: ``repeat`` as a method.
+
+    Parameters
+    ----------
+    repeats : int | Array
+        How often: for all elements, or one number for each.
+    axis : int | None, default: None
+        The axis; None: x is flattened first.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x.
+
+    Raises
+    ------
+    ValueError
+        When a number of repeats is negative, or there is not one for each element.
+    IndexError
+        When there is no such axis.
+    """
     return manipulation.repeat(x, repeats, axis=axis)
 
 
@@ -77,7 +172,31 @@ def astype(
     x: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
     copy: bool = True,
 ) -> Array:  # fmt: skip
-    """See ``astype``; the layout in memory is not for the caller to choose."""
+    """Cast to another dtype: ``astype`` as a method.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The dtype of the result.  An integer or boolean one cuts the gradient.
+    order : str, default: 'K'
+        Not used: the layout in memory is not for the caller to choose.
+    casting : str, default: 'unsafe'
+        Which casts are allowed, as of ``numpy.can_cast``.
+    subok : bool, default: True
+        Not used.
+    copy : bool, default: True
+        Whether the result is a copy also where the dtype does not change.
+
+    Returns
+    -------
+    Array
+        Of the shape of x; x itself when nothing changes and copy=False.
+
+    Raises
+    ------
+    TypeError
+        When dtype is no dtype, or the cast is not allowed.
+    """
     if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"astype: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
@@ -86,19 +205,57 @@ def astype(
 
 
 def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
-    """A recorded copy."""
+    """Copy the array; the copy is recorded.
+
+    Parameters
+    ----------
+    order : str, default: 'C'
+        Not used.
+    subok : bool, default: False
+        Not used.
+
+    Returns
+    -------
+    Array
+        A copy in memory of its own.
+    """
     return copied(x)
 
 
 def flatten(x: Array, order: str = "C") -> Array:
-    """A copy in one dimension."""
+    """Copy the elements into one dimension.
+
+    Parameters
+    ----------
+    order : str, default: 'C'
+        In which order elements are read, as of ``numpy.ravel``.
+
+    Returns
+    -------
+    Array
+        A copy with one dimension.
+    """
     return copied(pieces.ravel(x, order))
 
 
 def view(x: Array, dtype: Any = None) -> Array:
-    """Another handle on x; of a real or complex dtype of the same precision, a read-only copy.
+    """Make another handle on x, or read pairs of real numbers as complex ones.
 
-    Real numbers are read in pairs along the last axis, as NumPy does it.
+    Parameters
+    ----------
+    dtype : dtype | None, default: None
+        None or that of x: a view.  The complex dtype of the same precision, or back: pairs along
+        the last axis are read as complex numbers, in a read-only copy.
+
+    Returns
+    -------
+    Array
+        A view, or a read-only copy.
+
+    Raises
+    ------
+    TypeError
+        When x cannot be read as that dtype; use astype to convert.
     """
     wanted = x.dtype if dtype is None else np.dtype(dtype)
     if wanted == x.dtype:
@@ -117,17 +274,71 @@ def view(x: Array, dtype: Any = None) -> Array:
 
 # --- elements ----------------------------------------------------------------------------------
 def clip(x: Array, min: Any = None, max: Any = None) -> Array:
-    """See ``numpy.clip``."""
+    """Limit each element to an interval, as ``numpy.clip`` does.
+
+    Parameters
+    ----------
+    min : Array | float | None, default: None
+        Lower bound.
+    max : Array | float | None, default: None
+        Upper bound.
+
+    Returns
+    -------
+    Array
+        As of ``clip``; integers between floats become floats.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not broadcast.
+    """
     return selection.clip(x, min, max)
 
 
 def compress(x: Array, condition: Any, axis: int | None = None) -> Array:
-    """See ``numpy.compress``."""
+    """Select slices along an axis, as ``numpy.compress`` does.
+
+    Parameters
+    ----------
+    condition : Array | list
+        A truth for each slice.
+    axis : int | None, default: None
+        The axis; None: x is flattened first.
+
+    Returns
+    -------
+    Array
+        The selected slices, of the dtype of x.
+
+    Raises
+    ------
+    IndexError
+        When there is no such axis, or the condition is longer than it.
+    """
     return pieces.compress(condition, x, axis)
 
 
 def take(x: Array, indices: Any, axis: int | None = None) -> Array:
-    """The elements at some places, of all in one dimension when there is no axis; see ``take``."""
+    """Take elements at some places, as ``numpy.take`` does.
+
+    Parameters
+    ----------
+    indices : Array | int | list
+        Places along the axis, in any shape; negative ones count from the end.
+    axis : int | None, default: None
+        The axis; None: x is flattened first.
+
+    Returns
+    -------
+    Array
+        Of the dtype of x, with the shape of indices in the place of the axis.
+
+    Raises
+    ------
+    IndexError
+        When an index is out of range, or there is no such axis.
+    """
     if isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
         return indexing.take(x, indices, axis=axis)
     x, at = on_axis("take", x, axis)
@@ -137,7 +348,27 @@ def take(x: Array, indices: Any, axis: int | None = None) -> Array:
 def argsort(
     x: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool = True
 ) -> Array:
-    """See ``argsort``; of all elements in one dimension for axis=None."""
+    """Indices that sort along an axis: ``argsort`` as a method.
+
+    Parameters
+    ----------
+    axis : int | None, default: -1
+        The axis; None: x is flattened first.
+    kind : str | None, default: None
+        Not used.
+    stable : bool, default: True
+        Whether equal elements keep their order; they do so in any case.
+
+    Returns
+    -------
+    Array
+        Of the shape of x; its dtype is int64.
+
+    Raises
+    ------
+    IndexError
+        When there is no such axis.
+    """
     x, at = on_axis("argsort", x, axis)
     return sorting_functions.argsort(x, axis=at, stable=stable)
 
@@ -149,28 +380,139 @@ def last_two(x: Array, axis1: int, axis2: int) -> Array:
 
 
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """A copy of a diagonal, of the first two axes unless others are named."""
+    """Copy a diagonal, of the first two axes unless others are named.
+
+    Parameters
+    ----------
+    offset : int, default: 0
+        The diagonal: 0 for the main one, above it if positive, below it if negative.
+    axis1 : int, default: 0
+        The axis of the rows.
+    axis2 : int, default: 1
+        The axis of the columns.
+
+    Returns
+    -------
+    Array
+        The diagonals along the last axis.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
+    IndexError
+        When there is no such axis.
+    """
     return linalg.diagonal(last_two(x, axis1, axis2), offset=offset)
 
 
 def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The sum over a diagonal, of the first two axes unless others are named."""
+    """Sum over a diagonal, of the first two axes unless others are named.
+
+    Parameters
+    ----------
+    offset : int, default: 0
+        The diagonal: 0 for the main one, above it if positive, below it if negative.
+    axis1 : int, default: 0
+        The axis of the rows.
+    axis2 : int, default: 1
+        The axis of the columns.
+
+    Returns
+    -------
+    Array
+        The sums.
+
+    Raises
+    ------
+    ValueError
+        When x has fewer than two dimensions.
+    IndexError
+        When there is no such axis.
+    """
     return linalg.trace(last_two(x, axis1, axis2), offset=offset)
+
+
+def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> Array:
+    """Indices that partition along an axis, as ``numpy.argpartition`` does.
+
+    Parameters
+    ----------
+    kth : int
+        The place in order at which to partition.
+    axis : int | None, default: -1
+        The axis; None: x is flattened first.
+    **options : object
+        What else ``numpy.argpartition`` takes.
+
+    Returns
+    -------
+    Array
+        Of the shape of x; its dtype is int64.
+
+    Raises
+    ------
+    ValueError
+        When there is no such axis or place.
+    """
+    found: Array = without_gradient(np.argpartition)(x, kth, axis, **options)
+    return found
 
 
 # --- writing -----------------------------------------------------------------------------------
 def fill(x: Array, value: Any) -> None:
-    """Write one value everywhere."""
+    """Write one value everywhere.
+
+    Parameters
+    ----------
+    value : Array or number
+        The value.
+
+    Raises
+    ------
+    ValueError
+        When the array is read-only, or the shapes do not fit.
+    """
     setitem(x, ..., value)
 
 
 def sort(x: Array, axis: int = -1, kind: str | None = None) -> None:
-    """Put x itself in order."""
+    """Put the elements of x itself in order along an axis.
+
+    Parameters
+    ----------
+    axis : int, default: -1
+        The axis; a negative one counts from the end.
+    kind : str | None, default: None
+        Not used.
+
+    Raises
+    ------
+    ValueError
+        When the array is read-only.
+    IndexError
+        When there is no such axis.
+    """
     setitem(x, ..., sorting_functions.sort(x, axis=axis))
 
 
 def partition(x: Array, kth: Any, axis: int = -1) -> None:
-    """See ``numpy.partition``: x is sorted, so it is partitioned at every place."""
+    """Put the elements of x itself in order, which is partitioned anywhere.
+
+    Parameters
+    ----------
+    kth : int
+        Not used.
+    axis : int, default: -1
+        The axis; a negative one counts from the end.
+
+    Raises
+    ------
+    ValueError
+        When the array is read-only.
+    IndexError
+        When there is no such axis.
+    """
     sort(x, axis)
 
 
@@ -187,7 +529,7 @@ def set_real(x: Array, value: Any) -> None:
 
 
 def get_imag(x: Array) -> Array:
-    """The imaginary part: a copy."""
+    """The imaginary part; zeros for real numbers."""
     return elementwise.imag(x)
 
 
@@ -199,7 +541,7 @@ def set_imag(x: Array, value: Any) -> None:
 
 
 def get_flat(x: Array) -> Array:
-    """x in one dimension: a view, or where that is impossible a read-only copy."""
+    """The elements in one dimension: a view, or where that is impossible a read-only copy."""
     found = manipulation.reshape(x, (-1,))
     return found if found._state & IS_VIEW else broadcast_to(found, found.shape)
 
@@ -212,28 +554,55 @@ def set_flat(x: Array, value: Any) -> None:
 
 # --- all of them -------------------------------------------------------------------------------
 def itemsize(x: Array) -> int:
-    """The bytes of one element."""
+    """Bytes of one element."""
     return x.dtype.itemsize
 
 
 def nbytes(x: Array) -> int:
-    """The bytes of all elements."""
+    """Bytes of all elements."""
     return x.dtype.itemsize * x.size
 
 
+def divmod(x: Array, other: Any) -> tuple[Array, Array]:
+    """``divmod(x, other)``: the quotient rounded down, and the remainder.
+
+    Parameters
+    ----------
+    other : Array or number
+        The divisor.
+
+    Returns
+    -------
+    tuple of Array
+        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+    """
+    return ufuncs.divmod(x, other)
+
+
 def rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
-    """``divmod(other, x)``."""
+    """``divmod(other, x)``: the quotient rounded down, and the remainder.
+
+    Parameters
+    ----------
+    other : Array or number
+        The dividend.
+
+    Returns
+    -------
+    tuple of Array
+        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+    """
     return ufuncs.divmod(other, x)
 
 
 METHODS: dict[str, Any] = {
-    "__divmod__": ufuncs.divmod,
+    "__divmod__": divmod,
     "__rdivmod__": rdivmod,
     "all": reductions.all,
     "any": reductions.any,
     "argmax": position_of("argmax"),
     "argmin": position_of("argmin"),
-    "argpartition": without_gradient(np.argpartition),
+    "argpartition": argpartition,
     "argsort": argsort,
     "astype": astype,
     "choose": selection.choose,

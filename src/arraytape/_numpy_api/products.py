@@ -37,7 +37,26 @@ def letter(i: Any) -> str:
 
 
 def dot(a: Any, b: Any) -> Array:
-    """See ``numpy.dot``: a sum over the last axis of a and the last but one of b."""
+    """Dot product, as ``numpy.dot`` has it.
+
+    Parameters
+    ----------
+    a : Array
+        The operand on the left.
+    b : Array
+        The operand on the right.
+
+    Returns
+    -------
+    Array
+        Of scalars the product, of matrices and vectors the matrix product; in general the sum
+        over the last axis of a and the last but one of b.
+
+    Raises
+    ------
+    ValueError
+        When the shapes do not fit together.
+    """
     a, b = as_arrays(a, b)
     if not a.ndim or not b.ndim:
         return a * b

@@ -43,10 +43,9 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 }
 # Functions that the standard lacks, or has with fewer parameters; their first two parameters are at
 # NumPy's positions.
-COUNTERPARTS = {
-    function: ours
-    for module in (pieces, products, reductions, selection, shapes, sums)
-    for function, ours in module.FUNCTIONS.items()
+MODULES = (pieces, products, reductions, selection, shapes, sums)
+COUNTERPARTS: dict[Any, Callable[..., Any]] = {
+    function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {"concatenate": "concat", "fix": "trunc"}

@@ -29,6 +29,43 @@ from ..ops.sorting_functions import sort
 from .arguments import Axis, array_of, as_arrays, axes_of, check_only, on_axis, on_host
 from .products import squared_modulus
 
+DOCSTRING = """\
+{summary}
+
+Parameters
+----------
+{parameters}
+
+Returns
+-------
+Array
+    That of ``{name}``, whose errors and derivative it has.
+
+Raises
+------
+IndexError
+    When there is no such axis."""
+PARAMETERS = {
+    "axis": (
+        "int | tuple[int, ...] | None, default: None",
+        "The axis or axes to reduce, negative ones from the end; None: all of them.",
+    ),
+    "dtype": ("dtype | None, default: None", "The dtype of the result."),
+    "keepdims": ("bool, default: False", "Whether reduced axes stay, with length 1."),
+    "initial": ("number | None, default: None", "The value to begin with."),
+    "where": ("Array, default: True", "Which elements count."),
+    "ddof": ("float, default: 0.0", "What is taken from the number of elements to divide by."),
+    "correction": ("float, default: 0.0", "The same, by the standard's name."),
+}
+
+
+def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
+    """The docstring of a reduction, which is NumPy's function on Arrays and the method."""
+    described = PARAMETERS | ({"axis": ("int | None, default: None", axis)} if axis else {})
+    entries = ["{} : {}\n    {}".format(p, *described[p]) for p in ("axis", *more)]
+    summary = f"{summary}, as ``numpy.{name}`` does."
+    return DOCSTRING.format(summary=summary, name=name, parameters="\n".join(entries))
+
 
 def sized(name: str, **identity: Any) -> Callable[..., Array]:
     """A reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``."""
@@ -54,7 +91,7 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
         return found if initial is None else identity["combine"](found, initial)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"See ``numpy.{name}``."
+    call.__doc__ = documented(name, "dtype", "keepdims", "initial", "where")
     return call
 
 
@@ -72,7 +109,7 @@ def truth(name: str, left_out: bool) -> Callable[..., Array]:
         return function(a, axis, keepdims=keepdims, where=where)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"See ``numpy.{name}``."
+    call.__doc__ = documented(name, "keepdims", "where")
     return call
 
 
@@ -82,7 +119,6 @@ all, any = truth("all", True), truth("any", False)
 def mean(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Array:
-    """See ``numpy.mean``."""
     a = floating(a, dtype)
     if where is True:
         return statistics.mean(a, axis=axis, keepdims=keepdims)
@@ -91,6 +127,9 @@ def mean(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
     return sum(a, axis, keepdims=keepdims, where=where) / count
+
+
+mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
 def floating(a: Any, dtype: Any) -> Array:
@@ -113,7 +152,7 @@ def spread(name: str) -> Callable[..., Array]:
         return function(a, axis=axis, correction=correction or ddof, keepdims=keepdims)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"See ``numpy.{name}``."
+    call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "correction")
     return call
 
 
@@ -306,7 +345,10 @@ def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array
         return function(a, axis=axis, dtype=dtype)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"See ``{name}``."
+    call.__doc__ = documented(
+        name, "dtype", axis="The axis; None: of all elements in one dimension.",
+        summary="Accumulate along an axis",
+    )  # fmt: skip
     return call
 
 

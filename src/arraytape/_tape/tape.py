@@ -42,6 +42,13 @@ class GradientTape:
         self._recording = Recording(persistent, watch_accessed_variables)
 
     def __repr__(self) -> str:
+        """The tape's state, its records and the bytes that they keep, and what it watches.
+
+        Returns
+        -------
+        str
+            One line, such as ``<GradientTape: stopped; 2 records keeping 800 bytes; watches 1 Array>``.
+        """
         return f"<{type(self).__name__}: {summary(vars(self).get('_recording'))}>"
 
     def __getattr__(self, name: str) -> NoReturn:

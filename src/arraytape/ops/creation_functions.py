@@ -266,6 +266,9 @@ def linspace(
         The end of the interval: a number or an Array of shape ().
     num
         How many values.
+    device
+        Where the result lies, such as 'cpu' or 'cuda:0'; None: where an Array among the ends lies,
+        else the default device.
     endpoint
         Whether stop is the last value.
 
@@ -310,6 +313,9 @@ def full(
     ----------
     fill_value
         The value; an Array of shape () keeps its gradient.
+    device
+        Where the result lies, such as 'cpu' or 'cuda:0'; None: where an Array as value lies,
+        else the default device.
 
     Returns
     -------

@@ -165,6 +165,9 @@ def logspace(
         How many values.
     endpoint
         Whether base ** stop is the last value.
+    device
+        Where the result lies, such as 'cpu' or 'cuda:0'; None: where an Array among the ends lies,
+        else the default device.
     base
         The base: a number or an Array of shape ().
 

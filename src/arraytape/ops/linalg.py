@@ -277,7 +277,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     ----------
     x
         Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read; the gradient is that with respect to a Hermitian matrix.
+        Only one triangle is read; the gradient is that with respect to a Hermitian matrix.
 
     upper
         Whether to give the upper triangle U with U^H @ U = x, not the lower L with L @ L^H = x.
@@ -431,7 +431,7 @@ def eigh(x: Array, /) -> EighResult:
     ----------
     x
         Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read; the gradient is that with respect to a Hermitian matrix.
+        Only one triangle is read; the gradient is that with respect to a Hermitian matrix.
 
     Returns
     -------
@@ -465,7 +465,7 @@ def eigvalsh(x: Array, /) -> Array:
     ----------
     x
         Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read; the gradient is that with respect to a Hermitian matrix.
+        Only one triangle is read; the gradient is that with respect to a Hermitian matrix.
 
     Returns
     -------

@@ -1,0 +1,101 @@
+"""What becomes of a raw call that raised: a warning at the user's line, or the documented exception.
+
+NumPy warns (of a division by zero, say) from C, and CPython takes file, line, module and memory of
+such a warning from the Python frame that runs: a compiled op.  All lines of a user would share the op's
+one line and its one ``__warningregistry__``, so that the second of them were silent.
+
+A compiled op's globals therefore hold a ``__warningregistry__`` that is no dict.  There CPython raises
+TypeError where it would warn, and the op calls ``call_again``: it runs the raw function once more in a
+frame with the file, the line and the globals of the user.  Filters, ``errstate`` and warnings as errors
+act there as in NumPy.  This costs nothing until NumPy warns, and then a second computation.
+
+Raw functions may run twice since they only read their operands: this is not for work in place.  A
+warning of an object that the garbage collector finalises just then, from C, is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .._storage.dispatch import DispatchTable
+from .._util.errors import explain, user_frame
+
+NO_REGISTRY = {"__warningregistry__": ()}
+Raw = Callable[..., Any]
+
+
+class RawFunctions(DispatchTable):
+    """The raw functions of one op; those that are Python functions of ours also raise when they warn."""
+
+    def __missing__(self, kind: type) -> Raw:
+        found = super().__missing__(kind)
+        if isinstance(found, MethodType):
+            return MethodType(with_globals(found.__func__, NO_REGISTRY), found.__self__)
+        if getattr(found, "__globals__", None) is vars(numpy_namespace):
+            self[kind] = found = with_globals(found, NO_REGISTRY)
+        return found
+
+
+def with_globals(function: Any, changed: dict[str, Any], **replaced: Any) -> Any:
+    """A copy of a Python function, with some globals of its own and parts of its code replaced."""
+    code = function.__code__.replace(**replaced)
+    copy = FunctionType(code, function.__globals__ | changed, function.__name__)
+    copy.__defaults__, copy.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return copy
+
+
+def call_again(
+    op: str, error: Exception, raw: Any, kind: type, names: Sequence[str], /, *args: Any, **keywords: Any
+) -> Any:  # fmt: skip
+    """The result of a raw call that raised ``error``, if that was a warning without a registry.
+
+    raw : a ufunc, or the raw functions by type of data, such as ``kind``.  names : of the positional
+    arguments.  Raises the documented exception otherwise, or when the user made warnings errors.
+    """
+    if type(error) is TypeError:
+        try:
+            function = raw if isinstance(raw, np.ufunc) else raw[kind]
+            return at_users_line(function, error)(*args, **keywords)
+        except Exception as again:
+            again.__context__ = None  # how the warning was noticed is of no interest
+            error = again
+    fail(op, error, raw, kind, names, *args, **keywords)
+
+
+def fail(
+    op: str, error: Exception, raw: Any, kind: type, names: Sequence[str], /, *args: Any, **keywords: Any
+) -> NoReturn:  # fmt: skip
+    """Raise the documented exception for what a raw function raised."""
+    raise explain(op, error, **dict(zip(names, args, strict=True)), **keywords) from error
+
+
+def at_users_line(raw: Raw, error: Exception) -> Raw:
+    """``raw``, to be called in a frame that looks to the warnings module like the user's line."""
+    frame = user_frame()
+    if frame is None:
+        return raw
+    scope, file, line = frame.f_globals, frame.f_code.co_filename, frame.f_lineno
+    if isinstance(raw, MethodType):
+        return MethodType(at_users_line(raw.__func__, error), raw.__self__)
+    if "__warningregistry__" not in getattr(raw, "__globals__", ()):
+        code = call.__code__.replace(co_filename=file, co_firstlineno=line)
+        return partial(FunctionType(code, scope), raw)
+    # A Python function of ours: the line in it that warned is to be the user's.
+    code, trace = raw.__code__, error.__traceback__
+    while trace is not None and trace.tb_frame.f_code != code:
+        trace = trace.tb_next
+    below = trace.tb_lineno - code.co_firstlineno if trace else 0
+    registry = scope.setdefault("__warningregistry__", {})
+    users = {"__name__": scope.get("__name__"), "__warningregistry__": registry}
+    found: Raw = with_globals(raw, users, co_filename=file, co_firstlineno=max(line - below, 0))
+    return found
+
+
+# On one line, so that its first line is that of the call.
+call: Any = lambda raw, *args, **keywords: raw(*args, **keywords)  # noqa: E731

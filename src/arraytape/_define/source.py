@@ -1,0 +1,37 @@
+"""Writing Python source: lines, each indented as deep as the blocks around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Source:
+    """Source text under construction.
+
+    >>> s = Source()
+    >>> with s.block("if x is None:"):
+    ...     s.line("x = 0")
+    >>> s.text()
+    'if x is None:\\n    x = 0\\n'
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 0
+
+    def line(self, text: str) -> None:
+        """Add one line."""
+        self.lines.append("    " * self.depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Add a line such as ``if x:``; what is written within the context stands under it."""
+        self.line(head)
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join(self.lines) + "\n"

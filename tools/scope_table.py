@@ -1,0 +1,224 @@
+"""Write docs/scope.md: what of NumPy works on Arrays, what does not, and why.
+
+    python tools/scope_table.py            # write the page
+    python tools/scope_table.py --check    # exit code 1, and the difference, when it is stale
+
+The lists come from NumPy's public functions and ufuncs and from the tables of ``_numpy_api``.  A
+function that raises must have its reason in ``REASONS``: without one, the tool fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arraytape import _numpy_hook
+from arraytape._numpy_api import protocols, ufuncs
+from arraytape._numpy_api.methods import METHODS
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "scope.md"
+HOMES = {
+    "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.lib.stride_tricks": np.lib.stride_tricks,
+}  # fmt: skip
+REASONS = {
+    "Text and files leave the tape: convert with `np.asarray` and say so": (
+        "array2string", "array_repr", "array_str", "save", "savetxt", "savez", "savez_compressed",
+    ),
+    "Dates, bits and other dtypes that an Array cannot have, or that no gradient passes": (
+        "busday_count", "busday_offset", "datetime_as_string", "is_busday", "isnat", "packbits",
+        "unpackbits", "bitwise_count",
+    ),
+    "Functions of integers, or of the digits of floats: they have no derivative; use `np.asarray`": (
+        "frexp", "gcd", "lcm", "ldexp", "spacing",
+    ),
+    "Counts into bins: piecewise constant, without a gradient; use `np.asarray`": (
+        "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
+    ),
+    "Sets of two arrays, and cuts whose length depends on values: `xp.unique_values` and `xp.isin` "
+    "say them": (
+        "intersect1d", "setdiff1d", "setxor1d", "trim_zeros", "union1d",
+    ),
+    "Facts about dtypes and shapes, which need no Array: ask `x.dtype` and `x.shape`": (
+        "common_type", "diag_indices_from", "einsum_path", "ix_", "min_scalar_type",
+        "real_if_close",
+    ),
+    "NumPy's old polynomials, except `polyval` and `polyfit`: roots need eigenvalues of a matrix that "
+    "is built by hand; `xp.linalg.eigvals` is in": (
+        "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots",
+    ),
+    "Short programs of other functions that are in": (
+        "apply_over_axes", "geomspace", "place", "resize", "sort_complex", "tensorinv",
+        "tensorsolve",
+    ),
+    "Special functions, which the namespace does not have yet": ("i0",),
+}  # fmt: skip
+INTRODUCTION = """\
+# What of NumPy works on Arrays
+
+<!-- Written by tools/scope_table.py; do not edit. -->
+
+arraytape is a namespace of the array API standard: `xp.sum(x)` is the way to say it, and
+[coverage.md](coverage.md) lists every name. Much code says `np.sum(x)` or `x.sum()` instead. On an
+Array both are recorded like the op of the standard, by these rules:
+
+- A function of NumPy's is in when an op of the namespace, or a few lines of ops, have its meaning.
+  Values and parameters are NumPy's. A parameter that has no recorded counterpart raises a TypeError
+  that names it, unless it is given its default.
+- What is not in raises a TypeError. Nothing leaves the tape in silence.
+- NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
+- The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`
+  answer `np.kron(x, y)`, but there is no `xp.kron`.
+
+All this is loaded by its first use; a program in the standard's names alone never does.
+"""
+REST = """\
+## Data types
+
+In: `bool`, the integers `int8` to `int64` and `uint8` to `uint64`, `float32`, `float64`, `complex64`,
+`complex128`, and beyond the standard `float16`. Not in: `longdouble`, dates, text, structured and
+object dtypes, since the standard, and with it the other storages, have none of them. Real and complex
+floating-point data have gradients; integers and booleans have none.
+
+## Classes and modules
+
+Not in: `np.matrix`, `np.ma`, `np.char`, `np.rec`, `np.random`, `np.polynomial` and `np.vectorize`. They
+make or hold NumPy's arrays. `xp.asarray` of what they give is an Array, and `xp.host_function` calls
+such code in the middle of a program, with a rule for its derivative.
+"""
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """NumPy's ufuncs, and its functions that ask the arrays they are given, under their names."""
+    seen = set()
+    for home, module in HOMES.items():
+        for name in sorted(dir(module)):
+            function = getattr(module, name) if not name.startswith("_") else None
+            asks = isinstance(function, np.ufunc) or hasattr(function, "_implementation")
+            if asks and function not in seen:
+                seen.add(function)
+                yield f"{home}.{name}", function
+
+
+def is_in(function: Any) -> bool:
+    """Whether NumPy's function works on Arrays."""
+    if isinstance(function, np.ufunc):
+        return function in protocols.UFUNCS
+    if function.__name__ in protocols.FACTS or function in protocols.COUNTERPARTS:
+        return True
+    try:
+        protocols.op_of(function)
+    except TypeError:
+        return False
+    return True
+
+
+def missing() -> list[str]:
+    return [name for name, function in public() if not is_in(function)]
+
+
+def without_reason() -> list[str]:
+    """Functions that raise and are in no group, or in two."""
+    listed = [name for group in REASONS.values() for name in group]
+    return [name for name in missing() if listed.count(name.rpartition(".")[2]) != 1]
+
+
+# --- writing --------------------------------------------------------------------------------------
+def names(found: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(found)) or "none"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def functions_in() -> Iterator[tuple[str, str]]:
+    """A row for each part of the room that serves some of NumPy's functions."""
+    parts: dict[str, list[str]] = {}
+    for name, function in public():
+        if isinstance(function, np.ufunc) or not is_in(function):
+            continue
+        ours = protocols.COUNTERPARTS.get(function)
+        home = "" if ours is None else home_of(function)
+        parts.setdefault(home, []).append(name)
+    for home in sorted(parts):
+        what = f"`_numpy_api/{home}.py`" if home else "the op of that name"
+        yield what, names(parts[home])
+
+
+def home_of(function: Any) -> str:
+    """The module whose table has a counterpart."""
+    module = next(module for module in protocols.MODULES if function in module.FUNCTIONS)
+    return str(module.__name__.rpartition(".")[2])
+
+
+def uses() -> Iterator[tuple[str, str]]:
+    """What may be done with a ufunc beside a call, and with which."""
+    every = "every ufunc that is in"
+    yield "`np.add(x, y)`, also with `dtype=`, `out=` (an Array), `where=` beside `out=`", every
+    yield "`np.add.outer(x, y)`", "every elementwise ufunc that is in"
+    yield "`np.add.reduce(x)`", names(f.__name__ for f in protocols.REDUCTIONS)
+    yield "`np.add.accumulate(x)`", names(f.__name__ for f in ufuncs.ACCUMULATED)
+    yield "`np.add.at(x, indices, y)`", names(f.__name__ for f in ufuncs.ADDED)
+    yield "`np.add.reduceat(x, indices)`", "none: a sum of slices says it"
+
+
+def reasons() -> Iterator[tuple[str, str]]:
+    absent = {name.rpartition(".")[2]: name for name in missing()}
+    for reason, group in REASONS.items():
+        if found := [absent[name] for name in group if name in absent]:
+            yield names(found), reason
+
+
+def render() -> str:
+    """The whole page."""
+    _numpy_hook.load()
+    called = {f"np.{f.__name__}" for f in protocols.UFUNCS}
+    methods = [name for name in METHODS if not name.startswith("__")]
+    left = [n for n in dir(np.ndarray) if not n.startswith("_") and n not in dir(_numpy_hook.Array)]
+    return "\n".join((
+        INTRODUCTION,
+        f"The lists are those of NumPy {version()}.\n",
+        "## Functions that are in\n", table(("by", "functions"), functions_in()),
+        "## Ufuncs\n", f"In: {names(called)}.\n", table(("use", "of"), uses()),
+        "## Methods and attributes of ndarray\n",
+        f"In, beside those of the standard: {names(methods)}.\n",
+        f"Not in: {names(left)}. They are about memory, bytes and files; `np.asarray(x)` has them.\n",
+        "## Functions that raise, and why\n", table(("functions", "reason"), reasons()),
+        REST,
+    ))  # fmt: skip
+
+
+def version() -> str:
+    """Of which NumPy the lists are."""
+    return ".".join(np.__version__.split(".")[:2])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/scope.md.")
+    parser.add_argument("--check", action="store_true", help="fail when the page is stale")
+    check = parser.parse_args(arguments).check
+    if unclear := without_reason():
+        print("No reason, or several, for", *unclear, sep="\n  ", file=sys.stderr)
+        return 1
+    page = render()
+    old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    if check:
+        sys.stdout.writelines(
+            difflib.unified_diff(
+                old.splitlines(True), page.splitlines(True), "docs/scope.md", "generated"
+            )
+        )
+        return int(old != page)
+    PAGE.write_text(page, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
