@@ -237,3 +237,10 @@ def test_shape_dtype_and_device_are_an_arrays():
     assert w.device == xp.zeros(1).device
     assert repr(w).startswith("Variable(Array([[1., 2.]]")
     assert xp.sum(w).dtype == xp.float32
+
+
+def test_the_repr_of_a_variable_is_no_read():
+    w = Variable(3.0)
+    with xp.GradientTape() as tape:
+        repr(w)
+    assert tape.watched_variables() == ()

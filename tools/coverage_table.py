@@ -23,6 +23,7 @@ import numpy as np
 import arraytape as xp
 from arraytape import _numpy_hook
 from arraytape._record.op import REGISTRY, Op
+from arraytape._record.plan import kept_names
 from arraytape._storage import cupy
 from arraytape._storage.info import Info
 from arraytape._storage.numpy_storage import NUMPY
@@ -106,7 +107,7 @@ def keeps(op: Op | None, finding: Finding) -> str:
     if op is None or not op.recorded or finding.status == NONE:
         return DASH
     names = []
-    for name in op.plans[-1].positions:
+    for name in kept_names(op):
         if name in NONE_UNREAD:  # a place for what the backward pass finds out, empty until then
             continue
         what, _, source = name.partition(" ")

@@ -103,10 +103,10 @@ class Variable(Array):
 
     _snapshot = value
 
-    def _peek(self) -> int:
+    def _current_id(self) -> int:
         return self._identity
 
-    _name_value = _peek
+    _ensure_id = _current_id
 
     # --- state ------------------------------------------------------------------------------------
     def assign(self, value: Any) -> Variable:
@@ -221,13 +221,13 @@ class Variable(Array):
 
 
 def detached(x: Array) -> Array:
-    """The data of an Array under a handle that nobody follows."""
+    """The data of an Array under a handle that no tape follows."""
     data = x._data if isinstance(x, Variable) else asarray(x)._data
     return wrap(data, 0, KEPT)
 
 
 def own_data(x: Array) -> Any:
-    """The data of an Array in memory that nobody else writes to."""
+    """The data of an Array in memory of its own."""
     data = detached(x)._data
     return storage_of(data).copy(data)
 

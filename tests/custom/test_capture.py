@@ -72,7 +72,7 @@ def test_the_record_of_a_call_is_a_plain_tuple_that_reads_by_name(x):
         assert type(record) is tuple
         read = CallRecord(*record)
         assert read.plan == plan.number
-        assert read.outs == results_of(record) == tuple(a._peek() for a in arrays)
+        assert read.outs == results_of(record) == tuple(a._current_id() for a in arrays)
         assert read.tids == inputs_of(record)
-        assert read.tids[0] == x._peek()
+        assert read.tids[0] == x._current_id()
         assert read.call.name.startswith(plan.name)

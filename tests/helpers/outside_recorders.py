@@ -18,7 +18,7 @@ def follow(recorder: Recorder, *arrays: Array) -> None:
     """Let a recorder follow the values that Arrays hold now; of a view, that of its root."""
     for x in arrays:
         root, _ = location(x)
-        recorder.followed.add(root._name_value())
+        recorder.followed.add(root._ensure_id())
 
 
 class OpCounts(BaseRecorder):
@@ -72,14 +72,14 @@ class Lineage:
     def accessed(self, variable: Any, /) -> None:
         if not any(variable is other for other in self.variables):
             self.variables.append(variable)
-            self.followed.add(variable._peek())
+            self.followed.add(variable._current_id())
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
         self.lost.update(self.followed.intersection(tids))
 
     def ops_to(self, y: Array) -> list[str]:
         """The ops that made the value of y, in the order in which they ran."""
-        wanted = {y._peek()}
+        wanted = {y._current_id()}
         found = []
         for record in reversed(self.records):
             if not wanted.isdisjoint(results_of(record)):

@@ -124,7 +124,7 @@ def test_a_recorder_hears_of_what_is_used_in_a_thread_without_one(x):
         thread = threading.Thread(target=lambda: xp.exp(x))
         thread.start()
         thread.join()
-    assert lineage.lost == {x._peek()}
+    assert lineage.lost == {x._current_id()}
     assert id(lineage) not in OPEN
 
 

@@ -7,11 +7,18 @@
 ``new`` and ``old`` are the ids of the root's values after and before the write, ``value`` is that of
 what was written.  ``lost`` is None or, for a key that names elements twice, the mask of the writes
 that were overwritten at once.
+
+Records are plain tuples, which the cyclic garbage collector does not track: ``view_record``,
+``put_record`` and ``add_record`` make them; ``ViewRecord(*record)`` and ``write_of(record)`` read them.
+
+For each kind there is a rule (``pull_view``, ``pull_put``, ``pull_add``) and a fast path for the usual
+case on NumPy's data, which leaves any other case to the rule.  The backward pass calls the fast path;
+tests hold the two together.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from numpy import ndarray
 
@@ -21,112 +28,218 @@ from .._storage.batched.indexing import is_mask
 from .paths import GETITEM, Cotangents, Path, add_through, unwalked, walk, write_through
 
 
-class Tangents(Protocol):
-    """What forward mode offers to the records of aliasing."""
+# --- records ------------------------------------------------------------------------------------------
+class ViewRecord(NamedTuple):
+    """A record of a view's value, to read by name."""
 
-    def tangent(self, tid: int, /) -> Any: ...
-    def part(self, tangent: Any, path: Path, /) -> Any: ...
-    def write(self, record: Record, /) -> None: ...
+    plan: int
+    view: int
+    root: int
+    shape: tuple[int, ...]  # the root's
+    path: Path
 
 
+class PutRecord(NamedTuple):
+    """A record of ``x[key] = value``, to read by name."""
+
+    plan: int
+    new: int
+    old: int
+    value: int
+    path: Path
+    key: Any
+    shape: tuple[int, ...]  # the value's
+    dtype: Any
+    lost: Any
+    root_shape: tuple[int, ...]
+    root_dtype: Any
+
+
+class AddRecord(NamedTuple):
+    """A record of ``x += value`` or ``x -= value``, to read by name."""
+
+    plan: int
+    new: int
+    old: int
+    value: int
+    path: Path
+    sign: int
+    shape: tuple[int, ...]  # the value's
+    dtype: Any
+    root_shape: tuple[int, ...]
+    root_dtype: Any
+
+
+def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Record:
+    """A record of a view's value: see ``ViewRecord``."""
+    return (VIEW.number, view, root, shape, path)
+
+
+def put_record(
+    *, new: int, old: int, value: int, path: Path, key: Any, shape: tuple[int, ...], dtype: Any,
+    lost: Any, root_shape: tuple[int, ...], root_dtype: Any,
+) -> Record:  # fmt: skip
+    """A record of ``x[key] = value``: see ``PutRecord``."""
+    return (PUT.number, new, old, value, path, key, shape, dtype, lost, root_shape, root_dtype)
+
+
+def add_record(
+    *, new: int, old: int, value: int, path: Path, sign: int, shape: tuple[int, ...], dtype: Any,
+    root_shape: tuple[int, ...], root_dtype: Any,
+) -> Record:  # fmt: skip
+    """A record of ``x += value`` or, with sign -1, ``x -= value``: see ``AddRecord``."""
+    return (ADD.number, new, old, value, path, sign, shape, dtype, root_shape, root_dtype)
+
+
+def write_of(record: Record) -> PutRecord | AddRecord:
+    """A record of a write, to read by name."""
+    return AddRecord(*record) if record[0] == ADD.number else PutRecord(*record)
+
+
+# --- the rules ----------------------------------------------------------------------------------------
 def pull_view(at: Cotangents, record: Record) -> None:
     """VIEW: the cotangent of a view adds to its region of the root's."""
-    _, vtid, root, shape, path = record
-    g = at.take(vtid)
+    _, view, root, shape, path = record
+    g = at.take(view)
     if g is None or root not in at.followed:
         return
-    if GETITEM not in [kind for kind, _ in path]:
+    if GETITEM not in [kind for kind, _ in path]:  # every element of the root: no buffer is needed
         at.lend(root, unwalked(g, path, shape, at))
         return
-    if type(g) is ndarray and len(path) == 1:  # of a single index: no buffer to take and to give
-        buffer = at.in_hand(root)
-        if buffer is not None:
-            part = buffer[path[0][1]]
-            part += g
-            return
     buffer = at.gathered(root)
     if buffer is None:
         buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
-    if type(g) is not ndarray:
-        buffer = at.widened(buffer, g)
-        if not at.in_place(buffer):
-            at.give(root, add_through(buffer, path, g, at))
-            return
-    at.give(root, add_through(buffer, path, g, at))
+    at.give(root, add_through(at.widened(buffer, g), path, g, at))
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
     """PUT: the written region's cotangent goes to the value, what is left to the old root."""
-    _, new, old, vtid, path, key, shape, dtype, lost, _, _ = record
+    _, new, old, value, path, key, shape, dtype, lost, _, _ = record
     buffer = at.take_owned(new)
     if buffer is None:
         return
-    if type(buffer) is ndarray and not path:
-        part = buffer[key]
-        if type(part) is ndarray and part.base is buffer:  # the region itself: no index by arrays
-            if vtid in at.followed:
-                region = part.copy()
-                fits = region.shape == shape and region.dtype is dtype
-                at.add(vtid, region if fits else at.fit(region, shape, dtype))
-            if old in at.followed:
-                part[...] = 0.0
-                at.give(old, buffer)
-            return
-    if vtid in at.followed:
-        part = walk(buffer, path, at.xp)
-        # One value for all that a batched mask names: the sum over them follows from its shape.
-        part = at.xp.where(key, part, 0.0) if type(key) is Batched and is_mask(key) else part[key]
-        region = at.xp.asarray(part, copy=True)
+    if value in at.followed:
+        region = at.xp.asarray(region_of(buffer, path, key, at), copy=True)
         if lost is not None:
             region = at.xp.where(lost, 0.0, region)
-        at.add(vtid, at.fit(region, shape, dtype))
+        at.add(value, at.fit(region, shape, dtype))
     if old in at.followed:
         at.give(old, write_through(buffer, path, key, 0, at))
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
     """ADD: the cotangent passes on to the old root as it is, its region to what was added there."""
-    _, new, old, vtid, path, sign, shape, dtype, _, _ = record
-    if not path:  # a sum as any other
-        g = at.take(new)
-        if g is None:
-            return
-        if vtid in at.followed:
-            part = at.negated(g) if sign < 0 else g
-            if part.shape != shape or part.dtype is not dtype:
-                part = at.fit(part, shape, dtype)
-            (at.lend if part is g else at.add)(vtid, part)
-        if old in at.followed:
-            at.lend(old, g)
-        return
+    _, new, old, value, path, sign, shape, dtype, _, _ = record
     buffer = at.take_owned(new)
     if buffer is None:
         return
-    if vtid in at.followed:
-        part = walk(buffer, path, at.xp)
-        part = part.copy() if type(part) is ndarray else at.xp.asarray(part, copy=True)
-        if sign < 0:
-            part = at.negated(part)
-        if part.shape != shape or part.dtype is not dtype:
-            part = at.fit(part, shape, dtype)
-        at.add(vtid, part)
+    if value in at.followed:
+        region = at.xp.asarray(walk(buffer, path, at.xp), copy=True)
+        at.add(value, at.fit(at.negated(region) if sign < 0 else region, shape, dtype))
     if old in at.followed:
         at.give(old, buffer)
 
 
+def region_of(buffer: Any, path: Path, key: Any, at: Cotangents) -> Any:
+    """``walk(buffer, path)[key]``, for a batched mask in the shape of the part that it chooses from."""
+    part = walk(buffer, path, at.xp)
+    if type(key) is Batched and is_mask(key):
+        # One value was written to all that the mask names: the sum over them follows from its shape.
+        return at.xp.where(key, part, 0.0)
+    return part[key]
+
+
+# --- the fast paths -----------------------------------------------------------------------------------
+def pull_view_in_place(at: Cotangents, record: Record) -> None:
+    """``pull_view`` of a view by one index, where the root has a buffer to write into."""
+    _, view, root, _, path = record
+    g = at.cotangents.get(view)
+    if g is None:
+        return
+    if type(g) is ndarray and len(path) == 1 and path[0][0] is GETITEM and root in at.followed:
+        buffer = at.in_hand(root)
+        if buffer is not None:
+            at.take(view)
+            part = buffer[path[0][1]]
+            part += g
+            return
+    pull_view(at, record)
+
+
+def pull_put_in_place(at: Cotangents, record: Record) -> None:
+    """``pull_put`` by a key that makes a view of the buffer at hand: one index for reading and zeros."""
+    _, new, old, value, path, key, shape, dtype, _, _, _ = record
+    buffer = None if new in at.wanted else at.in_hand(new)
+    if buffer is None:
+        pull_put(at, record)
+        return
+    part = (walk(buffer, path, at.xp) if path else buffer)[key]
+    if type(part) is not ndarray or part.base is not buffer:
+        pull_put(at, record)
+        return
+    at.take(new)
+    if value in at.followed:
+        region = part.copy()
+        fits = region.shape == shape and region.dtype is dtype
+        at.add(value, region if fits else at.fit(region, shape, dtype))
+    if old in at.followed:
+        part[...] = 0.0
+        at.give(old, buffer)
+
+
+def pull_add_in_place(at: Cotangents, record: Record) -> None:
+    """``pull_add`` to a part of the buffer at hand, or to the whole root: a sum as any other."""
+    _, new, old, value, path, sign, shape, dtype, _, _ = record
+    if not path:
+        g = at.take(new)
+        if g is None:
+            return
+        if value in at.followed:
+            part = at.negated(g) if sign < 0 else g
+            if part.shape != shape or part.dtype is not dtype:
+                part = at.fit(part, shape, dtype)
+            (at.lend if part is g else at.add)(value, part)
+        if old in at.followed:
+            at.lend(old, g)  # the old and the added value share one cotangent: nothing is copied
+        return
+    buffer = None if new in at.wanted else at.in_hand(new)
+    if buffer is None:
+        pull_add(at, record)
+        return
+    at.take(new)
+    if value in at.followed:
+        part = walk(buffer, path, at.xp).copy()
+        if sign < 0:
+            part = at.negated(part)
+        if part.shape != shape or part.dtype is not dtype:
+            part = at.fit(part, shape, dtype)
+        at.add(value, part)
+    if old in at.followed:
+        at.give(old, buffer)
+
+
+# --- forward mode -------------------------------------------------------------------------------------
+class Tangents(Protocol):
+    """What forward mode offers to the records of aliasing."""
+
+    def tangent(self, tid: int, /) -> Any: ...
+    def part(self, tangent: Any, path: Path, /) -> Any: ...
+    def write(self, write: PutRecord | AddRecord, /) -> None: ...
+
+
 def push_view(at: Tangents, record: Record) -> list[Any]:
     """VIEW: the tangent of a view is its part of the root's."""
-    _, _, root, _, path = record
-    whole = at.tangent(root)
-    return [None if whole is None else at.part(whole, path)]
+    view = ViewRecord(*record)
+    whole = at.tangent(view.root)
+    return [None if whole is None else at.part(whole, view.path)]
 
 
 def push_write(at: Tangents, record: Record) -> list[Any]:
     """PUT and ADD: the root's tangent changes where it was written to."""
-    at.write(record)
+    at.write(write_of(record))
     return [None]
 
 
-VIEW = Structural("view", pull_view, push_view)
-PUT = Structural("setitem", pull_put, push_write, inputs=slice(2, 4))
-ADD = Structural("in-place add", pull_add, push_write, inputs=slice(2, 4))
+VIEW = Structural("view", pull_view_in_place, push_view)
+PUT = Structural("setitem", pull_put_in_place, push_write, inputs=slice(2, 4))
+ADD = Structural("in-place add", pull_add_in_place, push_write, inputs=slice(2, 4))

@@ -1,4 +1,4 @@
-"""The Array: a handle on storage plus the name of the value that it holds now.
+"""The Array: a handle on storage, with the id of the value that it holds now (its tid).
 
 It knows no op and no tape: operators are attached by ``ops.operators``.
 """
@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Any
 from .._storage.storage import storage_of
 from .._util.foreign_names import ForeignNames
 
-# Bits of Array._state.
-KEPT = 1  # a record shares this data: copy before the next write
+# Bits of Array._state; ``views`` has a table of what each event does to them.
+KEPT = 1  # a record shares this data: the next write copies it first
 SCALAR = 2  # a 0-d result of an op, immutable in NumPy: x += 1 makes a new Array
-HOT = 4  # written in part since its data was made: small views of it are kept by copy
-PINNED = 8  # foreign code shares this data for good: kept by copy at once
-IS_VIEW = 16  # an alias of part of another Array; see views
-EXPORTED = 32  # the same as PINNED for as long as an export lives; see exports
-FOREIGN = PINNED | EXPORTED
+HOT = 4  # written in part since its data was made: records keep small views of it by copy
+PINNED = 8  # foreign code shares this data for good: records keep a copy at once
+IS_VIEW = 16  # an alias of part of another Array, its root
+EXPORTED = 32  # foreign code shares this data for as long as an export lives; see ``exports``
+
+# What generated code and writes ask of several bits at once.
+FOREIGN = PINNED | EXPORTED  # foreign code may see a write to this data, and may write to it
+ALIASED = FOREIGN | IS_VIEW  # other handles or foreign code see this memory: write into it
+ONLY_KEPT = KEPT  # state == ONLY_KEPT: a record has this data already, and nothing is left to do
+KEEP_IS_A_MARK = (
+    HOT  # state < KEEP_IS_A_MARK: to keep the data is to set KEPT; others ask views.keep
+)
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 PUBLIC: list[ModuleType] = []
@@ -28,8 +35,7 @@ PUBLIC: list[ModuleType] = []
 def namespace() -> Any:
     """The public namespace, in which rules on Arrays compute.
 
-    It lies above all that computes in it, so it enters itself when it is complete: the one name
-    that is bound late.
+    The namespace imports every room, so no room can import it: it enters itself when it is complete.
     """
     return PUBLIC[0]
 
@@ -75,15 +81,15 @@ class Array(ForeignNames):
         Number of elements.
     """
 
-    # _tid: the name of the value held now; 0: nobody follows it; negative: ask ``_sync``, since the
-    # name and data follow from a view's root, or reading counts.  Read _tid before _data: a view's
-    # data may be stale.
+    # _tid: the id of the value held now; 0: no tape follows it; negative: ask ``_sync``, since id and
+    # data of a view follow from its root's, and a Variable reports each read.  Read _tid before _data:
+    # a view's data may be stale.
     __slots__ = ("_data", "_exports", "_state", "_tid", "_view")
     _data: Any
     _state: int
     _tid: int
     _view: View  # set for views only
-    _exports: Any  # set for roots that are LENT
+    _exports: Any  # set for roots in state EXPORTED
     __hash__ = None  # type: ignore[assignment]  # == compares elements
     _has_state = False  # whether its value may be replaced under it: a Variable's
 
@@ -158,8 +164,8 @@ class Array(ForeignNames):
         # Attached by views, overridden by what has state:
         def _sync(self) -> int: ...
         def _snapshot(self) -> Array: ...
-        def _name_value(self) -> int: ...
-        def _peek(self) -> int: ...
+        def _ensure_id(self) -> int: ...
+        def _current_id(self) -> int: ...
 
         # Attached by ops.operators, indexing_functions, writing and leaving:
         def __add__(self, other: Any, /) -> Array: ...
@@ -216,11 +222,13 @@ class Array(ForeignNames):
         def __float__(self) -> float: ...
         def __int__(self) -> int: ...
         def __index__(self) -> int: ...
+        def __round__(self, ndigits: int | None = None) -> Any: ...
         def __getitem__(self, key: Any, /) -> Array: ...
         def __setitem__(self, key: Any, value: Any, /) -> None: ...
         def __iter__(self) -> Iterator[Array]: ...
         def item(self) -> Any: ...
         def to_device(self, device: Any, /, *, stream: Any = None) -> Array: ...
+        def to_numpy(self) -> Any: ...
         def tolist(self) -> Any: ...
         @property
         def T(self) -> Array: ...
@@ -304,7 +312,8 @@ class View:
     """How a view Array follows its root: its value is always ``path(current value of root)``.
 
     root : the handle that owns the data.  path : steps from its data to the view's.
-    src : the root data from which the view was cut.  vtid names the view of root value ``seen``.
+    src : the root data from which the view was cut.  vtid : the id of the view's value while the
+    root's value has the id ``seen``.
     """
 
     __slots__ = ("path", "root", "seen", "src", "vtid")

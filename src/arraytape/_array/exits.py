@@ -1,7 +1,9 @@
-"""Leaving the tape is never silent: float(x), np.asarray(x), dlpack... are remembered.
+"""Exits: a followed value that leaves by float(x), np.asarray(x), dlpack... leaves a record.
 
-Each exit of a followed value goes into the records as an op without a result.  It costs nothing
-in the backward pass; when a gradient comes back None, the tape names the exit's file and line.
+    LEFT  (plan, exit, value, line)
+
+The record is that of an op without a result.  It costs nothing in the backward pass; when a gradient
+comes back None, the tape names the exit's file and line.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .._record.plan import Structural, inputs_of, results_of
+from .._record.plan import Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders, tell
 from .._util.errors import user_line
 from .array import Array
@@ -33,14 +35,28 @@ def leave(x: Array, how: str) -> Any:
 
 def tell_exit(recorder: Recorder, tid: int, line: str) -> None:
     """Tell a recorder that a value left at ``line``, which is ``file:line (how)``."""
-    left = (LEFT.number, new_tid(), tid, line)
+    left = left_record(tid, line)
     tell(recorder, left)
     recorder.notice(LEFT, left)
 
 
+class LeftRecord(NamedTuple):
+    """A record of an exit, to read by name."""
+
+    plan: int
+    exit: int  # an id of its own: nothing is computed from it
+    value: int
+    line: str  # file:line (how)
+
+
+def left_record(tid: int, line: str) -> Record:
+    """A record of an exit: a plain tuple, which the cyclic garbage collector does not track."""
+    return (LEFT.number, new_tid(), tid, line)
+
+
 def last_exit(records: Sequence[tuple[Any, ...]]) -> str | None:
     """``file:line (how)`` of the last exit among these records, if there is one."""
-    return next((record[3] for record in reversed(records) if record[0] == LEFT.number), None)
+    return next((LeftRecord(*r).line for r in reversed(records) if r[0] == LEFT.number), None)
 
 
 def installed(line: str) -> bool:
@@ -52,7 +68,7 @@ class Exit(NamedTuple):
     """Where a value left, and whether what left may have come back as a part of the target."""
 
     line: str  # file:line (how)
-    before: bool  # in somebody else's code, while the target was still to be computed
+    before: bool  # in code of an installed package, while the target was still to be computed
 
 
 def blame(
@@ -61,7 +77,7 @@ def blame(
     """For each source tid the last exit of a value that depends on it.
 
     An exit in installed code, before the target is done, takes precedence: what left there may have
-    come back as a constant.  What leaves in one's own code, or is printed afterwards, was meant to.
+    come back as a constant.  What leaves in the user's own code, or afterwards, leaves on purpose.
     """
     done = {*targets}
     ends = [i for i, record in enumerate(records) if not done.isdisjoint(results_of(record))]
@@ -72,10 +88,11 @@ def blame(
         if not origins:
             continue
         if record[0] == LEFT.number:
-            before = bool(ends) and i < ends[-1] and record[2] not in done and installed(record[3])
+            left = LeftRecord(*record)
+            before = bool(ends) and i < ends[-1] and left.value not in done and installed(left.line)
             for tid in origins:
                 if before or tid not in found or not found[tid].before:
-                    found[tid] = Exit(record[3], before)
+                    found[tid] = Exit(left.line, before)
             continue
         for out in results_of(record):
             reach[out] = reach.get(out, set()) | origins

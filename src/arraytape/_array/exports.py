@@ -3,13 +3,12 @@
 What ``np.asarray(x)`` hands out has an ``Export`` as its base.  Base chains stop at an object that is
 no ndarray, so every view, memoryview and C buffer made of it keeps the Export alive, and the Array
 knows when the last of them is gone.  As long as an Export lives, the Array's memory does not move, and
-records keep a copy of it, the same copy until the value changes: a constant that a library holds too
-(the points of a KDTree) would else be copied again by each record.
+records keep a copy of it.  They share one copy until the value changes: else each record would copy
+a constant that a library holds, too, such as the points of a KDTree.
 
-A recorded value must not change under its id.  When a value comes to be followed, its exports are
+A recorded value must not change under its id.  When a tape begins to follow a value, its exports are
 revoked: what was handed out becomes read-only and the Array moves on to a copy.  A firm export, which
-was asked for by name (``copy=False``, dlpack), is not revoked: there the user answers for what is
-written.
+was asked for by name (``copy=False``, dlpack), is not revoked: there the user answers for writes.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ import numpy as np
 from .._storage.numpy_storage import NUMPY
 from .array import EXPORTED, KEPT, PINNED, Array
 
-EXPORTING = (
-    RLock()
-)  # several threads may read one Array, and exporting or releasing it moves its memory
+# Several threads may read one Array, and exporting or releasing it moves its memory.
+EXPORTING = RLock()
 
 
 class Export:
@@ -54,7 +52,7 @@ class Export:
 
 
 class Exports:
-    """The loans of a root.
+    """The exports of a root.
 
     last : a copy that records have of its data; while the values are the same, they need no other.
     """
@@ -71,9 +69,9 @@ class Exports:
         return data
 
     def kept(self, data: Any) -> Any:
-        """The copy that records have of ``data``; None when there is none, or somebody has written.
+        """The copy that records have of ``data``; None when there is none, or its values changed.
 
-        Foreign writes leave no trace but the values.
+        A write by foreign code leaves no other trace than the values.
         """
         last = self.last()
         return last if last is not None and same_bits(last, data) else None
@@ -97,14 +95,14 @@ def is_shared(root: Array) -> bool:
 
 
 def is_unwritten(root: Array, data: Any) -> bool:
-    """Whether a root has this data yet, or lent a copy of it to which nobody wrote."""
+    """Whether a root still has this data, or has exported a copy of it that no code wrote to."""
     if root._data is data:
         return True
     return bool(root._state & EXPORTED) and root._exports.kept(root._data) is data
 
 
 def released(root: Array) -> None:
-    """All loans of a root have ended; where nothing was written, it has its old memory again."""
+    """The last export of a root is gone: where nothing was written, it takes its old memory again."""
     kept = root._exports.kept(root._data)
     root._state &= ~EXPORTED
     if kept is not None:
@@ -113,9 +111,9 @@ def released(root: Array) -> None:
 
 
 def revoke(root: Array) -> None:
-    """The value of a root comes to be followed: no foreign code writes to its memory any more.
+    """Take the memory of a root from foreign code, since a tape is to follow its value.
 
-    What was handed out keeps the present value, read-only, and the root moves on to a copy.
+    What was handed out becomes read-only and keeps the present value; the root moves on to a copy.
     """
     exports = [*root._exports.live]
     for export in exports:

@@ -37,6 +37,8 @@ class Cotangents(SummingPlace, Protocol):
     """What the backward pass offers to the records of aliasing."""
 
     followed: Collection[int]
+    wanted: Collection[int]  # values whose cotangent was asked for
+    cotangents: dict[int, Any]
 
     def take(self, tid: int) -> Any: ...
     def take_owned(self, tid: int) -> Any: ...
@@ -94,7 +96,7 @@ def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
 def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
     """``buffer`` after ``walk(buffer, path) += g``: itself, where it can be written to.
 
-    Also where a step of the path has to copy.
+    A step of the path may have to copy: then what was written to the copy is written back.
     """
     trail = []
     for kind, argument in path:
@@ -108,16 +110,16 @@ def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
             whole += at.fit(buffer, whole.shape, whole.dtype)
             buffer = whole
         elif kind is not RESHAPE and type(whole) is ndarray:
-            buffer = whole  # as back has it, without a call
+            buffer = whole  # what write_back gives here, without a call
         else:
-            buffer = back(whole, (kind, argument), buffer, at)
+            buffer = write_back(whole, (kind, argument), buffer, at)
     return buffer
 
 
 def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> Any:
     """``buffer`` after ``walk(buffer, path)[key] = value``: itself, where it can be written to.
 
-    Also where a reshape in the path has to copy.
+    A reshape in the path may have to copy: then what was written to the copy is written back.
     """
     trail = []
     for last in path:
@@ -125,12 +127,12 @@ def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> A
         buffer = step(buffer, *last, at.xp)
     buffer = at.put(buffer, key, value)
     for whole, last in reversed(trail):
-        buffer = back(whole, last, buffer, at)
+        buffer = write_back(whole, last, buffer, at)
     return buffer
 
 
-def back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
-    """``buffer`` after a write to its ``part`` one step along, which was no broadcast."""
+def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
+    """``buffer`` after a write to its ``part`` at the end of one step, which is no broadcast."""
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
         if kind is RESHAPE and not at.shares(part, buffer):

@@ -1,8 +1,27 @@
 """Views alias as in NumPy: a view's value is always ``path(current value of its root)``.
 
-A view has no name of its own until somebody reads it: ``_sync`` cuts its data again when the root
-has moved to other memory, and names its value when the root's value is followed.  Every write
-renames the root, so ``seen == root._tid`` proves that the name still holds.
+A view gets an id of its own when it is read: ``_sync`` cuts its data again when the root has moved to
+other memory, and gives its value an id when a tape follows the root's value.  Each write gives the root
+a new id, so ``seen == root._tid`` proves that the view's id still holds.
+
+What an event does, by the bits of an Array's state (those of a view's root count for the view):
+
+    state     keep (a record takes x's data)      write (x[k] = v, x += y)           export, view
+    --------  ----------------------------------  ---------------------------------  -----------------
+    0         share the data; set KEPT            in place; x[k] = v: set HOT        share the data
+    KEPT      share the data                      copy, clear KEPT; then in place    export: copy first
+    HOT       share the data, set KEPT;           in place                           share the data
+              of a smaller view: a private copy
+    SCALAR    share the data; set KEPT            x += y makes a new Array           view: of a copy
+    PINNED    a private copy                      in place                           share the data
+    EXPORTED  one copy for all records while an   in place                           share the data
+              export lives; then as 0, cleared
+    IS_VIEW   set KEPT on the root; of a part of  make the root exclusive, cut the   by the root's bits
+              SMALL size: a private copy          data again, write; set HOT on it
+
+To read changes no bit.  An export sets EXPORTED on the root (``exports`` says when it is cleared); to
+share with a library other than NumPy sets PINNED.  When a tape begins to follow a root that is
+EXPORTED, its exports are revoked.
 """
 
 from __future__ import annotations
@@ -16,14 +35,14 @@ from .._record.stack import OPEN, active, elsewhere, new_tid, recorders, tell
 from .._storage.batched.data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import method
-from .aliasing import VIEW
+from .aliasing import VIEW, view_record
 from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array, View, wrap
 from .exports import EXPORTING, Export, Exports, released, revoke
 from .paths import GETITEM, PERMUTE, RESHAPE, Path, walk
 
-SMALL = 128  # elements: a part this small is kept by copy, so that it does not hold up its root
-NAMING = Lock()  # two threads must not both name a value; not on the op path
-BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # what makes a view as a key
+SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
+GIVING_ID = Lock()  # two threads must not both give a value an id; not on the op path
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these types makes a view
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
@@ -45,17 +64,17 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
 
 
 def writable_copy(x: Array) -> Array:
-    """A copy of an op's 0-d result, which NumPy holds immutable, that can be written to."""
+    """A copy that can be written to, of an op's 0-d result, which is immutable in NumPy."""
     return recorded_copy(x, storage_of(x._data).copy(x._data))
 
 
 def recorded_copy(x: Array, data: Any) -> Array:
-    """A handle on ``data``, a copy of what x holds, under a name that those who follow x know."""
+    """A handle on ``data``, a copy of what x holds; recorders that follow x follow the copy."""
     tid, _ = current(x)
     followers = [recorder for recorder in recorders() if tid in recorder.followed]
     copy = wrap(data, new_tid() if followers else 0)
     for recorder in followers:
-        tell(recorder, (VIEW.number, copy._tid, tid, data.shape, ()))
+        tell(recorder, view_record(copy._tid, tid, data.shape, ()))
     if tid and OPEN and not recorders():
         elsewhere((tid,))
     return copy
@@ -94,7 +113,7 @@ def refresh(x: Array) -> Any:
 
 @method(Array, "_sync")
 def sync_view(x: Array) -> int:
-    """Bring a view up to date; the tid of its value, 0 when nobody follows it."""
+    """Bring a view up to date; the id of its value, 0 when no tape follows it."""
     view = x._view
     root = view.root
     if view.src is not root._data:
@@ -111,6 +130,7 @@ def sync_view(x: Array) -> int:
         for recorder in stack:
             followed = recorder.followed
             if seen in followed and vtid not in followed:
+                # view_record(vtid, seen, root._data.shape, view.path), without a Python frame
                 recorder.record((VIEW.number, vtid, seen, root._data.shape, view.path))
                 followed.add(vtid)
     elif OPEN:
@@ -120,31 +140,31 @@ def sync_view(x: Array) -> int:
 
 @method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """An Array, up to date, whose value only writes through its aliases change: a plain one itself."""
+    """x, up to date; of a Variable, whose value may be replaced, an Array that holds it now."""
     if x._tid < 0:
         x._sync()
     return x
 
 
-@method(Array, "_peek")
-def peek(x: Array) -> int:
-    """The tid of the value that it holds now, without counting as a read."""
+@method(Array, "_current_id")
+def current_id(x: Array) -> int:
+    """The id of the value that x holds now; to ask for it does not count as a read of x."""
     return current(x)[0]
 
 
-@method(Array, "_name_value")
-def name_of(x: Array) -> int:
-    """The name of the value that an Array which is no view holds; it gets one if it has none."""
+@method(Array, "_ensure_id")
+def ensure_id(x: Array) -> int:
+    """The id of the value that x holds, which is no view; a value without an id gets one."""
     if not x._tid:
         if x._state & EXPORTED:
             revoke(x)
-        with NAMING:
+        with GIVING_ID:
             x._tid = x._tid or new_tid()
     return x._tid
 
 
 def current(x: Array) -> tuple[int, Any]:
-    """The tid (0: nobody follows) and the up-to-date raw data of any Array."""
+    """The id of the value of any Array (0: no tape follows it) and its up-to-date raw data."""
     tid = x._tid
     if tid < 0:
         tid = x._sync()
@@ -196,7 +216,7 @@ def stable_handle(x: Array) -> Array:
 
 
 def laid_out(y: Array, x: Array) -> Array:
-    """A new y in the memory layout of x, as NumPy's result would be: on it depends what is a view."""
+    """A new y in the memory layout of x, as NumPy's result; the layout decides which parts are views."""
     like = refresh(x) if x._state & IS_VIEW else x._data
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
         like = like.data[(0,) * len(like.axis_ids)]
@@ -218,8 +238,8 @@ def make_exclusive(x: Array) -> None:
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     """NumPy's memory of ``x`` for foreign code; see ``exports``, also for what ``firm`` means.
 
-    No record shares that memory, nor will as long as foreign code has it.  What is read-only for
-    its owner stays so, and then nobody need be careful.
+    No record shares that memory, nor will as long as foreign code has it.  Data that is read-only for
+    its owner is read-only for foreign code, too, so that records may share it.
     """
     root = x._view.root if x._state & IS_VIEW else x
     if not root._data.flags.writeable:
@@ -238,7 +258,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 
 
 def pin(x: Array) -> Any:
-    """Raw data of ``x`` to share with any foreign code: NumPy's is lent, other data pinned for good."""
+    """Raw data of ``x`` to share with any foreign code: NumPy's is exported, other data is pinned."""
     if type(x._data) is np.ndarray:
         return export(x, firm=True)
     make_exclusive(x)

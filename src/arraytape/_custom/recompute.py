@@ -108,7 +108,7 @@ class RecomputedCall(Call):
     ) -> None:
         """RuntimeError if Variables or captured Arrays that matter hold other values by now."""
         for variable in recorder.changed_variables:
-            if variable._peek() in tids or matters(variable, recorder.records, results):
+            if variable._current_id() in tids or matters(variable, recorder.records, results):
                 raise RuntimeError(
                     f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
                     "assigned to since, so it cannot run again on the same values"
@@ -133,7 +133,7 @@ class RecomputedCall(Call):
 
 def matters(variable: Any, records: Sequence[Record], results: Sequence[int]) -> bool:
     """Whether what a function gave may depend on a Variable: all that is known is what it recorded."""
-    made = made_of(records, [variable._peek()])
+    made = made_of(records, [variable._current_id()])
     left = any(PLANS[r[0]] is LEFT and not made.isdisjoint(results_of(r)) for r in records)
     return left or len(made) == 1 or not made.isdisjoint(results)
 

@@ -141,7 +141,7 @@ class FunctionRecorder(BaseRecorder):
         if variable._trainable:
             self.variables.append(variable)
         if changed or variable._trainable:
-            self.followed.add(variable._peek())
+            self.followed.add(variable._current_id())
 
     def record(self, record: Record) -> None:
         """Take one record: refuse or collect what is captured, and keep what the rest tells."""
@@ -274,7 +274,7 @@ def run_hidden(
 
 def ensured_id(leaf: Array) -> int:
     """The id of the value that an Array holds, given one if it has none."""
-    (leaf._view.root if leaf._state & IS_VIEW else leaf)._name_value()
+    (leaf._view.root if leaf._state & IS_VIEW else leaf)._ensure_id()
     return current(leaf)[0]
 
 

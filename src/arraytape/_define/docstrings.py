@@ -19,7 +19,7 @@ from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
 from .._record.op import Op
-from .._record.plan import Rule, same
+from .._record.plan import Rule, kept_names, same
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
 # Public names that the standard has not: they name a page of their own, or none.
@@ -484,10 +484,10 @@ def source_line(rule: Rule) -> str:
 
 def keeps(op: Op) -> str:
     """What a record of the op keeps when all of its inputs are followed."""
-    if not op.plans:
+    if not op.recorded:
         return ""
     kept, computed = [], []
-    for name in op.plans[-1].positions:
+    for name in kept_names(op):
         what, _, source = name.partition(" ")
         if name in op.saves:
             computed.append(name)

@@ -20,7 +20,7 @@ from .._util.errors import describe, user_line
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
-from . import pieces, products, reductions, selection, shapes, sums, ufuncs
+from . import files, pieces, products, reductions, selection, shapes, sums, ufuncs
 from .arguments import as_arrays
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
@@ -43,7 +43,7 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 }
 # Functions that the standard lacks, or has with fewer parameters; their first two parameters are at
 # NumPy's positions.
-MODULES = (pieces, products, reductions, selection, shapes, sums)
+MODULES = (files, pieces, products, reductions, selection, shapes, sums)
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }

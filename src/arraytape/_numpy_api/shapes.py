@@ -9,9 +9,11 @@ import numpy as np
 
 from .._array.array import Array
 from ..ops import data_type_functions as dtypes
-from ..ops.manipulation_functions import concat, reshape
+from ..ops.manipulation_functions import broadcast_to, concat, reshape
 from . import methods
 from .arguments import as_arrays, check_only
+
+NUMBERS = "biufc"  # kinds of dtypes
 
 
 def at_least(n: int) -> Callable[..., Any]:
@@ -37,6 +39,18 @@ def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
 def transpose(a: Array, axes: Any = None) -> Array:
     """See ``numpy.transpose``."""
     return methods.transpose(a, *(() if axes is None else (axes,)))
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """See ``numpy.broadcast_arrays``; what holds no numbers, such as None, becomes NumPy's array."""
+    plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
+    numbers = iter(as_arrays(*[x for x in plain if x.dtype.kind in NUMBERS]))
+    shape = np.broadcast_shapes(*[x.shape for x in plain])
+    return tuple([
+        broadcast_to(next(numbers), shape) if x.dtype.kind in NUMBERS
+        else np.broadcast_to(x, shape)
+        for x in plain
+    ])  # fmt: skip
 
 
 def joined(arrays: list[Array], axis: int, dtype: Any = None, casting: str = "same_kind") -> Array:
@@ -77,6 +91,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.atleast_1d: at_least(1),
     np.atleast_2d: at_least(2),
     np.atleast_3d: at_least(3),
+    np.broadcast_arrays: broadcast_arrays,
     np.column_stack: column_stack,
     np.dstack: dstack,
     np.hstack: hstack,

@@ -124,8 +124,7 @@ class Op:
         self.per_element = per_element or kind == "elementwise"
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.public: Function | None = None
-        self.plans: list[Plan] = []  # by subset of followed inputs
-        self.wides: list[Plan] = []  # the same, where contributions have to be summed or cast
+        self._plans: tuple[list[Plan], list[Plan]] = ([], [])
         self.declared = declaration_line()
         self.give_rules(rules, joint)
 
@@ -134,7 +133,7 @@ class Op:
         return self.kind in ("elementwise", "linear", "primitive")
 
     def give_rules(self, rules: Sequence[Rule | None] | None, joint: Rule | None) -> None:
-        """Set the VJP rules, check the names they ask for and compute what each subset keeps."""
+        """Set the VJP rules, and check the names they ask for."""
         if rules is not None and len(rules) != len(self.inputs):
             raise TypeError(
                 f"{self.name} has inputs {self.inputs}: give one rule for each (or None)"
@@ -147,10 +146,30 @@ class Op:
             bool(asked & {"shape", "dtype"}) or not (rules or joint)
             or self.kind == "primitive" or self.checked
         )  # fmt: skip
-        subsets = range(1 << len(self.inputs)) if self.recorded else ()
-        # In place: the compiled function refers to these lists.
-        self.plans[:] = [Plan(self, subset, needs_fit=False) for subset in subsets]
-        self.wides[:] = [Plan(self, subset, needs_fit=True) for subset in subsets]
+        if self._plans[0]:
+            self._plan()
+
+    @property
+    def plans(self) -> list[Plan]:
+        """By subset of followed inputs, what to keep and how to go back."""
+        return self._planned()[0]
+
+    @property
+    def wides(self) -> list[Plan]:
+        """The same, where contributions have to be summed or cast to fit their inputs."""
+        return self._planned()[1]
+
+    def _planned(self) -> tuple[list[Plan], list[Plan]]:
+        """The plans, made when they are first asked for: an import would make all of them."""
+        if not self._plans[0] and self.recorded:
+            self._plan()
+        return self._plans
+
+    def _plan(self) -> None:
+        """Make the plans, in place: the compiled function refers to these lists."""
+        subsets = range(1 << len(self.inputs))
+        for plans, needs_fit in zip(self._plans, (False, True), strict=True):
+            plans[:] = [Plan(self, subset, needs_fit=needs_fit) for subset in subsets]
 
     def _asked(self, rule: Rule) -> tuple[str, ...]:
         names = parameters_of(rule)

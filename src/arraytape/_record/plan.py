@@ -87,36 +87,16 @@ class Plan:
         self.notable = self.missing or op.moves
         self.number = enter(self)
         slots = Slots(2 + len(op.inputs))
-        fitted = needs_fit or op.checked  # a user's rule may give another shape or dtype
-        self.pulls = [self.pull_of(x, rule, slots, fitted) for x, rule in rules_of(op, subset)]
+        self.pulls = pulls_of(op, subset, needs_fit, slots)
         self.fits: tuple[tuple[int, ...], ...] | None = None
-        if op.joint and fitted:
+        if op.joint and (needs_fit or op.checked):
             self.fits = tuple(tuple(slots.place(what, x) for x in op.inputs) for what in LAYOUT)
-        self.keep_for_forward_mode(slots)
+        keep_for_forward_mode(op, needs_fit, slots)
         # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
         if not (op.joint or op.checked or len(op.outputs) > 1):
             STEPS[self.number] = [step(pull) for pull in self.pulls]
         self.positions = slots.places
         self.place_in_values(slots)
-
-    def pull_of(self, x: str, rule: Rule, slots: Slots, fitted: bool) -> Pull:
-        """How to call the rule of an input, with places for what it asks for."""
-        asks = tuple(slots.place(name, x) for name in self.op.asks[rule])
-        fit = slots.layout(x) if fitted and not self.op.joint else None
-        only = asks[0] if len(asks) == 1 else 0
-        return Pull(2 + self.op.inputs.index(x), rule, only, asks, fit)
-
-    def keep_for_forward_mode(self, slots: Slots) -> None:
-        """A linear op is its own derivative; a primitive's is its VJP's transpose."""
-        op = self.op
-        if op.kind == "linear":
-            for name in op.parameters:
-                slots.keep(name)
-        elif op.kind == "primitive" or self.needs_fit:
-            for what in LAYOUT:
-                for y in op.outputs:
-                    if y not in slots.places:
-                        slots.place(what, y)
 
     def place_in_values(self, slots: Slots) -> None:
         """Where the compiled function's tuple of all values has what the record is picked from."""
@@ -176,6 +156,40 @@ class Plan:
         """In forward mode: a tangent, or None, for each result of a record."""
         found: list[Any] = tangents.through(self, record)
         return found
+
+
+def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
+    """How to call the rules of the followed inputs, with places for what they ask for."""
+    fitted = needs_fit or op.checked  # a user's rule may give another shape or dtype
+    pulls = []
+    for x, rule in rules_of(op, subset):
+        asks = tuple(slots.place(name, x) for name in op.asks[rule])
+        fit = slots.layout(x) if fitted and not op.joint else None
+        only = asks[0] if len(asks) == 1 else 0
+        pulls.append(Pull(2 + op.inputs.index(x), rule, only, asks, fit))
+    return pulls
+
+
+def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
+    """A linear op is its own derivative; a primitive's is its VJP's transpose."""
+    if op.kind == "linear":
+        for name in op.parameters:
+            slots.keep(name)
+    elif op.kind == "primitive" or needs_fit:
+        for what in LAYOUT:
+            for y in op.outputs:
+                if y not in slots.places:
+                    slots.place(what, y)
+
+
+def kept_names(op: Op) -> list[str]:
+    """What a record keeps when all inputs are followed and their layouts do not differ."""
+    if not op.recorded:
+        return []
+    slots = Slots(2 + len(op.inputs))
+    pulls_of(op, (1 << len(op.inputs)) - 1, False, slots)
+    keep_for_forward_mode(op, False, slots)
+    return list(slots.places)
 
 
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
 from .._array.views import current
@@ -61,7 +62,7 @@ class ForwardPass(BaseRecorder):
     def watch(self, x: Array, t: Array) -> None:
         xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
-        tid = root._name_value()
+        tid = root._ensure_id()
         held = self.tangents.get(tid)
         # A view is followed through its root; what several primals share moves by all of them.
         whole = filled("zeros", root) if held is None else xp.asarray(held, copy=True)
@@ -215,9 +216,9 @@ class ForwardPass(BaseRecorder):
         found: Array = namespace().asarray(walk(tangent, path, namespace()), copy=True)
         return found
 
-    def write(self, record: Record) -> None:
+    def write(self, write: PutRecord | AddRecord) -> None:
         """Through a record of a write."""
-        self.tangents.write(record)
+        self.tangents.write(write)
 
     def by_rule(
         self, outs: Sequence[int], cotangents: list[Array], pull_back: PullBack

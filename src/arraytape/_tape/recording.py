@@ -12,7 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.aliasing import VIEW
+from .._array.aliasing import view_record
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT, tell_exit
 from .._array.paths import Path
@@ -207,13 +207,13 @@ class Recording(BaseRecorder):
 
     def accessed(self, x: Any, /) -> None:
         """A Variable was read; the trainable ones are watched."""
-        new = self.watches_variables and x._trainable and x._peek() not in self.known
+        new = self.watches_variables and x._trainable and x._current_id() not in self.known
         if new and self.followed is not UNFOLLOWED and inexact(x._data):
             self.follow(x)
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The Variables among what is watched, in the order in which they were made."""
-        return tuple(sorted(self.variables, key=lambda variable: variable._peek()))
+        return tuple(sorted(self.variables, key=lambda variable: variable._current_id()))
 
     def follow(self, x: Array) -> None:
         kind = x._data.dtype.kind
@@ -227,7 +227,7 @@ class Recording(BaseRecorder):
             return
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
-        tid = root._name_value()
+        tid = root._ensure_id()
         entry = self.watched.get(id(x))
         if entry is not None and entry[1] == tid:
             return
@@ -266,13 +266,13 @@ class Recording(BaseRecorder):
         """The tid of an Array as a source (what it held when it was watched) or of its current value."""
         if not current_value and id(x) in self.watched:
             return self.watched[id(x)][1]
-        tid = x._peek()
+        tid = x._current_id()
         if tid in self.implied and not current_value:
             return 0
         if x._state & IS_VIEW and tid and tid not in self.known and x._view.seen in self.known:
             # A view that was not read while the tape recorded: it is read now.
             root, path = x._view.root, x._view.path
-            self.records.append((VIEW.number, tid, x._view.seen, root.shape, path))
+            self.records.append(view_record(tid, x._view.seen, root.shape, path))
             self.known.add(tid)
         return tid
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._array.aliasing import ADD
+from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import Array
 from .._array.paths import Path, add_through, walk, write_through
-from .._record.plan import PLANS
 from .._storage.batched.data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .data import ArrayData
@@ -55,30 +54,29 @@ class Tangents:
             whole = write_through(whole, path, key, part, at)
         return whole
 
-    def write(self, record: tuple[Any, ...]) -> None:
+    def write(self, write: PutRecord | AddRecord) -> None:
         """Through a record of a write: the tangent of the root's new value."""
-        _, new, old, vtid, path, *_ = record
-        held, t = self.get(old), self.get(vtid)
+        old, path = write.old, write.path
+        held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
         if some is None:
             return
         at = ArrayData(storage_of(some._data))
         if held is None:
-            shape, dtype = record[-2:]
-            whole = at.xp.zeros(shape, dtype=dtype, device=some.device)
-        elif self._own.get(id(held)) == old and fits(held, t, key := key_of(record)):
-            self._before[old] = new, path, key, at.copied(walk(held, path, at.xp)[key])
+            whole = at.xp.zeros(write.root_shape, dtype=write.root_dtype, device=some.device)
+        elif self._own.get(id(held)) == old and fits(held, t, key := key_of(write)):
+            self._before[old] = write.new, path, key, at.copied(walk(held, path, at.xp)[key])
             del self._held[old], self._own[id(held)]
             whole = held
         else:
             whole = at.copied(held)
-        whole = changed(record, whole, t, at)
-        self._held[new], self._own[id(whole)] = whole, new
+        whole = changed(write, whole, t, at)
+        self._held[write.new], self._own[id(whole)] = whole, write.new
 
 
-def key_of(record: tuple[Any, ...]) -> Any:
-    """The key of what a record writes to, at the end of its path."""
-    return ... if PLANS[record[0]] is ADD else record[5]
+def key_of(write: PutRecord | AddRecord) -> Any:
+    """The key of what is written to, at the end of the path."""
+    return ... if isinstance(write, AddRecord) else write.key
 
 
 def fits(whole: Array, t: Array | None, key: Any) -> bool:
@@ -88,14 +86,14 @@ def fits(whole: Array, t: Array | None, key: Any) -> bool:
     return t is None or set(axis_ids_of((t._data,))) <= set(axis_ids_of((whole._data,)))
 
 
-def changed(record: tuple[Any, ...], whole: Any, t: Any, at: Any) -> Any:
+def changed(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
     """A root's tangent after a write into it, when the value written has the tangent ``t``."""
-    (_, _, _, _, path, *how), dtype = record[:-2], record[-1]
-    if t is not None and is_complex(t) and dtype.kind != "c":
+    path = write.path
+    if t is not None and is_complex(t) and write.root_dtype.kind != "c":
         t = at.xp.real(t)
-    if PLANS[record[0]] is ADD:
-        return whole if t is None else add_through(whole, path, t if how[0] > 0 else -t, at)
-    key, _, _, lost = how
+    if isinstance(write, AddRecord):
+        return whole if t is None else add_through(whole, path, t if write.sign > 0 else -t, at)
+    key, lost = write.key, write.lost
     if lost is None or t is None:
         return write_through(whole, path, key, 0.0 if t is None else t, at)
     # Elements named twice: which write lasted is known, and not for the tangent to decide.

@@ -61,7 +61,7 @@ def index(x: Array, key: Any, /) -> Array:
         x = with_hidden_axes(x, raw)
     elif type(data) is not np.ndarray:
         raw = storage_of(data).key(raw, data)
-    return getitem(x, frozen(raw) if x._tid else raw)
+    return getitem(x, private_key(raw) if x._tid else raw)
 
 
 def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
@@ -137,7 +137,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     raw, basic = raw_key(key)
     if not basic:
         raw = storage_of(data).key(raw, data)
-    return scattered(x, shape, frozen(raw) if tid else raw)
+    return scattered(x, shape, private_key(raw) if tid else raw)
 
 
 def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
@@ -253,10 +253,10 @@ def raw_key(key: Any) -> tuple[Any, bool]:
     return key, is_basic(key)
 
 
-def frozen(key: Any) -> Any:
+def private_key(key: Any) -> Any:
     """The key with its arrays copied: a record must not change when they are written to."""
     if type(key) is tuple:
-        return tuple([frozen(part) for part in key])
+        return tuple([private_key(part) for part in key])
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key
 
 

@@ -129,8 +129,8 @@ def to_index(x: Array) -> int:
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Make a NumPy array: ``np.asarray(x)``.
 
-    It is the memory of x, as for NumPy's arrays, where nobody has followed it.  What NumPy or C code
-    writes there arrives in x.  A recorded value must not change under its name, so of what has been
+    It is the memory of x, as for NumPy's arrays, where no tape has followed it.  What NumPy or C code
+    writes there arrives in x.  A recorded value must not change under its id, so of what has been
     followed this is a copy: what is written there does not reach x, and gradients that are cut by it
     warn with the line of this exit.  Also copied are data that is not NumPy's, a 0-d result of an op,
     which NumPy holds immutable, and what is cast.
@@ -165,6 +165,37 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     if copy or cast or not here or x._state & SCALAR or current(x)[0]:
         return np.array(host(x), dtype=dtype, copy=True)
     return export(x, firm=False)
+
+
+def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:
+    """Convert to NumPy as ``np.asarray(x)`` does, by the name that pandas and xarray have for it.
+
+    Returns
+    -------
+    numpy.ndarray
+        The values.
+    """
+    # Matplotlib asks for it: without it, ax.hist(x) takes a table by rows, and NumPy's by columns.
+    return to_numpy(x)
+
+
+def rounded(x: Array, ndigits: Any = None) -> Any:
+    """Round to a number of decimal digits, as ``numpy.round`` does.
+
+    Parameters
+    ----------
+    ndigits : int | None, default: None
+        How many digits stay behind the point; negative: tens, hundreds... are rounded to.
+
+    Returns
+    -------
+    Array | int
+        An Array of x's shape and dtype.  Without ``ndigits``, a Python int of a 0-d array, whose value
+        leaves the tape, as ``round`` gives of NumPy's scalars.
+    """
+    if ndigits is None and not x.shape:
+        return scalar(x, lambda value: round(value.item()), "round")
+    return np.round(x, 0 if ndigits is None else operator.index(ndigits))  # type: ignore[call-overload]
 
 
 def item(x: Array) -> Any:
@@ -332,8 +363,10 @@ METHODS = {
     "__index__": to_index,
     "__int__": to_int,
     "__repr__": representation,
+    "__round__": rounded,
     "__str__": text,
     "item": item,
+    "to_numpy": by_its_own_name,
     "tolist": tolist,
 }
 attach(Array, METHODS)

@@ -1,8 +1,11 @@
 """Writing: item assignment and in-place operators, with NumPy's semantics.
 
 ``x[k] = v`` is recorded as the linear op PUT, ``x += y`` and ``x -= y`` as the linear op ADD; they keep
-no data, and the handle moves on to a new value.  Any other ``x op= y`` is the op itself, and the
-handle moves on to its result.
+no data, and the handle gets the id of its new value.  Any other ``x op= y`` is the op itself, and the
+handle takes the result's data and id.
+
+Each write has five steps: coerce the value, check that it may be written, make the memory exclusive
+(no record shares it), write, record.  Data of NumPy in one dtype takes none of the detours.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT
-from .._array.array import EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
+from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import BROADCAST, GETITEM, write_through
 from .._array.views import current, location, make_exclusive, refresh
@@ -31,7 +34,7 @@ from .._storage.storage import is_complex, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
 from .data_type_functions import astype
-from .indexing_functions import frozen, is_basic, raw_key, with_hidden_axes
+from .indexing_functions import is_basic, private_key, raw_key, with_hidden_axes
 
 
 @method(Array, "__setitem__")
@@ -60,32 +63,24 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     Derivative: the gradient of what is overwritten is 0, that of the value is the part at the
     key.  Of an element that a key names twice, the write that lasts gets the gradient.
     """
-    data = refresh(x) if x._state & IS_VIEW else current(x)[1]
+    if x._state & IS_VIEW:
+        data = refresh(x)
+    elif x._tid >= 0:
+        data = x._data
+    else:  # a Variable, of which NumPy's functions ask it: a write is an assignment
+        x[key] = value
+        return
     check_writeable(x, data)
-    if type(value) is Array and value._state & IS_VIEW and value._view.root is x:
-        kind, place = value._view.path[0]
-        if place is key and kind is GETITEM and len(value._view.path) == 1:
-            return  # x[key] += y, as Python spells it out
+    if type(value) is Array and value._state & IS_VIEW and is_region(value, x, key):
+        return
     raw, basic = raw_key(key)
     if type(value) is Array:
-        if value._state & IS_VIEW and basic and is_same(value, x, raw):
-            return
         vtid = value._tid if value._tid >= 0 else value._sync()
         handle, v = value, value._data
     else:
         handle, vtid, v = coerce("__setitem__", "value", value)
     if not (basic and type(v) is type(data) is np.ndarray and v.dtype is data.dtype):
-        if v is None or (is_complex(v) and not is_complex(data)):
-            raise TypeError(
-                f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
-                f"[at {user_line()}]"
-            )
-        if type(v) is Batched or (not basic and axis_ids_of((raw,))):
-            widen(x, v, raw)
-            _, data = current(x)
-        if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
-            _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
-            raw = raw if basic else storage_of(data).key(raw, data)
+        data, raw, v = made_to_fit(x, data, raw, basic, handle, v, value)
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
     make_exclusive(x)
@@ -97,7 +92,37 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
                 write(x, raw, v)
     except Exception as error:
         raise explain("__setitem__", error, x=data, key=raw, value=v) from error
-    written(x, raw, vtid, v, basic)
+    record_put(x, raw, vtid, v, basic)
+
+
+def is_region(value: Array, x: Array, key: Any) -> bool:
+    """Whether a view is ``x[key]`` itself: ``x[key] += y`` ends with ``x[key] = x[key]``, a no-op."""
+    root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
+    view = value._view
+    if view.root is not root:
+        return False
+    if not path and len(view.path) == 1 and view.path[0][1] is key and view.path[0][0] is GETITEM:
+        return True
+    raw, basic = raw_key(key)
+    return basic and bool(view.path == (*path, (GETITEM, raw)))
+
+
+def made_to_fit(
+    x: Array, data: Any, raw: Any, basic: bool, handle: Array, v: Any, value: Any
+) -> tuple[Any, Any, Any]:
+    """The data, the key and the value of a write, in one storage and with the same hidden axes."""
+    if v is None or (is_complex(v) and not is_complex(data)):
+        raise TypeError(
+            f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
+            f"[at {user_line()}]"
+        )
+    if type(v) is Batched or (not basic and axis_ids_of((raw,))):
+        add_hidden_axes(x, v, raw)
+        _, data = current(x)
+    if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
+        _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
+        raw = raw if basic else storage_of(data).key(raw, data)
+    return data, raw, v
 
 
 def write(x: Array, key: Any, value: Any) -> None:
@@ -122,7 +147,7 @@ def overlap(v: Any, data: Any) -> bool:
     return np.may_share_memory(v, data)
 
 
-def widen(x: Array, *values: Any) -> None:
+def add_hidden_axes(x: Array, *values: Any) -> None:
     """Before a write under vmap: give the root of x the hidden axes of what is to be written."""
     check(axis_ids_of(values))
     root, _ = location(x)
@@ -150,15 +175,9 @@ def check_writeable(x: Array, data: Any) -> None:
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
 
 
-def is_same(value: Array, x: Array, key: Any) -> bool:
-    """Whether a view is ``x[key]`` itself, which ``x[key] = value`` would not change."""
-    root, path = location(x)
-    return value._view.root is root and bool(value._view.path == (*path, (GETITEM, key)))
-
-
-def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> None:
-    """After ``x[key] = value``: a new name for the root's value, and PUT to whom it concerns."""
-    root, path = location(x)
+def record_put(x: Array, key: Any, vtid: int, value: Any, basic: bool) -> None:
+    """After ``x[key] = value``: a new id for the root's value, and PUT for the recorders concerned."""
+    root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     root._state |= HOT
     if not (root._tid or vtid):
         return
@@ -166,26 +185,30 @@ def written(x: Array, key: Any, vtid: int, value: Any, basic: bool = True) -> No
     if not basic and recorders():
         with storage_of(x._data).at(x._data):
             lost = overwritten(x, key, value)
-    rename(root, PUT, vtid, (path, key if basic else frozen(key), *layout(value), lost))
+    kept = key if basic else private_key(key)
+    assign_id(root, PUT, vtid, (path, kept, *shape_and_dtype(value), lost))
 
 
-def added(x: Array, sign: int, vtid: int, value: Any) -> None:
+def record_add(x: Array, sign: int, vtid: int, value: Any) -> None:
     """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
     root, path = x, ()
     if x._state & IS_VIEW:
         root, path = x._view.root, x._view.path
         root._state |= HOT
     if root._tid or vtid:
-        rename(root, ADD, vtid, (path, sign, *layout(value)))
+        assign_id(root, ADD, vtid, (path, sign, *shape_and_dtype(value)))
 
 
-def layout(value: Any) -> tuple[Any, Any]:
-    """Shape and dtype; of a Python scalar, those of nothing."""
+def shape_and_dtype(value: Any) -> tuple[Any, Any]:
+    """Shape and dtype; of a Python scalar, () and None."""
     return (value.shape, value.dtype) if hasattr(value, "dtype") else ((), None)
 
 
-def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> None:
-    """Name a root's new value and tell whoever follows the old one or what was written."""
+def assign_id(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> None:
+    """Give a root's new value an id: a fresh one where a recorder follows the old or added value, or 0.
+
+    Each of these recorders takes the record of the write, and follows the new value.
+    """
     data, old, new = root._data, root._tid, 0
     kind = data.dtype.kind
     thread, stack = active()
@@ -196,6 +219,7 @@ def rename(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> N
             followed = recorder.followed
             if old in followed or vtid in followed:
                 new = new or new_tid()
+                # put_record or add_record, without their Python frame
                 record = (plan.number, new, old, vtid, *what, data.shape, data.dtype)
                 recorder.record(record)
                 followed.add(new)
@@ -237,23 +261,16 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     """The in-place operator of an op: its result takes x's place, in x's memory where it may."""
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
-    # Not the data's own operator: see _numpy and _cupy.
-    function = DispatchTable(op.name) if op.name in ("floor_divide", "remainder") else None
+    update = updates(op, raw, functional)
+    numpys = op.name != "floor_divide"  # NumPy's own gives other special values: see ``updates``
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
-
-    def compute(data: Any, v: Any) -> Callable[[Any, Any], Any]:
-        """What computes the result, in place where the storage can."""
-        if function is not None:
-            return function[type(data)]
-        same = type(data) is np.ndarray or getattr(v, "dtype", data.dtype) == data.dtype
-        return raw if same else functional  # the standard leaves other dtypes to NumPy
 
     def method(x: Array, other: Any, /) -> Any:
         if type(other) is not Array and not accepted(other):
             return NotImplemented
-        if x._state & SCALAR:  # immutable in NumPy: the name is bound to a new array
+        if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
-        if sign and x._state & IS_VIEW:  # what x held need not be named
+        if sign and x._state & IS_VIEW:  # ADD needs no id of the view's old value
             tid, data = x._view.root._tid, refresh(x)
         else:
             tid, data = current(x)
@@ -262,39 +279,59 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             handle, v = other, other._data
         else:
             handle, vtid, v = coerce(op.name, "x2", other)
-        plain = type(data) is np.ndarray
-        if not (
-            plain and type(v) is np.ndarray and v.dtype is data.dtype and v.shape == data.shape
-        ):
+        plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
+        if not (plain and v.shape == data.shape):
             if type(v) is not type(data) and hasattr(v, "dtype"):
                 _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
             check_fits(op, data, v)
         check_writeable(x, data)
         if type(v) is Batched:
-            widen(x, v)
+            add_hidden_axes(x, v)
             tid, data = current(x)
-            plain = False
         if (tid or vtid) and not sign:
-            return replace(op, x, functional(x, other))
+            return replace_value(op, x, functional(x, other))
         make_exclusive(x)
         if type(other) is Array:  # its data may have moved with x's
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
         try:
-            if plain and op.name != "floor_divide":
+            if numpys and type(data) is np.ndarray:
                 raw(x._data, v)
             else:
-                with storage_of(data).at(data, v):
-                    result = compute(data, v)(x._data, v)
-                    if result is not x._data:  # such as @=, which few libraries have in place
-                        write(x, ..., result.data if type(result) is Element else result)
+                update(x, v)
         except Exception as error:
             raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-        added(x, sign, vtid, v)
+        record_add(x, sign, vtid, v)
         return x
 
     method.__name__ = method.__qualname__ = f"__i{short}__"
     method.__doc__ = in_place_docstring(op.name, short)
     return method
+
+
+def updates(
+    op: Op, raw: Callable[[Any, Any], Any], functional: Callable[[Any, Any], Any]
+) -> Callable[[Array, Any], None]:
+    """``update(x, v)``: the operator on the raw data of any storage, in place where it can.
+
+    raw : the operator of the data itself in place.  functional : the same, giving new data.
+    """
+    # Where storages differ in special values, their function for it and not the data's own operator.
+    function = DispatchTable(op.name) if op.name in ("floor_divide", "remainder") else None
+
+    def update(x: Array, v: Any) -> None:
+        data = x._data
+        if function is not None:
+            compute = function[type(data)]
+        elif type(data) is np.ndarray or getattr(v, "dtype", data.dtype) == data.dtype:
+            compute = raw
+        else:
+            compute = functional  # the standard leaves other dtypes to NumPy
+        with storage_of(data).at(data, v):
+            result = compute(data, v)
+            if result is not data:  # such as @=, which few libraries have in place
+                write(x, ..., result.data if type(result) is Element else result)
+
+    return update
 
 
 def check_fits(op: Op, data: Any, other: Any) -> None:
@@ -319,7 +356,7 @@ def check_fits(op: Op, data: Any, other: Any) -> None:
             )
 
 
-def replace(op: Op, x: Array, result: Array) -> Array:
+def replace_value(op: Op, x: Array, result: Array) -> Array:
     """Put a recorded result into x's place: views of x see it, and x's old value stays kept."""
     if result.dtype != x.dtype:
         result = astype(result, x.dtype)
@@ -329,11 +366,11 @@ def replace(op: Op, x: Array, result: Array) -> Array:
             f"in-place {op.name}: a result of shape {new.shape} cannot replace {describe(x)} "
             f"[at {user_line()}]"
         )
-    if x._state & ~(KEPT | HOT):  # a view, or memory that foreign code shares
+    if x._state & ALIASED:
         make_exclusive(x)
         with storage_of(new).at(x._data, new):
             write(x, ..., new)
-        written(x, ..., tid, new)
+        record_put(x, ..., tid, new, basic=True)
     else:
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
