@@ -48,8 +48,9 @@ def listing() -> list[str]:
 def own(cls: type, classes: Collection[type]) -> list[str]:
     """What ``dir`` lists of a class beyond its public bases, without private and special names."""
     public_bases = [base for base in cls.__mro__[1:] if base in classes or not ours(base)]
-    inherited = {name for base in public_bases for name in dir(base)}
-    return [name for name in dir(cls) if not name.startswith("_") and name not in inherited]
+    inherited = {name for base in public_bases for name in dir(base) if hasattr(base, name)}
+    names = [name for name in dir(cls) if not name.startswith("_") and name not in inherited]
+    return [name for name in names if hasattr(cls, name)]  # not names that only raise, with advice
 
 
 def private(names: Iterable[str]) -> list[str]:

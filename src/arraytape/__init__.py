@@ -23,6 +23,7 @@ from ._tape.arguments import UnconnectedGradients
 from ._tape.tape import GradientTape
 from ._util.containers import register_nesting
 from ._util.errors import TapeWarning
+from ._util.errors import unknown_name as _unknown_name
 from ._version import __version__
 from .functional.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from .functional.vmap import vmap
@@ -259,7 +260,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that
 
             globals()[name] = Module
             return Module
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
 
 
 def __dir__() -> list[str]:

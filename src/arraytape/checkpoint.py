@@ -28,7 +28,7 @@ import arraytape as xp
 
 from ._array.array import Array
 from ._util import nest
-from ._util.errors import describe
+from ._util.errors import describe, layout, see, user_line
 from .module import Module, named, walk
 from .variable import Variable, detached
 
@@ -73,7 +73,8 @@ def save(path: PathLike, state: Any) -> None:
     values = {name: host_of(variable) for name, variable in variables_of("save", state).items()}
     if not values:
         raise ValueError(
-            f"save: {describe(state)} holds no Variables; layers make theirs on their first call"
+            f"save: {describe(state)} holds no Variables; layers make theirs on their first call "
+            f"[at {user_line()}]"
         )
     encoded = {name: encode(value) for name, value in values.items()}
     ours = {
@@ -89,7 +90,10 @@ def save(path: PathLike, state: Any) -> None:
             os.fsync(file.fileno())
         written = read(temporary)
         if any(not same(value, written.get(name)) for name, value in values.items()):
-            raise OSError(f"save: the file for {str(path)!r} does not hold what was written")
+            raise OSError(
+                f"save: the file for {str(path)!r} does not hold what was written "
+                f"[at {user_line()}]"
+            )
 
 
 def load(path: PathLike, state: Any = None) -> dict[str, Array]:
@@ -141,8 +145,7 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
     wrong = [
-        f"{name!r} is {describe(values[name]).removeprefix('ndarray ')}, the Variable "
-        f"{variable.name!r} {describe(detached(variable))}"
+        f"{name!r} is {layout(values[name])}, the Variable {variable.name!r} {layout(variable)}"
         for name, variable in variables.items()
         if name in values
         and (values[name].shape, values[name].dtype) != (variable.shape, variable.dtype)
@@ -157,7 +160,10 @@ def check(path: str, values: Mapping[str, Host], variables: Mapping[str, Variabl
         )
     found += wrong[:5] + ([f"and {len(wrong) - 5} more"] if len(wrong) > 5 else [])
     if found:
-        raise ValueError(f"load: {path!r} does not fit: {'; '.join(found)}. Nothing was assigned")
+        raise ValueError(
+            f"load: {path!r} does not fit: {'; '.join(found)}. Nothing was assigned "
+            f"[at {user_line()}] {see('checkpoint-does-not-fit')}"
+        )
 
 
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
@@ -166,13 +172,14 @@ def variables_of(caller: str, state: Any) -> dict[str, Variable]:
         if not isinstance(nest.parts_of(state), dict):
             raise TypeError(
                 f"{caller}: takes a Module or a dict or dataclass of Modules and Variables, got "
-                f"{describe(state)}"
+                f"{describe(state)} [at {user_line()}]"
             )
         nest.leaves(state)  # says when it holds itself
         for name, part, _ in nest.located(state):
             if not isinstance(part, Module | Variable):
                 raise TypeError(
-                    f"{caller}: {name!r} must be a Module or a Variable, got {describe(part)}"
+                    f"{caller}: {name!r} must be a Module or a Variable, got {describe(part)} "
+                    f"[at {user_line()}]"
                 )
     return named(walk(state), caller)
 
@@ -227,7 +234,7 @@ def read(path: Path) -> dict[str, Host]:
     except Exception as error:  # its own, or a KeyError for a dtype that NumPy has not
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error} [at {user_line()}]"
         ) from error
     if HEADER not in metadata:
         return values  # written by another program: no checksum, no complex numbers
@@ -240,7 +247,7 @@ def read(path: Path) -> dict[str, Host]:
             raise ValueError("its checksum is wrong")
         return {name: decode(x, pairs[name]) if name in pairs else x for name, x in values.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"load: {str(path)!r} is damaged: {error}") from error
+        raise ValueError(f"load: {str(path)!r} is damaged: {error} [at {user_line()}]") from error
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from ._array.views import keep, recorded_copy
 from ._define.docstrings import SYMBOLS
 from ._record.stack import new_tid, recorders
 from ._storage.storage import storage_of
-from ._util.errors import describe, user_line
+from ._util.errors import describe, layout, user_line
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 
@@ -217,7 +217,7 @@ class Variable(Array):
         name = repr(self._name)
         if self._path not in ("", self._name):
             name = repr(self._path) if self._name == UNNAMED else f"{name} (at {self._path!r})"
-        return f"the Variable {name}, {describe(detached(self))} [at {user_line()}]"
+        return f"the Variable {name}, {layout(self)} [at {user_line()}]"
 
 
 def detached(x: Array) -> Array:

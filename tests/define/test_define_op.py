@@ -233,7 +233,7 @@ BAD = {
         ValueError, ["elementwise", "(2,)", "()"]),
     "op-fails": (
         lambda: xp.define_op("op", lambda x: x[5])(xp.ones((2,))), IndexError,
-        ["op(x: ndarray float64(2,)) failed"]),
+        ["op(x: Array float64(2,)) failed"]),
     "op-argument": (
         lambda: xp.define_op("op", lambda x: x * 2)("a"), TypeError, ["op: x must be an Array"]),
 }  # fmt: skip

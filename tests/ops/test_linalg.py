@@ -94,7 +94,7 @@ def test_tensordot_takes_axes_as_numpy_does(axes):
         (None, TypeError, "got NoneType"),
         (1.5, TypeError, "got float 1.5"),
         (((0,),), TypeError, "got tuple"),
-        (((5,), (0,)), IndexError, r"axis 5 is out of range for float64\(2, 2\)"),
+        (((5,), (0,)), IndexError, r"axis 5 is out of range for Array float64\(2, 2\)"),
         (((0,), (0, 1)), ValueError, "differ"),
     ],
 )

@@ -16,6 +16,7 @@ PAGES = [
     ROOT / "docs" / "third_party.md",
     ROOT / "docs" / "architecture.md",
     ROOT / "docs" / "views_and_writes.md",
+    ROOT / "docs" / "errors.md",
 ]
 BLOCK = re.compile(r"```python\n(.*?)```", flags=re.S)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", flags=re.M)
@@ -65,6 +66,7 @@ def test_the_pages_have_code():
     assert len(blocks_of(PAGES[0])) >= 3
     assert len(blocks_of(PAGES[1])) >= 20
     assert len(blocks_of(PAGES[2])) >= 8
+    assert len(blocks_of(PAGES[3])) >= 25
 
 
 def test_the_readme_shows_values_and_the_line_where_one_left_the_tape():

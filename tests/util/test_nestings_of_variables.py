@@ -103,7 +103,7 @@ def test_checkpoints_name_the_fields_and_load_into_them(tmp_path):
         (
             Line(two(), Variable(1.0)),
             TypeError,
-            "'slope' must be a Module or a Variable, got float64",
+            "'slope' must be a Module or a Variable, got Array float64",
         ),
         (Bag(Variable(1.0)), TypeError, "takes a Module or a dict or dataclass of"),
         (Line(None, None).__class__, TypeError, "takes a Module or a dict or dataclass of"),

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .._storage.storage import storage_of
+from .._util.foreign_names import ForeignNames
 
 # Bits of Array._state; ``views`` has a table of what each event does to them.
 KEPT = 1  # a record shares this data: the next write copies it first
@@ -39,7 +40,7 @@ def namespace() -> Any:
     return PUBLIC[0]
 
 
-class Array:
+class Array(ForeignNames):
     """An array of the array API standard whose ops are recorded on the active tapes.
 
     Made by creation functions such as ``asarray`` and by ops, never by calling the class.

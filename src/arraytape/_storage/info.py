@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.errors import user_line
 from .storage import DEFAULT, devices, discover, storage_at
 
 KINDS = {
@@ -105,7 +106,9 @@ class Info:
         kinds = (kind,) if isinstance(kind, str) else kind
         unknown = [k for k in kinds or () if k not in KINDS]
         if unknown:
-            raise ValueError(f"unknown kinds of dtype {unknown}; known: {', '.join(KINDS)}")
+            raise ValueError(
+                f"unknown kinds of dtype {unknown}; known: {', '.join(KINDS)} [at {user_line()}]"
+            )
         names = ALL if kinds is None else [name for k in kinds for name in KINDS[k]]
         return {name: np.dtype(name) for name in ALL if name in names}
 

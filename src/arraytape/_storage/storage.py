@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .._util.errors import see, user_line
+
 COMPLEX = "complex floating"
 HOST = "cpu"
 HERE: AbstractContextManager[Any] = nullcontext()
@@ -186,7 +188,7 @@ def discover(kind: type | None = None, device: Any = None) -> None:
     try:
         enter(library())
     except ImportError as error:
-        raise ValueError(f"no storage for device {device!r}: {error}") from error
+        raise ValueError(f"no storage for device {device!r}: {error} [at {user_line()}]") from error
 
 
 def storage_for(kind: type) -> Storage | None:
@@ -204,7 +206,8 @@ def storage_of(data: Any) -> Storage:
     if found is None:
         raise TypeError(
             f"arraytape cannot hold data of type {type(data).__module__}.{type(data).__name__}; "
-            f"known storages: {', '.join(names())}. Convert it with asarray first."
+            f"known storages: {', '.join(names())}. Convert it with asarray first "
+            f"[at {user_line()}]"
         )
     return found
 
@@ -222,7 +225,10 @@ def storage_at(device: Any) -> Storage:
                 return storage
         if not attempt:
             discover(device=wanted)
-    raise ValueError(f"unknown device {wanted!r}; known: {', '.join(map(str, devices()))}")
+    raise ValueError(
+        f"unknown device {wanted!r}; known: {', '.join(map(str, devices()))} [at {user_line()}] "
+        f"{see('unknown-device')}"
+    )
 
 
 def devices() -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from .._array.array import Array
 from .._util import nest
-from .._util.errors import describe
+from .._util.errors import describe, user_line
 from .arguments import UnconnectedGradients, differentiable, unconnected
 from .forward import ForwardPass
 from .recording import UNFOLLOWED
@@ -41,14 +41,16 @@ class ForwardAccumulator:
         for x, t in zip(arrays, given, strict=True):
             check_pair(x, t)
         if len({id(x) for x in arrays}) < len(arrays):
-            raise ValueError("ForwardAccumulator: the same primal is given twice")
+            raise ValueError(
+                f"ForwardAccumulator: the same primal is given twice [at {user_line()}]"
+            )
         self._pairs = list(zip(arrays, given, strict=True))
         self._pass = ForwardPass()
         self._started = False
 
     def __enter__(self) -> Self:
         if self._pass.followed is not UNFOLLOWED:
-            raise ValueError("this ForwardAccumulator is already active")
+            raise ValueError(f"this ForwardAccumulator is already active [at {user_line()}]")
         if not self._started:
             self._pass = ForwardPass()
             for x, t in self._pairs:
@@ -97,10 +99,13 @@ class ForwardAccumulator:
         leaves = nest.leaves(targets)
         for y in leaves:
             if not isinstance(y, Array):
-                raise TypeError(f"jvp(): every target must be an Array, got {describe(y)}")
+                raise TypeError(
+                    f"jvp(): every target must be an Array, got {describe(y)} [at {user_line()}]"
+                )
         if not self._started:
             raise RuntimeError(
-                "this ForwardAccumulator never recorded: enter it with `with accumulator:` first"
+                "this ForwardAccumulator never recorded: enter it with `with accumulator:` first "
+                f"[at {user_line()}]"
             )
         return nest.pack(targets, [self._pass.derivative(y, zero) for y in leaves])
 
@@ -109,10 +114,16 @@ def check_pair(x: Any, t: Any) -> None:
     """A primal and its tangent: Arrays of one shape and dtype that has derivatives."""
     for what, value in (("primal", x), ("tangent", t)):
         if not isinstance(value, Array):
-            raise TypeError(f"ForwardAccumulator: a {what} must be an Array, got {describe(value)}")
+            raise TypeError(
+                f"ForwardAccumulator: a {what} must be an Array, got {describe(value)} "
+                f"[at {user_line()}]"
+            )
     if not differentiable(x):
-        raise ValueError(f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative")
+        raise ValueError(
+            f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative [at {user_line()}]"
+        )
     if x.shape != t.shape or x.dtype != t.dtype:
         raise ValueError(
-            f"ForwardAccumulator: the tangent {describe(t)} does not fit its primal {describe(x)}"
+            f"ForwardAccumulator: the tangent {describe(t)} does not fit its primal {describe(x)} "
+            f"[at {user_line()}]"
         )

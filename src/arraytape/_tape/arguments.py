@@ -12,7 +12,7 @@ from .._array.array import Array, namespace, wrap
 from .._storage.batched.data import lengths_of
 from .._storage.storage import inexact, is_complex, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, describe, stacklevel
+from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
 from .hidden_axes import spread
 
 
@@ -28,7 +28,9 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
     try:
         return UnconnectedGradients(value)
     except ValueError:
-        raise ValueError(f"unconnected_gradients must be 'none' or 'zero', got {value!r}") from None
+        raise ValueError(
+            f"unconnected_gradients must be 'none' or 'zero', got {value!r} [at {user_line()}]"
+        ) from None
 
 
 def arrays_of(
@@ -58,11 +60,13 @@ def arrays_of(
                 )
             raise TypeError(
                 f"{caller}(): every {what} must be an Array, got {describe(leaf)}"
-                f"{nest.place_of(leaf, structure)}; {hint}"
+                f"{nest.place_of(leaf, structure)}; {hint} [at {user_line()}] "
+                f"{see('target-or-source-is-not-an-array')}"
             )
         if not differentiable(leaf):
             warnings.warn(
-                f"{caller}(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient",
+                f"{caller}(): the {what} of dtype {leaf.dtype} (shape {leaf.shape}) has no gradient: "
+                f"give it a floating-point dtype {see('dtype-without-gradient')}",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
@@ -101,17 +105,21 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
     given = g
     if not isinstance(g, Array):
         if not isinstance(g, int | float | complex) and not hasattr(g, "shape"):
-            raise TypeError(f"output_gradients[{index}] must be an Array, got {describe(g)}")
+            raise TypeError(
+                f"output_gradients[{index}] must be an Array, got {describe(g)} [at {user_line()}]"
+            )
         g = wrap(storage_of(y._data).asarray(g, None, y.device, True))
     if g.shape != y.shape:
         raise ValueError(
-            f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape}"
+            f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape} "
+            f"[at {user_line()}]"
         )
     number = isinstance(given, int | float | complex)  # which takes the kind of its target
     alike = is_complex(g) <= is_complex(y) if number else g.dtype.kind == y.dtype.kind
     if not alike and differentiable(y):
         raise ValueError(
-            f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype}"
+            f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype} "
+            f"[at {user_line()}]; cast it with astype"
         )
     seed: Array = g
     lacking = lengths_of((y._data,)).items() - lengths_of((seed._data,)).items()

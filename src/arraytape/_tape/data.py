@@ -19,6 +19,7 @@ from .._record.plan import Plan, Pull, Record, inputs_of
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, storage_of
+from .._util.errors import user_line
 from .hidden_axes import spread, summed
 
 
@@ -118,7 +119,7 @@ class RawData:
             except Exception as error:
                 raise ValueError(
                     f"the gradient rule of {op} gave a contribution of shape {given} to an input "
-                    f"of shape {shape}"
+                    f"of shape {shape} [at {user_line()}]"
                 ) from error
         if contribution.dtype != dtype:
             if xp.isdtype(contribution.dtype, COMPLEX) and not xp.isdtype(dtype, COMPLEX):
@@ -151,7 +152,7 @@ class RawData:
         if len(given) != len(inputs):
             raise ValueError(
                 f"the gradient rule of {plan.op.name} gave {len(given)} contributions for "
-                f"{len(inputs)} inputs"
+                f"{len(inputs)} inputs [at {user_line()}]"
             )
         if not plan.fits:
             return given

@@ -15,7 +15,7 @@ from .._record.stack import new_tid, watched
 from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE, is_complex, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, stacklevel
+from .._util.errors import TapeWarning, see, stacklevel, user_line
 from .arguments import (
     UnconnectedGradients,
     arrays_of,
@@ -158,7 +158,8 @@ class Differentiation:
             what = "gradient is None" if g is None else "a part of the gradient may be missing"
             warnings.warn(
                 f"{what}: the value left the tape at {exit_.line}. Keep the computation in "
-                "arraytape's own functions, or stop_gradient the value to say that this is meant",
+                "arraytape's own functions, or stop_gradient the value to say that this is meant "
+                f"{see('value-left-the-tape')}",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
@@ -187,5 +188,5 @@ def has_nan(g: Array) -> bool:
 def guards(nan: str) -> bool:
     """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
     if nan not in ("guard", "keep"):
-        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r}")
+        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r} [at {user_line()}]")
     return nan == "guard"

@@ -12,7 +12,7 @@ from .._storage.batched import data as raw
 from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, new_axis_id
 from .._storage.storage import STORAGES, storage_of
 from .._util import nest
-from .._util.errors import describe
+from .._util.errors import describe, user_line
 from .arguments import UnconnectedGradients, arrays_of, unconnected
 from .differentiation import Differentiation
 from .hidden_axes import unbatched
@@ -56,7 +56,7 @@ def batch_jacobian(
     if min(y.ndim, x.ndim) < 2 or y.shape[0] != x.shape[0]:
         raise ValueError(
             "batch_jacobian(): target and source need at least two dimensions, the first one "
-            f"the same; got target {describe(y)}, source {describe(x)}"
+            f"the same; got target {describe(y)}, source {describe(x)} [at {user_line()}]"
         )
     shape = y.shape + x.shape[1:]
     with recording.paused():
@@ -75,7 +75,7 @@ def one_array(x: Any, caller: str, what: str) -> Array:
     if parts is not None:
         raise TypeError(
             f"{caller}(): the {what} must be one Array, got a {type(x).__name__} of {len(parts)}; call "
-            "it once for each on a persistent tape"
+            f"it once for each on a persistent tape [at {user_line()}]"
         )
     return arrays_of(x, what, caller)[0]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._record.op import REGISTRY
 from .._record.plan import PLANS, Plan, Structural, inputs_of, made_of, results_of
-from .._util.errors import user_line
+from .._util.errors import see, user_line
 
 
 def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
@@ -39,7 +39,7 @@ def missing_rule_error(name: str) -> MissingRule:
         declare = f"Declare one with register_gradient({name!r}) or no_gradient({name!r})"
     return MissingRule(
         f"gradient registry has no entry for: {name}. {declare}, or stop_gradient its result "
-        f"[at {user_line()}]",
+        f"[at {user_line()}] {see('no-gradient-rule')}",
         name,
     )
 

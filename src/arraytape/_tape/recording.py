@@ -20,7 +20,7 @@ from .._record.plan import Plan, Record, Structural
 from .._record.stack import OPEN, BaseRecorder, Paused, push, recorders, remove, replace
 from .._storage.storage import HERE, inexact
 from .._util import nest
-from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
 from .missing_rules import missing_rule
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
@@ -46,7 +46,8 @@ class Recording(BaseRecorder):
         if not {bool, np.bool}.issuperset(map(type, flags)):
             raise TypeError(
                 "GradientTape: persistent and watch_accessed_variables must be True or False, got "
-                f"{describe(persistent)} and {describe(watch_accessed_variables)}"
+                f"{describe(persistent)} and {describe(watch_accessed_variables)} "
+                f"[at {user_line()}]"
             )
         self.persistent, self.one_shot = persistent, not persistent
         self.watches_variables = watch_accessed_variables
@@ -83,7 +84,8 @@ class Recording(BaseRecorder):
         with ENTERING:
             if self.active:
                 raise ValueError(
-                    "Tape is already recording; it can be entered again once it is left"
+                    "Tape is already recording; it can be entered again once it is left "
+                    f"[at {user_line()}]"
                 )
             self.active = self.open = True
         try:
@@ -137,10 +139,10 @@ class Recording(BaseRecorder):
             if not self.active:
                 raise RuntimeError(
                     "in_this_thread() needs a recording tape: enter it with `with tape:` in the "
-                    "thread that hands it on, and keep that block open"
+                    f"thread that hands it on, and keep that block open [at {user_line()}]"
                 )
             if self in recorders():
-                raise ValueError("Tape is already recording in this thread")
+                raise ValueError(f"Tape is already recording in this thread [at {user_line()}]")
             self.workers.append(get_ident())
         push(self)
         try:
@@ -157,7 +159,8 @@ class Recording(BaseRecorder):
         """Record nothing in this thread: see ``GradientTape.stop_recording``."""
         if not self.active:
             raise ValueError(
-                "Trying to stop recording a tape which is not recording: call it inside `with tape:`"
+                "Trying to stop recording a tape which is not recording: call it inside `with tape:` "
+                f"[at {user_line()}]"
             )
         # A stand-in keeps the tape's place, in this thread and task only: a generator that is
         # finished elsewhere puts nothing on a stack that is not its own.
@@ -189,13 +192,15 @@ class Recording(BaseRecorder):
     def watch(self, x: Any) -> None:
         """Follow the Arrays of a nesting: see ``GradientTape.watch``."""
         if not self.active:
-            raise RuntimeError("watch() needs a recording tape: call it inside `with tape:`")
+            raise RuntimeError(
+                f"watch() needs a recording tape: call it inside `with tape:` [at {user_line()}]"
+            )
         found = [leaf for leaf in nest.leaves(x) if leaf is not None]
         for leaf in found:
             if not isinstance(leaf, Array):
                 raise TypeError(
                     f"watch() takes Arrays, got {describe(leaf)}{nest.place_of(leaf, x)}; convert it "
-                    "with asarray"
+                    f"with asarray [at {user_line()}]"
                 )
         for leaf in found:
             self.follow(leaf)
@@ -215,7 +220,7 @@ class Recording(BaseRecorder):
         if kind != "f" and kind != "c":
             warnings.warn(
                 f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
-                "floating-point arrays do",
+                f"floating-point arrays do {see('dtype-without-gradient')}",
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
@@ -243,16 +248,18 @@ class Recording(BaseRecorder):
     def check_usable(self) -> None:
         """RuntimeError for a tape of which no derivative can be asked now."""
         if self.used_up:
-            raise RuntimeError(USED_UP)
+            raise RuntimeError(f"{USED_UP} [at {user_line()}] {see('tape-used-up')}")
         if not self.entered:
-            raise RuntimeError("this tape never recorded: enter it with `with tape:` first")
+            raise RuntimeError(
+                f"this tape never recorded: enter it with `with tape:` first [at {user_line()}]"
+            )
         if not self.workers or self.persistent:
             return
         others = [thread for thread in self.workers if thread != get_ident()]
         if others:
             raise RuntimeError(
                 f"{len(others)} other threads still record on this tape: wait until they leave "
-                "in_this_thread(), or make the tape persistent"
+                f"in_this_thread(), or make the tape persistent [at {user_line()}]"
             )
 
     def tid_of(self, x: Array, current_value: bool = False) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from .._array.array import Array
+from .._util.errors import unknown_name
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
 from .recording import Recording
@@ -49,6 +50,22 @@ class GradientTape:
             One line, such as ``<GradientTape: stopped; 2 records keeping 800 bytes; watches 1 Array>``.
         """
         return f"<{type(self).__name__}: {summary(vars(self).get('_recording'))}>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise for a name that a tape has not, and say what to use.
+
+        Parameters
+        ----------
+        name : str
+            The name.
+
+        Raises
+        ------
+        AttributeError
+            Always.
+        """
+        message = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise unknown_name(message, name, self, "GradientTape")
 
     # --- recording --------------------------------------------------------------------------------
     def __enter__(self) -> Self:

@@ -104,7 +104,8 @@ def _kind_of(cls: type) -> Kind | None:
             raise TypeError(
                 f"{cls.__qualname__} derives from {base.__qualname__}, which is registered as a nesting "
                 f"at {REGISTERED[base].declared}, and is not registered itself: which parts it has "
-                f"besides is not known. Call register_nesting({cls.__qualname__}, ...)"
+                f"besides is not known. Call register_nesting({cls.__qualname__}, ...) "
+                f"[at {user_line()}]"
             )
     for family, kind in FAMILIES:
         if issubclass(cls, family):
@@ -137,7 +138,7 @@ def _dataclass_kind(cls: type) -> Kind | None:
         except TypeError as error:  # of a class that derives from a builtin one
             raise TypeError(
                 f"the dataclass {cls.__qualname__} cannot be put together from its fields ({error}): "
-                f"call register_nesting({cls.__qualname__}, ...)"
+                f"call register_nesting({cls.__qualname__}, ...) [at {user_line()}]"
             ) from error
         for name in every:
             value = parts[name] if name in parts else getattr(x, name, UNSET)
@@ -226,7 +227,7 @@ def register_nesting(
         raise TypeError(
             f"register_nesting: {cls.__qualname__} needs two functions, got {describe(flatten)} and "
             f"{describe(unflatten)}. Give flatten and unflatten, or the class the methods tree_flatten "
-            "and tree_unflatten"
+            f"and tree_unflatten [at {user_line()}]"
         )
     REGISTERED[cls] = _registered_kind(cls, flatten, unflatten, user_line())
     KINDS.clear()
@@ -236,20 +237,25 @@ def register_nesting(
 def _check_class(cls: Any) -> None:
     """TypeError or KeyError for what cannot be registered."""
     if not isinstance(cls, type):
-        raise TypeError(f"register_nesting: takes a class, got {describe(cls)}")
+        raise TypeError(f"register_nesting: takes a class, got {describe(cls)} [at {user_line()}]")
     name = cls.__qualname__
     try:
         known = REGISTERED.get(cls)
     except TypeError as error:
-        raise TypeError(f"register_nesting: the class {name} must be hashable: {error}") from error
+        raise TypeError(
+            f"register_nesting: the class {name} must be hashable: {error} [at {user_line()}]"
+        ) from error
     if known is not None:
         raise KeyError(f"{name} is already registered as a nesting, at {known.declared}")
     if cls is object or getattr(cls, "__abstractmethods__", None):
-        raise TypeError(f"register_nesting: {name} has no instances that are not of a subclass")
+        raise TypeError(
+            f"register_nesting: {name} has no instances that are not of a subclass "
+            f"[at {user_line()}]"
+        )
     if hasattr(cls, "__dlpack__") or issubclass(cls, tuple(LEAVES)):
         raise TypeError(
             f"register_nesting: a {name} is a leaf (an array, a Module, a number or a string), which "
-            "cannot be taken apart"
+            f"cannot be taken apart [at {user_line()}]"
         )
 
 
@@ -264,7 +270,8 @@ def _registered_kind(
         if not pair or not isinstance(answer[0], Mapping | list | tuple):
             raise TypeError(
                 f"the flatten of {cls.__qualname__}, registered at {declared}, must give a pair (parts, "
-                f"rest) with the parts in a dict, list or tuple, got {describe(answer)}"
+                f"rest) with the parts in a dict, list or tuple, got {describe(answer)} "
+                f"[at {user_line()}]"
             )
         parts, rest = answer
         return dict(parts) if isinstance(parts, Mapping) else tuple(parts), rest
@@ -274,7 +281,7 @@ def _registered_kind(
         if not isinstance(made, cls):
             raise TypeError(
                 f"the unflatten of {cls.__qualname__}, registered at {declared}, must give a "
-                f"{cls.__qualname__}, got {describe(made)}"
+                f"{cls.__qualname__}, got {describe(made)} [at {user_line()}]"
             )
         return made
 

@@ -4,14 +4,66 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
+
+
 class TapeWarning(UserWarning):
     """A gradient may not be what the caller expects: the message says why and where."""
+
+
+class UnknownName:
+    """The message of an AttributeError; it says ours when the name is another library's.
+
+    ``hasattr`` raises that error, too, and drops it, so the message is made when it is read.
+    """
+
+    __slots__ = ("message", "name", "obj", "where")
+
+    def __init__(self, message: str, name: str, obj: object, where: str) -> None:
+        self.message, self.name, self.obj, self.where = message, name, obj, where
+
+    def __str__(self) -> str:
+        from .other_names import hint
+
+        return self.message + hint(self.name, self.where, self.obj)
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeError:
+    """The AttributeError for a name that ``obj`` has not.
+
+    where : whose names were searched, a key of ``other_names.TABLES``.
+    """
+    return AttributeError(UnknownName(message, name, obj, where), name=name, obj=obj)
+
+
+def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
+    """A module's ``__getattr__``, which is called for names that it has not."""
+
+    def missing(name: str) -> NoReturn:
+        message = f"module {module!r} has no attribute {name!r}"
+        raise unknown_name(message, name, sys.modules[module], where)
+
+    return missing
+
+
+def see(anchor: str) -> str:
+    """The end of a message whose way out needs more words: the section of docs/errors.md."""
+    return f"(see {PAGE}#{anchor})"
 
 
 def user_frame() -> FrameType | None:
@@ -36,23 +88,46 @@ def stacklevel() -> int:
     return level
 
 
-def describe(value: Any) -> str:
-    """What an argument is, in few words: dtype and shape of an array, type and value of the rest."""
+def layout(value: Any) -> str:
+    """Dtype and shape of an array, and its device if that is not the host: ``float64(3, 4)``."""
+    shape, device = value.shape, str(getattr(value, "device", "cpu"))
+    dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+    return f"{value.dtype}({dims})" + (f" on {device}" if device != "cpu" else "")
+
+
+def describe(value: Any, array: str | None = None) -> str:
+    """What an argument is, in few words: dtype and shape of an array, type and value of the rest.
+
+    array : what to call an array; by default the name of its type.
+    """
     if type(value) in (list, tuple) and any(hasattr(part, "dtype") for part in value):
-        return f"[{', '.join(describe(part) for part in value)}]"
+        parts = ", ".join(describe(part, array) for part in value)
+        return f"[{parts}]" if type(value) is list else f"({parts})"
     if isinstance(value, type):
         return value.__name__
-    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
-    if shape is not None and dtype is not None:
-        dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-        kind = type(value).__name__ if type(value).__module__ != "arraytape._array.array" else ""
-        device = str(getattr(value, "device", "cpu"))
-        return f"{kind} {dtype}({dims})".strip() + (f" on {device}" if device != "cpu" else "")
+    kind = type(value).__name__
+    if isinstance(value, np.generic):
+        return f"{kind} {value}"
+    if getattr(value, "shape", None) is not None and getattr(value, "dtype", None) is not None:
+        return f"{array or kind} {layout(value)}"
     text, _, more = repr(value).partition("\n")
-    short = text if len(text) <= 40 and not more else text[:37] + "..."
-    return f"{type(value).__name__} {short}"
+    return f"{kind} {text if len(text) <= 40 and not more else text[:37] + '...'}"
 
 
+# Of what a storage says, the words that tell which section of docs/errors.md has the way out.
+SECTIONS = (
+    ("broadcast", "shapes-do-not-fit"),
+    ("core dimension", "shapes-do-not-fit"),
+    ("same number of dimensions", "shapes-do-not-fit"),
+    ("must match exactly", "shapes-do-not-fit"),
+    ("same shape", "shapes-do-not-fit"),
+    ("cannot reshape", "shapes-do-not-fit"),
+    ("out of bounds", "index-or-axis-out-of-range"),
+    ("Singular matrix", "singular-matrix"),
+    ("positive definite", "singular-matrix"),
+    ("not supported for the input types", "dtype-that-an-op-does-not-take"),
+    ("inhomogeneous", "nested-lists-of-unequal-lengths"),
+)
 # The exceptions that an op documents; whatever a storage raises becomes the nearest of these.
 DOCUMENTED = (IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, ValueError)
 
@@ -60,10 +135,28 @@ DOCUMENTED = (IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferE
 def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     """The documented exception for what a storage raised in ``op``: same kind, said with the inputs.
 
-    LinAlgError stays itself; an AttributeError or KeyError from inside becomes a TypeError.
+    The inputs come as raw data, which the user knows as Arrays.  Parameters that are None or False
+    are left out.
     """
-    what = ", ".join(f"{name}: {describe(value)}" for name, value in arguments.items())
-    message = f"{op}({what}) failed: {error} [at {user_line()}]"
+    what = ", ".join(
+        f"{name}: {describe(value, 'Array')}"
+        for name, value in arguments.items()
+        if value is not None and value is not False
+    )
+    return failure(f"{op}({what})", error)
+
+
+def failure(what: str, error: Exception, end: str = "") -> Exception:
+    """The documented exception for what went wrong in ``what``, which names the function and its input.
+
+    LinAlgError stays itself; an AttributeError or KeyError from inside becomes a TypeError.
+    ``end`` : what the message says of the way out.
+    """
+    said = str(error).strip()
+    section = next((anchor for words, anchor in SECTIONS if words in said), None)
+    message = f"{what} failed: {said} [at {user_line()}]{end}"
+    if section is not None and PAGE not in message:
+        message += f" {see(section)}"
     if isinstance(error, Warning | FloatingPointError):  # somebody asked for warnings as errors
         return type(error)(message)
     for kind in DOCUMENTED:

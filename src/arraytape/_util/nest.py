@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .containers import KINDS, REGISTERED, Parts
-from .errors import describe
+from .errors import describe, user_line
 
 MOVED = "a nesting has other parts than a moment ago: {}"
 END = object()
@@ -29,7 +29,8 @@ def leaves(structure: Any) -> list[Any]:
         _collect(structure, found)
     except RecursionError:
         raise ValueError(
-            f"a nesting holds itself, or is too deep: a {cls.__name__} of {len(parts_of(structure))}"
+            f"a nesting holds itself, or is too deep: a {cls.__name__} of {len(parts_of(structure))} "
+            f"[at {user_line()}]"
         ) from None
     return found
 
@@ -132,20 +133,26 @@ def leaves_like(structure: Any, other: Any, name: str) -> list[Any]:
         if matches is None:
             return [other]
         kind = type(other).__name__
-        raise ValueError(f"{name}: 1 is needed for one target, got a {kind} of {len(matches)}")
+        raise ValueError(
+            f"{name}: 1 is needed for one target, got a {kind} of {len(matches)} [at {user_line()}]"
+        )
     if isinstance(parts, dict):
         if not isinstance(matches, dict) or parts.keys() != matches.keys():
             keys = sorted(map(str, matches)) if isinstance(matches, dict) else type(other).__name__
             wanted = "dict" if isinstance(structure, Mapping) else type(structure).__name__
             raise ValueError(
-                f"{name}: a {wanted} with keys {sorted(map(str, parts))} is needed, got {keys}"
+                f"{name}: a {wanted} with keys {sorted(map(str, parts))} is needed, got {keys} "
+                f"[at {user_line()}]"
             )
         pairs = [(part, matches[key]) for key, part in parts.items()]
     else:
         listed = matches is not None and not isinstance(matches, dict)
         if not listed or len(parts) != len(matches):
             got = len(matches) if listed else type(other).__name__
-            raise ValueError(f"{name}: {len(parts)} are needed, one for each target; got {got}")
+            raise ValueError(
+                f"{name}: {len(parts)} are needed, one for each target; got {got} "
+                f"[at {user_line()}]"
+            )
         pairs = list(zip(parts, matches, strict=True))
     return [leaf for part, match in pairs for leaf in leaves_like(part, match, name)]
 
@@ -179,7 +186,10 @@ def in_order_of(structure: Any, other: Any, name: str) -> Any:
             given = {k: part for k, part in given.items() if k in known or _holds_an_array(part)}
         if not isinstance(known, dict) or known.keys() != given.keys():
             keys = f"are the keys {[*known]}" if isinstance(known, dict) else "is no dict"
-            raise ValueError(f"{name}: got a {kind} with the keys {[*given]} where there {keys}")
+            raise ValueError(
+                f"{name}: got a {kind} with the keys {[*given]} where there {keys} "
+                f"[at {user_line()}]"
+            )
         return {key: in_order_of(part, given[key], name) for key, part in known.items()}
     alike = known is not None and not isinstance(known, dict) and len(known) == len(given)
     parts = known if alike else [None] * len(given)

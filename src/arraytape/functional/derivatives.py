@@ -278,14 +278,18 @@ def fresh(caller: str, args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[A
     """
     if not isinstance(argnums, int | Sequence):
         raise TypeError(
-            f"{caller}: argnums must be an int or a sequence of ints, got {describe(argnums)}"
+            f"{caller}: argnums must be an int or a sequence of ints, got {describe(argnums)} "
+            f"[at {user_line()}]"
         )
     positions = [argnums] if isinstance(argnums, int) else list(argnums)
     count = len(args)
     taken = []
     for n in positions:
         if not isinstance(n, int) or isinstance(n, bool):
-            raise TypeError(f"{caller}: argnums must be an int or a sequence of ints, got {n!r}")
+            raise TypeError(
+                f"{caller}: argnums must be an int or a sequence of ints, got {n!r} "
+                f"[at {user_line()}]"
+            )
         if not -count <= n < count:
             raise ValueError(
                 f"{caller}: there is no argument at position {n}: the function was given {count} "
@@ -293,7 +297,7 @@ def fresh(caller: str, args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[A
             )
         taken.append(n % count)
     if len(set(taken)) < len(taken):
-        raise ValueError(f"{caller}: argnums {argnums!r} name an argument twice")
+        raise ValueError(f"{caller}: argnums {argnums!r} name an argument twice [at {user_line()}]")
     several = list(args)
     for n in taken:
         parts = arrays_in(caller, f"argument {n}", args[n])

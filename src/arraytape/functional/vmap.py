@@ -94,7 +94,9 @@ def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
             axes += nest.leaves_like(arg, entry, "in_axes")
     for axis in axes:
         if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
-            raise ValueError(f"vmap: an axis is an integer or None, got {axis!r} in in_axes")
+            raise ValueError(
+                f"vmap: an axis is an integer or None, got {axis!r} in in_axes [at {user_line()}]"
+            )
     return axes
 
 
@@ -144,7 +146,9 @@ def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
             f"vmap: the function must give Arrays, got {describe(y)} [at {user_line()}]"
         )
     if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
-        raise ValueError(f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions")
+        raise ValueError(
+            f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions [at {user_line()}]"
+        )
     left: Array = unbatched(stable_handle(y), axis_id, size)
     left._state |= KEPT
     return moveaxis(left, 0, axis) if axis % left.ndim else left

@@ -5,6 +5,9 @@
 It is imported on demand, and nothing in the core knows it.
 """
 
+from typing import TYPE_CHECKING
+
+from .._util.errors import missing_from
 from ..module import Module
 from .activations import log_softmax, relu, sigmoid, softmax, softplus, tanh
 from .layers import Dense
@@ -27,3 +30,7 @@ __all__ = [
 def __dir__() -> list[str]:
     """What is public."""
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+    __getattr__ = missing_from(__name__, "nn")

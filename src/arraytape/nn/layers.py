@@ -72,9 +72,11 @@ class Dense(Module):
         try:
             self.units = operator.index(units)
         except TypeError:
-            raise TypeError(f"Dense: units must be an integer, got {describe(units)}") from None
+            raise TypeError(
+                f"Dense: units must be an integer, got {describe(units)} [at {user_line()}]"
+            ) from None
         if self.units < 1:
-            raise ValueError(f"Dense: units must be at least 1, got {units}")
+            raise ValueError(f"Dense: units must be at least 1, got {units} [at {user_line()}]")
         self.activation = activation_of(activation)
         self.use_bias = use_bias
         self.seed = seed
@@ -117,7 +119,9 @@ class Dense(Module):
                 f"[at {user_line()}]"
             )
         if not x.ndim:
-            raise ValueError(f"{self.name}: needs at least one axis, got {describe(x)}")
+            raise ValueError(
+                f"{self.name}: needs at least one axis, got {describe(x)} [at {user_line()}]"
+            )
         self.build(x)
         kernel: Any = self.kernel
         if x.shape[-1] != kernel.shape[0]:
@@ -139,8 +143,11 @@ def activation_of(given: Any) -> Callable[[Array], Array] | None:
         return given
     if not isinstance(given, str):
         raise TypeError(
-            f"Dense: activation must be None, a name or a function, got {describe(given)}"
+            f"Dense: activation must be None, a name or a function, got {describe(given)} "
+            f"[at {user_line()}]"
         )
     if given not in ACTIVATIONS:
-        raise ValueError(f"Dense: no activation {given!r}; there are {', '.join(ACTIVATIONS)}")
+        raise ValueError(
+            f"Dense: no activation {given!r}; there are {', '.join(ACTIVATIONS)} [at {user_line()}]"
+        )
     return ACTIVATIONS[given]

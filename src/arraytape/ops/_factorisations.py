@@ -12,6 +12,7 @@ import numpy as np
 
 from .._array.paths import sum_to
 from .._storage.storage import conjugate, is_complex
+from .._util.errors import see, user_line
 
 NAN = float("nan")
 # What a target reads of an op's results, for rules that want to know: filled in by the guarded pass,
@@ -105,7 +106,8 @@ def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
     if mode == "complete" and m > n:
         raise ValueError(
             f"linalg.qr: the gradient through mode='complete' of a matrix of shape {(m, n)} is not "
-            "defined: the extra columns of Q are no function of it. Use mode='reduced'"
+            "defined: the extra columns of Q are no function of it. Use mode='reduced' "
+            f"[at {user_line()}] {see('extra-columns')}"
         )
     rest = None
     alone = gR is None

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._storage.storage import conjugate, is_complex
+from .._util.errors import see, user_line
 from ._factorisations import (
     NAN,
     adjoint,
@@ -110,7 +111,8 @@ def svd(g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: A
     if full_matrices and m != n:
         raise ValueError(
             f"linalg.svd: the gradient through the full U or Vh of a matrix of shape {(m, n)} is "
-            "not defined: their extra columns are no function of it. Use full_matrices=False"
+            "not defined: their extra columns are no function of it. Use full_matrices=False "
+            f"[at {user_line()}] {see('extra-columns')}"
         )
     known = gS is not None
     gU = xp.zeros_like(U) if gU is None else gU

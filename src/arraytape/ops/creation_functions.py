@@ -13,7 +13,7 @@ from .._define.words import composite
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
 from .._util.attach import method
-from .._util.errors import explain, user_line
+from .._util.errors import describe, explain, failure, see, user_line
 from .data_type_functions import astype, placed
 from .elementwise_functions import positive
 from .manipulation_functions import broadcast_to, reshape, stack
@@ -61,7 +61,10 @@ def asarray(
         return recast(obj, dtype, device, copy)
     if isinstance(obj, list | tuple) and (first := an_array(obj)) is not None:
         if copy is False:
-            raise ValueError("asarray: a sequence of Arrays cannot be made into one without a copy")
+            raise ValueError(
+                f"asarray: a sequence of Arrays cannot become one without a copy, and copy=False "
+                f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
+            )
         parts = [asarray(part, device=first.device) for part in obj]
         return recast(stack(parts), dtype, device, None)
     home = storage_for(type(obj))
@@ -71,15 +74,19 @@ def asarray(
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     if storage is not NUMPY and copy is False and home is NUMPY:
-        raise ValueError(f"asarray: host data on {device!r} needs a copy, but copy=False")
+        raise ValueError(
+            f"asarray: {describe(obj)} is in the host's memory and needs a copy on {device!r}, and "
+            f"copy=False [at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
+        )
     try:
         data = storage.asarray(obj, dtype, device, copy is not False)
     except Exception as error:
-        raise explain("asarray", error, obj=obj, dtype=dtype, copy=copy) from error
+        what = f"asarray({describe(obj)}" + (f", dtype={dtype}" if dtype is not None else "")
+        raise failure(f"{what})", error) from error
     if data.dtype.kind not in "biufc":
         raise TypeError(
-            f"asarray: dtype {data.dtype} is not one of the standard's [at {user_line()}]; got "
-            f"{type(obj).__name__}"
+            f"asarray: {describe(obj)} has dtype {data.dtype}, which no Array can have "
+            f"[at {user_line()}]; give numbers or booleans"
         )
     return wrap(data, 0, PINNED if copy is False else 0)
 
@@ -88,10 +95,16 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
     """asarray of an Array: itself, a recorded copy, or a recorded cast."""
     x, came = placed(x, device)
     if came and copy is False:
-        raise ValueError(f"asarray: moving to {device!r} needs a copy, but copy=False")
+        raise ValueError(
+            f"asarray: {describe(x)} needs a copy on {device!r}, and copy=False "
+            f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
+        )
     if dtype is not None and np.dtype(dtype) != x.dtype:
         if copy is False:
-            raise ValueError(f"asarray: casting {x.dtype} to {dtype} needs a copy, but copy=False")
+            raise ValueError(
+                f"asarray: {describe(x)} needs a copy to be cast to {np.dtype(dtype)}, and copy=False "
+                f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
+            )
         return astype(x, dtype)
     return copied(x) if copy and not came else x
 
@@ -115,6 +128,18 @@ def an_array(nested: Any) -> Array | None:
     return None
 
 
+# How the positional arguments of ``made`` are called, for messages.
+PARAMETERS = {
+    "arange": ("start", "stop", "step"),
+    "empty": ("shape",),
+    "eye": ("n_rows", "n_cols"),
+    "full": ("shape", "fill_value"),
+    "linspace": ("start", "stop", "num"),
+    "ones": ("shape",),
+    "zeros": ("shape",),
+}
+
+
 def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Array:
     """A new Array from the storage's creation function of this name."""
     device = DEFAULT[0] if device is None else device
@@ -122,7 +147,8 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
     try:
         return wrap(storage.create(name, device, *arguments, **keywords))
     except Exception as error:
-        raise explain(name, error, arguments=arguments, **keywords) from error
+        given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
+        raise explain(name, error, **given) from error
 
 
 @composite
@@ -353,7 +379,9 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
         When indexing is another word.
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+        raise ValueError(
+            f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r} [at {user_line()}]"
+        )
     count = len(arrays)
     places = list(range(count))
     if indexing == "xy" and count > 1:
@@ -403,7 +431,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
             x = data if copy is True else pin(x)
         data = dlpack_storage(x).from_dlpack(x, copy)
     except (TypeError, BufferError, ValueError, AttributeError) as error:
-        raise explain("from_dlpack", error, x=x) from error
+        raise failure(f"from_dlpack({describe(x)})", error) from error
     return asarray(wrap(data, 0, 0 if copy is True else PINNED), device=device)
 
 

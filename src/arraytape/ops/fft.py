@@ -13,6 +13,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.words import composite, linear, sample
+from .._util.errors import user_line
 from .creation_functions import made
 from .data_type_functions import astype
 from .elementwise_functions import conj
@@ -25,7 +26,10 @@ SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 def check_norm(op: str, norm: str) -> None:
     """ValueError for a normalisation that the standard does not know."""
     if norm not in SWAPPED:
-        raise ValueError(f"fft.{op}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
+        raise ValueError(
+            f"fft.{op}: norm must be 'backward', 'ortho' or 'forward', got {norm!r} "
+            f"[at {user_line()}]"
+        )
 
 
 def fitted(g: Any, shape: Any, axis: int, xp: Any) -> Any:
@@ -244,7 +248,7 @@ def sizes(
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     lengths = [None] * len(axes) if s is None else list(s)
     if len(lengths) != len(axes):
-        raise ValueError(f"fft.{op}: s {s} and axes {axes} do not pair up")
+        raise ValueError(f"fft.{op}: s {s} and axes {axes} do not pair up [at {user_line()}]")
     return list(zip(lengths, axes, strict=True))
 
 

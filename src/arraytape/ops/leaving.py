@@ -19,7 +19,7 @@ from .._array.exits import leave
 from .._array.views import current, export, pin
 from .._storage.storage import storage_of
 from .._util.attach import attach
-from .._util.errors import describe, explain
+from .._util.errors import describe, failure, see, user_line
 from .creation_functions import copied
 
 
@@ -34,7 +34,9 @@ def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False
     try:
         value = kind(host(x))
     except Exception as error:
-        raise explain(f"{name}()", error, x=x) from error
+        advice = "; take one element of it, or reduce it to one" if x.size != 1 else ""
+        end = f"{advice} {see('one-element')}"
+        raise failure(f"{name}() of {describe(x)}", error, end) from error
     if not silent:
         leave(x, f"{name}()")
     return value
@@ -154,7 +156,10 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     here = type(data) is np.ndarray
     if copy is False:
         if not here:
-            raise ValueError(f"np.asarray: {describe(x)} needs a copy, but copy=False")
+            raise ValueError(
+                f"np.asarray: {describe(x)} is not in the host's memory, and copy=False "
+                f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
+            )
         return np.array(export(x, firm=True), dtype=dtype, copy=False)
     cast = dtype is not None and np.dtype(dtype) != x.dtype
     if copy or cast or not here or x._state & SCALAR or current(x)[0]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._define.words import composite, primitive, sample, without_derivative
-from .._util.errors import describe, user_line
+from .._util.errors import describe, missing_from, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
 from .creation_functions import eye, zeros
@@ -240,7 +240,9 @@ def matrix_power(x: Array, n: int, /) -> Array:
         is singular.
     """
     if not hasattr(n, "__index__"):
-        raise TypeError(f"linalg.matrix_power: n must be an integer, got {describe(n)}")
+        raise TypeError(
+            f"linalg.matrix_power: n must be an integer, got {describe(n)} [at {user_line()}]"
+        )
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError(
             f"linalg.matrix_power: needs square matrices, got {describe(x)} [at {user_line()}]"
@@ -581,7 +583,10 @@ def outer(x1: Array, x2: Array, /) -> Array:
         When x1 or x2 has not one dimension.
     """
     if x1.ndim != 1 or x2.ndim != 1:
-        raise ValueError(f"linalg.outer: needs two vectors, got {describe(x1)} and {describe(x2)}")
+        raise ValueError(
+            f"linalg.outer: needs two vectors, got {describe(x1)} and {describe(x2)} "
+            f"[at {user_line()}]"
+        )
     return multiply(x1[:, None], x2[None, :])
 
 
@@ -609,7 +614,9 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     x1, x2 = broadcast_arrays(x1, x2)
     at = normalize_axis_index("linalg.cross", x1, axis)
     if x1.shape[at] != 3:
-        raise ValueError(f"linalg.cross: axis {axis} must have length 3, got shape {x1.shape}")
+        raise ValueError(
+            f"linalg.cross: axis {axis} must have length 3, got shape {x1.shape} [at {user_line()}]"
+        )
     first, second = moveaxis(x1, at, 0), moveaxis(x2, at, 0)
     turns = ((1, 2), (2, 0), (0, 1))
     parts = [
@@ -640,7 +647,9 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
         When x has fewer than two dimensions.
     """
     if x.ndim < 2:
-        raise ValueError(f"linalg.diagonal: needs at least 2 dimensions, got {describe(x)}")
+        raise ValueError(
+            f"linalg.diagonal: needs at least 2 dimensions, got {describe(x)} [at {user_line()}]"
+        )
     rows, columns = x.shape[-2:]
     start = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
     return x[..., start - min(offset, 0), start + max(offset, 0)]
@@ -736,7 +745,9 @@ def matrix_norm(
         When x has fewer than two dimensions, or ord is none of these.
     """
     if x.ndim < 2:
-        raise ValueError(f"linalg.matrix_norm: needs at least 2 dimensions, got {describe(x)}")
+        raise ValueError(
+            f"linalg.matrix_norm: needs at least 2 dimensions, got {describe(x)} [at {user_line()}]"
+        )
     if ord in ("fro", None):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in ("nuc", 2, -2):
@@ -747,7 +758,7 @@ def matrix_norm(
         sums = sum_of(absolute(x), axis=-2 if ord in (1, -1) else -1)
         norm = (maximum_of if ord in (1, float("inf")) else minimum_of)(sums, axis=-1)
     else:
-        raise ValueError(f"linalg.matrix_norm: unknown ord {ord!r}")
+        raise ValueError(f"linalg.matrix_norm: unknown ord {ord!r} [at {user_line()}]")
     return expand_dims(norm, axis=(-2, -1)) if keepdims else norm
 
 
@@ -761,3 +772,7 @@ __all__ = [
 def __dir__() -> list[str]:
     """What is public."""
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+    __getattr__ = missing_from(__name__, "linalg")

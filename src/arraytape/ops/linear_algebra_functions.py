@@ -208,7 +208,8 @@ def tensordot(
         )
     if [x1.shape[a] for a in first] != [x2.shape[a] for a in second]:
         raise ValueError(
-            f"tensordot: axes {first} of shape {x1.shape} and {second} of {x2.shape} differ"
+            f"tensordot: axes {first} of shape {x1.shape} and {second} of {x2.shape} differ "
+            f"[at {user_line()}]"
         )
     rows = [a for a in range(x1.ndim) if a not in first]
     columns = [a for a in range(x2.ndim) if a not in second]

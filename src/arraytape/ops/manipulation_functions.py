@@ -21,7 +21,8 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
     try:
         seen = alias(x, kind, argument)
     except Exception as error:
-        raise explain(op, error, x=x, argument=argument) from error
+        parameter = {PERMUTE: "axes", BROADCAST: "shape"}.get(kind, "key")
+        raise explain(op, error, x=x, **{parameter: argument}) from error
     assert seen is not None, f"{op} is a view on every storage"
     return seen
 
@@ -30,7 +31,10 @@ def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
     """A non-negative axis; IndexError when x has no such axis."""
     ndim = x.ndim + extra
     if not -ndim <= axis < ndim:
-        raise IndexError(f"{op}: axis {axis} is out of range for {describe(x)} [at {user_line()}]")
+        raise IndexError(
+            f"{op}: axis {axis} is out of range for {describe(x)} [at {user_line()}]; it has the axes "
+            f"{-ndim} to {ndim - 1}"
+        )
     return axis % ndim
 
 
@@ -86,7 +90,10 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
         if seen is not None:
             return seen
         if copy is False and x.size:
-            raise ValueError(f"reshape: shape {shape} of {x.shape} needs a copy, but copy=False")
+            raise ValueError(
+                f"reshape: shape {shape} of {x.shape} needs a copy, but copy=False "
+                f"[at {user_line()}]"
+            )
     return reshaped(x, shape)
 
 
@@ -180,7 +187,8 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     }
     if any(x.shape[a] != 1 for a in axes):
         raise ValueError(
-            f"squeeze: axes {sorted(axes)} of {describe(x)} are not all of length 1 [at {user_line()}]"
+            f"squeeze: axes {sorted(axes)} of {describe(x)} are not all of length 1 "
+            f"[at {user_line()}]"
         )
     key = tuple(0 if i in axes else slice(None) for i in range(x.ndim))
     return view("squeeze", x, GETITEM, (*key, ...))
@@ -361,7 +369,7 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
     axes = (axis,) if isinstance(axis, int) else axis
     shifts = (shift,) * len(axes) if isinstance(shift, int) else shift
     if len(shifts) != len(axes):
-        raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+        raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes [at {user_line()}]")
     rolled = x
     for n, a in zip(shifts, axes, strict=True):
         at = normalize_axis_index("roll", x, a)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._array.array import Array
 from .._define.words import composite, without_derivative
+from .._util.errors import user_line
 from .elementwise_functions import not_equal, subtract
 from .manipulation_functions import concat, normalize_axis_index
 
@@ -56,7 +57,7 @@ def diff(
     """
     at = normalize_axis_index("diff", x, axis)
     if n < 0:
-        raise ValueError(f"diff: n must be at least 0, got {n}")
+        raise ValueError(f"diff: n must be at least 0, got {n} [at {user_line()}]")
     parts = [part for part in (prepend, x, append) if part is not None]
     x = concat(parts, axis=at) if len(parts) > 1 else x
     before = (slice(None),) * at

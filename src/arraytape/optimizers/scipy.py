@@ -81,9 +81,14 @@ def minimize_scipy(
         raise ImportError("minimize_scipy and LBFGS need SciPy: pip install scipy") from error
     for name in ("jac", "hess", "hessp", "fun", "args"):
         if name in options:
-            raise TypeError(f"minimize_scipy: {name} is found by tape, and cannot be given")
+            raise TypeError(
+                f"minimize_scipy: {name} is found by tape, and cannot be given [at {user_line()}]"
+            )
     if not (method is None or isinstance(method, str) or callable(method)):
-        raise TypeError(f"minimize_scipy: method must be a name or None, got {describe(method)}")
+        raise TypeError(
+            f"minimize_scipy: method must be a name or None, got {describe(method)} "
+            f"[at {user_line()}]"
+        )
     problem = Problem(f, x0)
     chosen = "" if method is None else str(method).lower()
     if chosen in WITH_PRODUCTS:
@@ -146,16 +151,23 @@ class LBFGS:
             Its ``x`` and ``jac`` are in the nesting of the Variables, for an iterable in a list.
         """
         if not callable(loss):
-            raise TypeError(f"LBFGS: the loss must be a function, got {describe(loss)}")
+            raise TypeError(
+                f"LBFGS: the loss must be a function, got {describe(loss)} [at {user_line()}]"
+            )
         nested = nest.parts_of(variables) is not None
         if not nested and not isinstance(variables, Iterable):
-            raise TypeError(f"LBFGS: takes several Variables, got {describe(variables)}")
+            raise TypeError(
+                f"LBFGS: takes several Variables, got {describe(variables)} [at {user_line()}]"
+            )
         listed = not nested or isinstance(variables, list | tuple)
         nesting = list(variables) if listed else variables
         changed = nest.leaves(nesting)
         for variable in changed:
             if not isinstance(variable, Variable):
-                raise TypeError(f"LBFGS: only a Variable can be changed, got {describe(variable)}")
+                raise TypeError(
+                    f"LBFGS: only a Variable can be changed, got {describe(variable)} "
+                    f"[at {user_line()}]"
+                )
 
         def value(_: Any) -> Array:
             return loss()
@@ -171,14 +183,16 @@ class Problem:
 
     def __init__(self, f: Callable[[Any], Array], x0: Any) -> None:
         if not callable(f):
-            raise TypeError(f"minimize_scipy: f must be a function, got {describe(f)}")
+            raise TypeError(
+                f"minimize_scipy: f must be a function, got {describe(f)} [at {user_line()}]"
+            )
         self.f, self.nest = f, x0
         self.leaves = [leaf_of(x) for x in nest.leaves(x0)]
         if not sum(x.size for x in self.leaves):
-            raise ValueError("minimize_scipy: x0 has no elements")
+            raise ValueError(f"minimize_scipy: x0 has no elements [at {user_line()}]")
         variables = [id(x) for x in self.leaves if isinstance(x, Variable)]
         if len({*variables}) < len(variables):
-            raise ValueError("minimize_scipy: a Variable is in x0 twice")
+            raise ValueError(f"minimize_scipy: a Variable is in x0 twice [at {user_line()}]")
 
     def value(self, v: Vector) -> float:
         return float(self._evaluate(self._at(v)))
@@ -232,10 +246,13 @@ class Problem:
         if not isinstance(y, Array):
             raise TypeError(
                 f"minimize_scipy: f must return an Array, got {describe(y)}; did the value leave the "
-                "tape?"
+                f"tape? [at {user_line()}]"
             )
         if y.size != 1 or y.dtype.kind != "f":
-            raise ValueError(f"minimize_scipy: f must return one real number, got {describe(y)}")
+            raise ValueError(
+                f"minimize_scipy: f must return one real number, got {describe(y)} "
+                f"[at {user_line()}]"
+            )
         return xp.reshape(y, ())
 
     def _gradient(self, point: list[Array]) -> tuple[Array, list[Array]]:
@@ -257,13 +274,14 @@ class Problem:
 def leaf_of(x: Any) -> Array:
     """A leaf of x0 as a floating-point Array; NumPy arrays and numbers are converted."""
     if x is None or isinstance(x, str):
-        raise TypeError(f"minimize_scipy: x0 takes Arrays, got {describe(x)}")
+        raise TypeError(f"minimize_scipy: x0 takes Arrays, got {describe(x)} [at {user_line()}]")
     given = x if isinstance(x, Array) else xp.asarray(x)
     if isinstance(x, int | float) and not isinstance(x, bool):
         given = xp.asarray(float(x))
     if given.dtype.kind not in "fc":
         raise TypeError(
-            f"minimize_scipy: {describe(x)} in x0 has no gradient; give it a floating-point dtype"
+            f"minimize_scipy: {describe(x)} in x0 has no gradient; give it a floating-point dtype "
+            f"[at {user_line()}]"
         )
     return given
 
@@ -281,9 +299,11 @@ def flat(parts: Sequence[Array]) -> Vector:
 def count(owner: str, name: str, value: Any) -> int:
     """A positive integer; TypeError or ValueError else."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{owner}: {name} must be an integer, got {describe(value)}")
+        raise TypeError(
+            f"{owner}: {name} must be an integer, got {describe(value)} [at {user_line()}]"
+        )
     if value < 1:
-        raise ValueError(f"{owner}: {name} must be at least 1, got {value}")
+        raise ValueError(f"{owner}: {name} must be at least 1, got {value} [at {user_line()}]")
     return value
 
 
@@ -294,7 +314,11 @@ def number(owner: str, name: str, value: Any, least: float, below: float) -> flo
     except (TypeError, ValueError):
         given = math.nan
     if given != given or isinstance(value, str):
-        raise TypeError(f"{owner}: {name} must be a number, got {describe(value)}")
+        raise TypeError(
+            f"{owner}: {name} must be a number, got {describe(value)} [at {user_line()}]"
+        )
     if not least <= given < below:
-        raise ValueError(f"{owner}: {name} must lie in [{least}, {below}), got {value}")
+        raise ValueError(
+            f"{owner}: {name} must lie in [{least}, {below}), got {value} [at {user_line()}]"
+        )
     return given

@@ -11,7 +11,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._util import nest
-from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, layout, see, stacklevel, user_line
 from ..module import Module
 from ..variable import Variable, detached
 from .scipy import number
@@ -72,7 +72,10 @@ class Optimizer(Module):
         nested = nest.parts_of(variables) is not None
         for variable in nest.leaves(variables if nested else list(variables)):
             if not isinstance(variable, Variable):
-                raise TypeError(f"{self.name}: build() takes Variables, got {describe(variable)}")
+                raise TypeError(
+                    f"{self.name}: build() takes Variables, got {describe(variable)} "
+                    f"[at {user_line()}]"
+                )
             self._place(variable)
 
     def apply_gradients(self, pairs: Iterable[tuple[Any, Any]]) -> None:
@@ -105,10 +108,13 @@ class Optimizer(Module):
         if not usable:
             raise ValueError(
                 f"No gradients provided for any variable: {names or 'there are no pairs'} "
-                f"[at {user_line()}]. The tape's warnings say where a value left it"
+                f"[at {user_line()}]. The tape's warnings say where a value left it "
+                f"{see('no-gradients')}"
             )
         if len({id(variable) for _, variable in given}) < len(given):
-            raise ValueError(f"{self.name}: a Variable is given twice among {names}")
+            raise ValueError(
+                f"{self.name}: a Variable is given twice among {names} [at {user_line()}]"
+            )
         checked = [(fitting(self.name, g, variable), variable) for g, variable in usable]
         if len(usable) < len(given):
             missing = ", ".join(repr(variable.name) for g, variable in given if g is None)
@@ -362,7 +368,7 @@ def fitting(owner: str, g: Array, variable: Variable) -> Array:
     """The gradient as a constant of its Variable's dtype; ValueError where it does not fit."""
     real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
     if g.shape != variable.shape or g.device != variable.device or not real_for_real:
-        value = describe(detached(variable))
+        value = layout(variable)
         raise ValueError(
             f"{owner}: the gradient {describe(g)} does not fit the Variable {variable.name!r}, {value} "
             f"[at {user_line()}]"

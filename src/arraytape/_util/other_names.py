@@ -1,0 +1,377 @@
+"""Names of other libraries, and what stands for them here.
+
+Read when a name is missing, and not before: ``hint`` completes the message of an ``UnknownName``.
+A text names its counterparts as a user writes them: ``xp.`` the namespace, ``np.`` a function of
+NumPy that records what it does to Arrays, ``x`` and ``y`` Arrays, ``tape`` a GradientTape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Table = dict[str, dict[str, str]]  # library -> its name -> what to use here
+UNNEEDED = "no need: "  # begins the text of what has no counterpart, before the reason
+
+NAMESPACE: Table = {
+    "NumPy": {
+        # the standard's names for the same functions
+        "absolute": "xp.abs",
+        "amax": "xp.max",
+        "amin": "xp.min",
+        "arccos": "xp.acos",
+        "arccosh": "xp.acosh",
+        "arcsin": "xp.asin",
+        "arcsinh": "xp.asinh",
+        "arctan": "xp.atan",
+        "arctan2": "xp.atan2",
+        "arctanh": "xp.atanh",
+        "around": "xp.round, or np.round(x, decimals) with decimals",
+        "array": "xp.asarray",
+        "asanyarray": "xp.asarray",
+        "ascontiguousarray": "xp.asarray",
+        "asarray_chkfinite": "xp.asarray",
+        "bitwise_not": "xp.bitwise_invert",
+        "bool_": "xp.bool",
+        "concatenate": "xp.concat",
+        "conjugate": "xp.conj",
+        "copy": "xp.asarray(x, copy=True)",
+        "cross": "xp.linalg.cross",
+        "cumprod": "xp.cumulative_prod",
+        "cumsum": "xp.cumulative_sum",
+        "degrees": "x * (180 / xp.pi)",
+        "diagonal": "xp.linalg.diagonal",
+        "dot": "xp.matmul, xp.vecdot or xp.tensordot",
+        "double": "xp.float64",
+        "fix": "xp.trunc",
+        "fliplr": "xp.flip(x, axis=1)",
+        "flipud": "xp.flip(x, axis=0)",
+        "float_power": "xp.pow",
+        "half": "xp.float16",
+        "identity": "xp.eye",
+        "inner": "xp.vecdot or xp.tensordot",
+        "int_": "xp.int64",
+        "intp": "xp.int64",
+        "invert": "xp.bitwise_invert",
+        "left_shift": "xp.bitwise_left_shift",
+        "mod": "xp.remainder",
+        "ndarray": "xp.Array",
+        "ndim": "x.ndim",
+        "outer": "xp.linalg.outer",
+        "power": "xp.pow",
+        "promote_types": "xp.result_type",
+        "radians": "x * (xp.pi / 180)",
+        "ravel": "xp.reshape(x, (-1,))",
+        "right_shift": "xp.bitwise_right_shift",
+        "shape": "x.shape",
+        "single": "xp.float32",
+        "size": "x.size",
+        "swapaxes": "xp.moveaxis or xp.permute_dims",
+        "trace": "xp.linalg.trace",
+        "transpose": "xp.permute_dims, or x.T and x.mT",
+        "true_divide": "xp.divide",
+        "unique": "xp.unique_values, xp.unique_counts, xp.unique_inverse or xp.unique_all",
+        "vdot": "xp.vecdot",
+        # what the standard composes
+        "append": "xp.concat",
+        "array_equal": "xp.all(x == y)",
+        "cbrt": "np.cbrt(x), which is recorded",
+        "column_stack": "xp.stack(arrays, axis=1) or np.column_stack(arrays), which is recorded",
+        "dstack": "xp.concat(arrays, axis=2)",
+        "exp2": "xp.pow(2.0, x)",
+        "fmax": "xp.maximum, or xp.where with xp.isnan for what skips NaN",
+        "fmin": "xp.minimum, or xp.where with xp.isnan for what skips NaN",
+        "hsplit": "np.hsplit(x, sections), which is recorded, or slices of x",
+        "hstack": "xp.concat(arrays, axis=1), axis=0 for vectors",
+        "nan_to_num": "xp.where(xp.isnan(x), 0.0, x)",
+        "rint": "xp.round",
+        "select": "xp.where, nested",
+        "split": "np.split(x, sections), which is recorded, or slices of x",
+        "vsplit": "np.vsplit(x, sections), which is recorded, or slices of x",
+        "vstack": "xp.concat(arrays, axis=0), xp.stack(arrays) for vectors",
+        # NumPy's own function records
+        "allclose": "np.allclose(x, y)",
+        "array_split": "np.array_split(x, sections), which is recorded",
+        "atleast_1d": "np.atleast_1d(x), which is recorded",
+        "atleast_2d": "np.atleast_2d(x), which is recorded",
+        "average": "np.average(x, weights=w), which is recorded",
+        "convolve": "np.convolve(x, y), which is recorded",
+        "corrcoef": "np.corrcoef(x), which is recorded",
+        "cov": "np.cov(x), which is recorded",
+        "gradient": "np.gradient(x), which is recorded, for differences; tape.gradient for derivatives",
+        "interp": "np.interp(x, xp, fp), which is recorded",
+        "isclose": "np.isclose(x, y)",
+        "kron": "np.kron(x, y), which is recorded",
+        "nanmax": "np.nanmax(x), which is recorded",
+        "nanmean": "np.nanmean(x), which is recorded",
+        "nanmin": "np.nanmin(x), which is recorded",
+        "nanstd": "np.nanstd(x), which is recorded",
+        "nansum": "np.nansum(x), which is recorded",
+        "nanvar": "np.nanvar(x), which is recorded",
+        "percentile": "np.percentile(x, q), which is recorded",
+        "polyval": "np.polyval(p, x), which is recorded",
+        "ptp": "xp.max(x) - xp.min(x)",
+        "quantile": "np.quantile(x, q), which is recorded",
+        "rot90": "xp.flip and xp.permute_dims",
+        "trapezoid": "np.trapezoid(y, x), which is recorded",
+        # not of the namespace
+        "random": "xp.asarray of what np.random draws",
+    },
+    "PyTorch": {
+        "Tensor": "xp.Array",
+        "addmm": "x + y @ z",
+        "as_tensor": "xp.asarray",
+        "autograd": "xp.GradientTape, xp.grad and xp.custom_gradient",
+        "bmm": "xp.matmul",
+        "cat": "xp.concat",
+        "chunk": "np.array_split(x, chunks), which is recorded",
+        "clamp": "xp.clip",
+        "clone": "xp.asarray(x, copy=True)",
+        "cuda": "xp.asarray(..., device='cuda:0') and xp.set_default_device",
+        "device": "the name of the device, such as 'cpu' or 'cuda:0'",
+        "div": "xp.divide",
+        "enable_grad": "a block of xp.GradientTape",
+        "eq": "xp.equal",
+        "flatten": "xp.reshape(x, (-1,))",
+        "float": "xp.float32, or xp.float64 for double precision",
+        "fmod": "xp.remainder",
+        "from_numpy": "xp.asarray",
+        "func": "xp.grad, xp.jacobian, xp.hessian, xp.jvp, xp.vjp and xp.vmap",
+        "gather": "xp.take_along_axis",
+        "ge": "xp.greater_equal",
+        "gt": "xp.greater",
+        "index_select": "xp.take",
+        "inference_mode": "tape.stop_recording()",
+        "le": "xp.less_equal",
+        "load": "xp.checkpoint.load",
+        "long": "xp.int64",
+        "logsumexp": "xp.log(xp.sum(xp.exp(x))), or scipy.special.logsumexp(x)",
+        "lt": "xp.less",
+        "masked_select": "x[mask]",
+        "mm": "xp.matmul",
+        "movedim": "xp.moveaxis",
+        "mul": "xp.multiply",
+        "mv": "xp.matmul",
+        "ne": "xp.not_equal",
+        "neg": "xp.negative",
+        "no_grad": "tape.stop_recording()",
+        "norm": "xp.linalg.vector_norm or xp.linalg.matrix_norm",
+        "numel": "x.size",
+        "optim": "xp.optimizers",
+        "permute": "xp.permute_dims",
+        "relu": "xp.nn.relu",
+        "save": "xp.checkpoint.save",
+        "scatter": "x[key] = y, or xp.scatter_add",
+        "sigmoid": "xp.nn.sigmoid",
+        "softmax": "xp.nn.softmax",
+        "sub": "xp.subtract",
+        "t": "x.T",
+        "tensor": "xp.asarray",
+        "topk": "xp.sort or xp.argsort, and a slice",
+        "unsqueeze": "xp.expand_dims",
+    },
+    "TensorFlow": {
+        "cast": "xp.astype",
+        "clip_by_value": "xp.clip",
+        "constant": "xp.asarray",
+        "convert_to_tensor": "xp.asarray",
+        "fill": "xp.full",
+        "gradients": "tape.gradient",
+        "keras": "xp.nn, xp.optimizers and xp.Module",
+        "map_fn": "xp.vmap",
+        "py_function": "xp.numpy_function or xp.host_function",
+        "range": "xp.arange",
+        "reduce_all": "xp.all",
+        "reduce_any": "xp.any",
+        "reduce_max": "xp.max",
+        "reduce_mean": "xp.mean",
+        "reduce_min": "xp.min",
+        "reduce_prod": "xp.prod",
+        "reduce_std": "xp.std",
+        "reduce_sum": "xp.sum",
+        "reduce_variance": "xp.var",
+        "reverse": "xp.flip",
+        "scatter_nd": "xp.scatter_add",
+        "vectorized_map": "xp.vmap",
+    },
+    "JAX": {
+        "custom_jvp": "xp.custom_gradient",
+        "custom_vjp": "xp.custom_gradient",
+        "device_put": "x.to_device(device)",
+        "jacfwd": "xp.jacobian",
+        "jacrev": "xp.jacobian",
+        "jit": "no need: ops run at once",
+        "lax": "the functions of xp, such as xp.stop_gradient",
+        "numpy": "xp",
+        "pure_callback": "xp.host_function",
+        "remat": "xp.recompute_grad",
+    },
+}
+
+ARRAY: Table = {
+    "PyTorch": {
+        "backward": "tape.gradient(target, sources)",
+        "bmm": "x @ y",
+        "clamp": "xp.clip(x, low, high)",
+        "clone": "xp.asarray(x, copy=True)",
+        "contiguous": "no need: x is it, once it is computed",
+        "cpu": "x.to_device('cpu')",
+        "cuda": "x.to_device('cuda:0')",
+        "detach": "xp.stop_gradient(x)",
+        "dim": "x.ndim",
+        "double": "xp.astype(x, xp.float64)",
+        "expand": "xp.broadcast_to(x, shape)",
+        "float": "xp.astype(x, xp.float32)",
+        "gather": "xp.take_along_axis(x, indices, axis=axis)",
+        "grad": "tape.gradient(target, x)",
+        "index_select": "xp.take(x, indices, axis=axis)",
+        "masked_fill": "xp.where(mask, value, x), or x[mask] = value",
+        "matmul": "x @ y",
+        "mm": "x @ y",
+        "norm": "xp.linalg.vector_norm(x)",
+        "numel": "x.size",
+        "permute": "xp.permute_dims(x, axes)",
+        "relu": "xp.nn.relu(x)",
+        "requires_grad": "tape.watch(x)",
+        "requires_grad_": "tape.watch(x)",
+        "retain_grad": "no need: any recorded Array can be a source",
+        "sigmoid": "xp.nn.sigmoid(x)",
+        "softmax": "xp.nn.softmax(x, axis=axis)",
+        "to": "x.to_device(device), or xp.astype(x, dtype)",
+        "unsqueeze": "xp.expand_dims(x, axis=axis)",
+        # in place
+        "add_": "x += y",
+        "copy_": "x[...] = y",
+        "div_": "x /= y",
+        "fill_": "x[...] = value",
+        "mul_": "x *= y",
+        "sub_": "x -= y",
+        "zero_": "x[...] = 0",
+        # functions
+        "abs": "xp.abs(x)",
+        "exp": "xp.exp(x)",
+        "log": "xp.log(x)",
+        "sqrt": "xp.sqrt(x)",
+        "pow": "x ** y",
+    },
+    "TensorFlow": {
+        "assign": "x[...] = value, or the assign of an xp.Variable",
+        "assign_add": "x += value",
+        "get_shape": "x.shape",
+        "numpy": "np.asarray(x)",
+    },
+    "JAX": {
+        "at": "x[key] = value, which is recorded",
+        "block_until_ready": "no need: x is it, once it is computed",
+    },
+    "NumPy": {
+        "resize": "xp.reshape(x, shape)",
+        "tobytes": "np.asarray(x).tobytes()",
+        "tofile": "np.asarray(x).tofile(file)",
+    },
+}  # fmt: skip
+
+TAPE: Table = {
+    "PyTorch": {
+        "backward": "tape.gradient(target, sources)",
+        "grad": "tape.gradient(target, sources)",
+        "no_grad": "tape.stop_recording()",
+        "zero_grad": "no need: tape.gradient returns new gradients each time",
+    },
+    "JAX": {
+        "hessian": "xp.hessian(f), or tape.jacobian of a gradient that an outer tape recorded",
+        "jvp": "xp.ForwardAccumulator or xp.jvp",
+        "stop_gradient": "xp.stop_gradient(x)",
+        "vjp": "tape.gradient(target, sources, output_gradients)",
+    },
+}
+
+LINALG: Table = {
+    "NumPy": {
+        "cond": "np.linalg.cond(x), which is recorded",
+        "lstsq": "np.linalg.lstsq(x, y), which is recorded, or xp.linalg.pinv(x) @ y",
+        "multi_dot": "np.linalg.multi_dot(arrays), which is recorded",
+        "norm": "xp.linalg.vector_norm or xp.linalg.matrix_norm",
+    },
+    "PyTorch": {
+        "inv_ex": "xp.linalg.inv",
+        "vander": "np.vander(x), which is recorded",
+    },
+    "TensorFlow": {"adjoint": "xp.conj(x.mT)", "band_part": "xp.tril and xp.triu"},
+}
+NN: Table = {
+    "PyTorch": {
+        "BCELoss": "xp.nn.softmax_cross_entropy of two classes",
+        "CrossEntropyLoss": "xp.nn.softmax_cross_entropy",
+        "Linear": "xp.nn.Dense",
+        "MSELoss": "xp.nn.mean_squared_error",
+        "Parameter": "xp.Variable",
+        "ReLU": "xp.nn.relu",
+        "Sequential": "an xp.nn.Module that calls its layers in turn",
+        "Sigmoid": "xp.nn.sigmoid",
+        "Softmax": "xp.nn.softmax",
+        "Tanh": "xp.nn.tanh",
+        "cross_entropy": "xp.nn.softmax_cross_entropy",
+        "functional": "xp.nn",
+        "mse_loss": "xp.nn.mean_squared_error",
+    },
+    "TensorFlow": {"Layer": "xp.nn.Module", "Model": "xp.nn.Module"},
+}
+OPTIMIZERS: Table = {
+    "PyTorch": {"lr_scheduler": "assign of the Variable xp.optimizers.Optimizer.learning_rate"},
+    "TensorFlow": {"schedules": "assign of the Variable xp.optimizers.Optimizer.learning_rate"},
+}
+
+TABLES: dict[str, Table] = {
+    "namespace": NAMESPACE,
+    "Array": ARRAY,
+    "GradientTape": TAPE,
+    "linalg": LINALG,
+    "nn": NN,
+    "optimizers": OPTIMIZERS,
+}
+
+# The parameters of other libraries' functions, and those of the same meaning here.
+KEYWORDS = {
+    "a_max": "max",
+    "a_min": "min",
+    "axes": "axis",
+    "ddof": "correction",
+    "dim": "axis",
+    "dims": "axis",
+    "keep_dims": "keepdims",
+    "keepdim": "keepdims",
+    "newshape": "shape",
+    "perm": "axes",
+    "shifts": "shift",
+    "unbiased": "correction",
+}
+
+
+def counterpart(name: str, where: str = "namespace") -> str | None:
+    """What to do for a name of another library; None for a name of no table."""
+    for library, names in TABLES[where].items():
+        if name in names:
+            text = names[name]
+            if text.startswith(UNNEEDED):
+                return f"there is no need for {library}'s {name}: {text.removeprefix(UNNEEDED)}"
+            return f"in place of {library}'s {name} use {text}"
+    return None
+
+
+def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
+    """What to write for a name that is missing: the end of a message, or nothing.
+
+    obj : what was searched, whose public names are near misses.
+    """
+    if where not in TABLES or name.startswith("_"):
+        return ""
+    found = counterpart(name, where)
+    if found is None:
+        import difflib
+
+        ours = [public for public in dir(obj) if not public.startswith("_")]
+        known = [other for names in TABLES[where].values() for other in names]
+        near = difflib.get_close_matches(name, [*ours, *known], 1, 0.7)
+        if near:
+            found = f"did you mean {near[0]}?" if near[0] in ours else counterpart(near[0], where)
+    return f": {found}" if found else ""
