@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import SCALAR, Array
+from .._array.array import KEEP_IS_A_MARK, KEPT, ONLY_KEPT, SCALAR, Array
 from .._array.views import keep
 from .._record.op import Op
 from .._record.plan import LAYOUT
@@ -390,11 +390,11 @@ def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: 
     for x in op.inputs:
         if x in plan.positions:
             s.line(f"state = {x}._state")
-            with s.block("if state != 1:"):
-                s.line(f"if state < 4: {x}._state = state | 1")
+            with s.block(f"if state != {ONLY_KEPT}:"):
+                s.line(f"if state < {KEEP_IS_A_MARK}: {x}._state = state | {KEPT}")
                 s.line(f"else: d_{x} = keep({x})")
     if "y" in plan.positions:
-        s.line("answer._state |= 1")
+        s.line(f"answer._state |= {KEPT}")
     kept = ", ".join([*(f"t_{x}" for x in op.inputs), *(values[name] for name in plan.positions)])
     s.line(f"recorder.record(({'WIDE' if wide else 'PLAN'}{subset}, out, {kept}))")
 
@@ -413,7 +413,7 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
             s.line("plan = (WIDES if wide else PLANS)[subset]")
             s.line(f"values = ({all_values(form, saved)})")
             with s.block("for at, place in plan.hold:"):
-                s.line("if values[at]._state < 4: values[at]._state |= 1")
+                s.line(f"if values[at]._state < {KEEP_IS_A_MARK}: values[at]._state |= {KEPT}")
                 s.line("else: values = (*values[:place], keep(values[at]), *values[place + 1:])")
             s.line("recorder.record(plan.pick(values))")
             s.line("followed.update(out)" if form.several else "followed.add(out)")
