@@ -1,6 +1,7 @@
 """NumPy's warnings and floating-point errors: as NumPy has them, at the user's line."""
 
 import inspect
+import operator
 import traceback
 import warnings
 from types import SimpleNamespace
@@ -166,3 +167,51 @@ def test_a_function_of_the_users_own_runs_once():
 def test_a_failing_op_says_what_failed():
     with pytest.raises(TypeError, match="ufunc 'bitwise_and' not supported"):
         xp.bitwise_and(xp.ones(3), xp.ones(3))
+
+
+def in_place(operator, x, y):
+    """A call that changes an Array or a NumPy array of these numbers in place, on one line."""
+    return lambda asarray: operator(asarray(x).copy(), asarray(y))
+
+
+IN_PLACE = {
+    "divide": in_place(operator.itruediv, [1.0, 0.0, 2.0], [0.0, 0.0, 1.0]),
+    "divide by zero alone": in_place(operator.itruediv, [1.0, 2.0], [0.0, 1.0]),
+    "floor_divide": in_place(operator.ifloordiv, [1.0, 2.0], [0.0, 1.0]),
+    "floor_divide of integers": in_place(operator.ifloordiv, [1, 2], [0, 1]),
+    "remainder": in_place(operator.imod, [1.0, 2.0], [0.0, 1.0]),
+    "multiply": in_place(operator.imul, [1e300, 1.0], [1e300, 1.0]),
+    "add": in_place(operator.iadd, [1.7e308, 1.0], [1.7e308, 1.0]),
+    "subtract": in_place(operator.isub, [np.inf, 1.0], [np.inf, 1.0]),
+    "power": in_place(operator.ipow, [1e300, 1.0], [3.0, 1.0]),
+    "cast": lambda asarray: operator.setitem(asarray([1, 2]), slice(1), asarray([np.nan])),
+}
+
+
+@pytest.mark.parametrize("call", IN_PLACE.values(), ids=IN_PLACE)
+def test_an_operator_in_place_warns_as_numpys_at_the_users_line(call):
+    with warnings.catch_warnings(record=True) as expected:
+        warnings.simplefilter("always")
+        call(np.asarray)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        call(xp.asarray)
+    assert [str(w.message) for w in found] == [str(w.message) for w in expected]
+    assert [(w.filename, w.lineno) for w in found] == [(w.filename, w.lineno) for w in expected]
+
+
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_a_write_that_warns_is_recorded(action):
+    x = xp.asarray([1.0, 1.0])
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * 1e308
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter(action)
+            try:
+                y += y * 0.9
+            except RuntimeWarning:
+                assert action == "error"
+    np.testing.assert_array_equal(np.asarray(y), [np.inf, np.inf])
+    gradient = tape.gradient(y, x, output_gradients=xp.full((2,), 1e-308))
+    np.testing.assert_allclose(np.asarray(gradient), [1.9, 1.9])

@@ -9,12 +9,14 @@ TypeError where it would warn, and the op calls ``call_again``: it runs the raw 
 frame with the file, the line and the globals of the user.  Filters, ``errstate`` and warnings as errors
 act there as in NumPy.  This costs nothing until NumPy warns, and then a second computation.
 
-Raw functions may run twice since they only read their operands: this is not for work in place.  A
-warning of an object that the garbage collector finalises just then, from C, is lost.
+Raw functions may run twice since they only read their operands.  An operator in place may not: when
+NumPy warns, the result stands already, and ``warn_of_result`` says what NumPy would have said of
+it.  A warning of an object that the garbage collector finalises just then, from C, is lost.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType, MethodType
@@ -95,6 +97,40 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
     users = {"__name__": scope.get("__name__"), "__warningregistry__": registry}
     found: Raw = with_globals(raw, users, co_filename=file, co_firstlineno=max(line - below, 0))
     return found
+
+
+def is_warning(error: Exception) -> bool:
+    """Whether an exception stands for a warning, raised where there is no registry of warnings."""
+    return type(error) is TypeError and "'registry' must be a dict" in str(error)
+
+
+def warn_of_result(op: str, result: Any, operand: Any) -> None:
+    """Warn, at the user's line, of what an operator in place met: told by its result and operand."""
+    frame = user_frame()
+    if frame is None:
+        return
+    for what in met(op, result, operand):
+        warnings.warn_explicit(
+            f"{what} encountered in {UFUNC_NAMES.get(op, op)}", RuntimeWarning,
+            frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__"),
+            frame.f_globals.setdefault("__warningregistry__", {}),
+        )  # fmt: skip
+
+
+UFUNC_NAMES = {"pow": "power"}  # where NumPy's name differs from the standard's
+DIVISIONS = ("divide", "floor_divide", "remainder")
+
+
+def met(op: str, result: Any, operand: Any) -> list[str]:
+    """What NumPy says of a result that is not finite, or "a floating-point error" where it is."""
+    nan, far = np.isnan(result), np.isinf(result)
+    if op in DIVISIONS and (by_zero := np.equal(operand, 0)).any():
+        if result.dtype.kind not in "fc":
+            return ["divide by zero"]
+        found = [("divide by zero", far & by_zero), ("invalid value", nan & by_zero)]
+    else:
+        found = [("invalid value", nan)] if nan.any() else [("overflow", far)]
+    return [what for what, where in found if where.any()] or ["a floating-point error"]
 
 
 # On one line, so that its first line is that of the call.

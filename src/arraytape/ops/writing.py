@@ -25,16 +25,20 @@ from .._array.paths import BROADCAST, GETITEM, write_through
 from .._array.views import current, location, make_exclusive, refresh
 from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, promote
+from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
 from .._record.op import Op
 from .._record.plan import Structural
 from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
 from .._storage.batched.data import Batched, axis_ids_of, check
-from .._storage.dispatch import DispatchTable, Element
+from .._storage.dispatch import Element
 from .._storage.storage import is_complex, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
 from .data_type_functions import astype
 from .indexing_functions import is_basic, private_key, raw_key, with_hidden_axes
+
+# Where there is no registry, a warning of NumPy is an exception: see ``raw_calls``.
+__warningregistry__ = ()
 
 
 @method(Array, "__setitem__")
@@ -91,7 +95,11 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
             with storage_of(data).at(data, raw, v):
                 write(x, raw, v)
     except Exception as error:
-        raise explain("__setitem__", error, x=data, key=raw, value=v) from error
+        if not is_warning(error):
+            raise explain("__setitem__", error, x=data, key=raw, value=v) from error
+        record_put(x, raw, vtid, v, basic)  # NumPy has written before it warns
+        at_users_line(operator.setitem, error)(x._data, raw, v)
+        return
     record_put(x, raw, vtid, v, basic)
 
 
@@ -299,7 +307,11 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             else:
                 update(x, v)
         except Exception as error:
-            raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
+            if not is_warning(error):
+                raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
+            record_add(x, sign, vtid, v)  # NumPy has written before it warns
+            warn_of_result(op.name, x._data, v)
+            return x
         record_add(x, sign, vtid, v)
         return x
 
@@ -316,7 +328,7 @@ def updates(
     raw : the operator of the data itself in place.  functional : the same, giving new data.
     """
     # Where storages differ in special values, their function for it and not the data's own operator.
-    function = DispatchTable(op.name) if op.name in ("floor_divide", "remainder") else None
+    function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
 
     def update(x: Array, v: Any) -> None:
         data = x._data
@@ -327,7 +339,12 @@ def updates(
         else:
             compute = functional  # the standard leaves other dtypes to NumPy
         with storage_of(data).at(data, v):
-            result = compute(data, v)
+            try:
+                result = compute(data, v)
+            except TypeError as error:
+                if function is None or not is_warning(error):
+                    raise
+                result = at_users_line(compute, error)(data, v)  # it has written nothing yet
             if result is not data:  # such as @=, which few libraries have in place
                 write(x, ..., result.data if type(result) is Element else result)
 
