@@ -181,7 +181,9 @@ def render() -> str:
     _numpy_hook.load()
     called = {f"np.{f.__name__}" for f in protocols.UFUNCS}
     methods = [name for name in METHODS if not name.startswith("__")]
-    left = [n for n in dir(np.ndarray) if not n.startswith("_") and n not in dir(_numpy_hook.Array)]
+    left = [
+        n for n in dir(np.ndarray) if not n.startswith("_") and not hasattr(_numpy_hook.Array, n)
+    ]
     return "\n".join((
         INTRODUCTION,
         f"The lists are those of NumPy {version()}.\n",

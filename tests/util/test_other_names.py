@@ -203,13 +203,3 @@ def test_an_unknown_name_of_an_array_runs_no_python():
     hasattr(x, "qqqqqq")
     sys.setprofile(None)
     assert frames == []
-
-
-# --- parameters -------------------------------------------------------------------------------------
-def test_the_names_of_parameters_are_those_of_functions_that_we_have():
-    functions = [getattr(xp, name) for name in dir(xp)]
-    ours = set()
-    for function in functions:
-        if callable(function) and not isinstance(function, type):
-            ours |= {*inspect.signature(function).parameters}
-    assert {*other_names.KEYWORDS.values()} <= ours

@@ -34,6 +34,7 @@ from .._record.stack import OPEN, active, elsewhere, new_tid
 from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
+from .keywords import ABSENT, OtherNames, refuse
 from .operands import (
     CACHED,
     CONSTANT,
@@ -48,7 +49,6 @@ from .operands import (
     shape_of,
     wrap_all,
 )
-from .other_names import ABSENT, OtherNames, refuse
 from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail
 from .source import Source
 
@@ -108,7 +108,7 @@ def compiled(source: str) -> CodeType:
 def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function, but for those that say what it computes with."""
     the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
-    other_names = {"ABSENT": ABSENT, "refuse": refuse}
+    hidden = {"ABSENT": ABSENT, "refuse": refuse}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "promote": promote,
@@ -126,7 +126,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
         "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
         "PLANS": op.plans, "WIDES": op.wides,
     }  # fmt: skip
-    scope = the_op | other_names | operands | scalars | results | recording
+    scope = the_op | hidden | operands | scalars | results | recording
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}

@@ -21,8 +21,8 @@ from .._record.op import REGISTRY, Op, P, R, Sample, register, sample
 from .._record.plan import Rule, same
 from .compile import compile_function, uncompiled
 from .docstrings import docstring
+from .keywords import ABSENT, OtherNames, refuse
 from .operands import an_array
-from .other_names import ABSENT, OtherNames, refuse
 from .source import Source
 
 UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])

@@ -193,7 +193,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
     """Walk the records from the end; ``pass_`` starts with the seeds and ends with the gradients.
 
     The loop below is for plain records of real data in one storage; ``pull`` says the same in
-    general, and ``careful`` asks for it.
+    general, and ``careful`` asks for it.  One function, because a call for each record would take longer
+    than most rules.
     """
     if careful or type(pass_) is not BackwardPass:
         for record in reversed(records):

@@ -330,22 +330,6 @@ TABLES: dict[str, Table] = {
     "optimizers": OPTIMIZERS,
 }
 
-# The parameters of other libraries' functions, and those of the same meaning here.
-KEYWORDS = {
-    "a_max": "max",
-    "a_min": "min",
-    "axes": "axis",
-    "ddof": "correction",
-    "dim": "axis",
-    "dims": "axis",
-    "keep_dims": "keepdims",
-    "keepdim": "keepdims",
-    "newshape": "shape",
-    "perm": "axes",
-    "shifts": "shift",
-    "unbiased": "correction",
-}
-
 
 def counterpart(name: str, where: str = "namespace") -> str | None:
     """What to do for a name of another library; None for a name of no table."""
