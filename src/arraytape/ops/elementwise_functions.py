@@ -235,12 +235,12 @@ def sign(x: Array, /) -> Array:
     """Sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
 
 
-def _within(g, x, min, max, xp):
-    """g where it lies within the bounds, else 0"""
+def _within(g, x, min, max, shape, xp):
+    """g where it lies within the bounds, else 0, summed over broadcast axes"""
     inside = xp.ones_like(x, dtype=xp.bool)
     inside = inside if min is None else inside & (x >= min)
     inside = inside if max is None else inside & (x <= max)
-    return xp.where(inside, g, 0.0)
+    return sum_to(xp.where(inside, g, 0.0), shape, xp)
 
 
 def _below(g, x, min, max, shape, xp):
@@ -266,6 +266,7 @@ def _above(g, x, min, max, shape, xp):
         sample((3, 4), None, 0.7),
         sample((3, 4), (4,), None, domain=(-1.0, 1.0)),
         sample((3, 4), (4,), (3, 1), domain=(-1.0, 1.0)),
+        sample((4,), (3, 4), (3, 1), domain=(-1.0, 1.0)),
     ),
 )
 def clip(

@@ -143,7 +143,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
 def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
     """itself, added to zeros of the shape of x at the indices"""
     key, at = [], axis % len(g.shape)
-    for i, n in enumerate(g.shape):
+    for i, n in enumerate(shape):  # an axis of length 1 is named once, however often it was read
         line = [1] * len(g.shape)
         line[i] = n
         key.append(indices if i == at else xp.reshape(xp.arange(n, device=g.device), tuple(line)))
