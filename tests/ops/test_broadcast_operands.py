@@ -126,8 +126,13 @@ COMPOSITES = {
     "full_like": [
         Case(lambda x, v: xp.full_like(x, v) * x, [((2, 3), s) for s in ((), (3,), (2, 1), (1,))])
     ],
-    "linspace": [Case(lambda a, b: xp.linspace(a, b, 4), [((), ())])],
-    "logspace": [Case(lambda a, b: xp.logspace(a, b, 4), [((), ())])],
+    "linspace": [
+        Case(lambda a, b: xp.linspace(a, b, 4), [((), ()), *ALL]),
+        Case(lambda a, b: xp.linspace(a, b, 3, endpoint=False), ALL),
+    ],
+    "logspace": [
+        Case(lambda a, b, base: xp.logspace(a, b, 3, base=base), triples(PAIRS), positive)
+    ],
     "meshgrid": [Case(lambda a, b: tuple(xp.meshgrid(a, b)), [((1,), (3,)), ((3,), (1,))])],
 }
 # NumPy's functions with several array arguments, on Arrays.
@@ -161,6 +166,8 @@ NUMPY = {
     "np.broadcast_arrays": [Case(lambda a, b: tuple(np.broadcast_arrays(a, b)), ALL)],
     "np.add.outer": [Case(np.add.outer, both_ways(PAIRS))],
     "np.linalg.solve": [Case(np.linalg.solve, with_core(STACKS, (2, 2), (2, 3)), regular)],
+    "np.linspace": [Case(lambda a, b: np.linspace(a, b, 3), ALL)],
+    "np.logspace": [Case(lambda a, b: np.logspace(a, b, 3, base=2.0), both_ways(PAIRS))],
     "np.polyval": [Case(np.polyval, [((3,), ()), ((3,), (2, 3)), ((1,), (2, 3))])],
     "np.interp": [
         Case(lambda x, y: np.interp(x, np.arange(3.0), y), [((2, 3), (3,)), ((), (3,))], positive),
@@ -271,6 +278,45 @@ def test_every_op_with_several_inputs_is_here():
     ufuncs = {f"np.{ufunc.__name__}" for ufunc, ours in UFUNCS.items() if ours not in OPS
               and ufunc.nin == 2}  # fmt: skip
     assert ufuncs <= {*EVERY}
+
+
+# --- values: linspace and logspace of ends with axes ------------------------------------------------
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("num", [0, 1, 2, 4])
+@pytest.mark.parametrize(("a", "b"), ALL)
+def test_linspace_between_arrays_is_numpys(a, b, num, endpoint):
+    rng = np.random.default_rng(0)
+    start, stop = rng.uniform(-2.0, 2.0, a), rng.uniform(-2.0, 2.0, b)
+    expected = np.linspace(start, stop, num, endpoint=endpoint)
+    for function in (xp.linspace, np.linspace):
+        found = function(xp.asarray(start), xp.asarray(stop), num, endpoint=endpoint)
+        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14, strict=True)
+
+
+def test_linspace_of_integers_between_arrays_rounds_down_as_numpys_does():
+    found = xp.linspace(xp.asarray([-1.5, 0.0]), xp.asarray([0.0, 2.5]), 4, dtype=xp.int64)
+    expected = np.linspace([-1.5, 0.0], [0.0, 2.5], 4, dtype=np.int64)
+    np.testing.assert_array_equal(found, expected, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("num", "error", "said"),
+    [(-1, ValueError, "must not be negative, got -1"), (3.5, TypeError, "must be an integer, got")],
+)
+def test_linspace_between_arrays_refuses_what_is_no_number_of_values(num, error, said):
+    with pytest.raises(error, match=said):
+        xp.linspace(xp.asarray(0.0), 1.0, num)
+
+
+@pytest.mark.parametrize(("a", "b", "c"), triples(PAIRS))
+def test_logspace_between_arrays_is_numpys(a, b, c):
+    rng = np.random.default_rng(0)
+    given = [rng.uniform(0.5, 2.0, shape) for shape in (a, b, c)]
+    expected = np.logspace(*given[:2], 3, base=given[2])
+    start, stop, base = map(xp.asarray, given)
+    for function in (xp.logspace, np.logspace):
+        found = function(start, stop, 3, base=base)
+        np.testing.assert_allclose(found, expected, rtol=1e-14, strict=True)
 
 
 # --- clip ----------------------------------------------------------------------------------------

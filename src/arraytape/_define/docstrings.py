@@ -482,6 +482,9 @@ def source_line(rule: Rule) -> str:
     return " ".join(" ".join(lines).split())
 
 
+LONGEST = 86  # characters behind "A tape keeps "
+
+
 def keeps(op: Op) -> str:
     """What a record of the op keeps when all of its inputs are followed."""
     if not op.recorded:
@@ -494,6 +497,9 @@ def keeps(op: Op) -> str:
         else:
             kept.append(f"the {what} of {source}" if source else name)
     text = listed(kept) or "nothing"
+    if len(text) > LONGEST:
+        head, _, tail = text[:LONGEST].rpartition(" ")
+        text = f"{head}\n{tail}{text[LONGEST:]}"
     if computed := [name for name in computed if name != FILLED_IN_LATER]:
         rest = f",\n{text}" if kept else ""
         text = f"{listed(computed)} (computed in the forward pass){rest}"

@@ -15,7 +15,7 @@ from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_f
 from .._util.attach import method
 from .._util.errors import describe, explain, failure, see, user_line
 from .data_type_functions import astype, placed
-from .elementwise_functions import positive
+from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_to, reshape, stack
 from .searching_functions import where
 
@@ -261,9 +261,9 @@ def linspace(
     Parameters
     ----------
     start
-        The first value: a number or an Array of shape ().
+        The first value: a number or an Array.
     stop
-        The end of the interval: a number or an Array of shape ().
+        The end of the interval: a number or an Array, of a shape that broadcasts with that of start.
     num
         How many values.
     device
@@ -275,28 +275,45 @@ def linspace(
     Returns
     -------
     Array
-        With num elements.  Its dtype is ``dtype``, else float64, complex128 for complex ends.
+        Of shape (num, ...), where ... is the one to which start and stop broadcast: () for numbers.
+        Its dtype is ``dtype``, else float64, complex128 for complex ends.
 
     Raises
     ------
+    TypeError
+        When num is no integer.
     ValueError
-        When num is negative.
+        When num is negative, or the shapes do not broadcast.
 
     Notes
     -----
-    Arrays as ends keep their gradient.
+    Arrays as ends keep their gradient.  Ends with axes, as NumPy has them, are beyond the standard.
     """
     if not (isinstance(start, Array) or isinstance(stop, Array)):
         return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
+    num = number_of_values(num)
     if device is None:
         device = (start if isinstance(start, Array) else stop).device  # type: ignore[union-attr]
     steps = made("arange", num, device=device, dtype=np.dtype("float64"))
     wide = np.result_type(*(getattr(x, "dtype", type(x)) for x in (start, stop)), np.float64)
     start, stop = (asarray(x, dtype=wide, device=device) for x in (start, stop))
+    steps = reshape(steps, (num, *(1,) * max(start.ndim, stop.ndim)))
     values = steps * ((stop - start) / max(num - 1 if endpoint else num, 1)) + start
     if endpoint and num > 1:
         values[-1] = stop
-    return values if dtype is None else astype(values, dtype, copy=False)
+    if dtype is None:
+        return values
+    whole = np.dtype(dtype).kind in "iu"  # as NumPy has it: rounded down, not towards 0
+    return astype(floor(values) if whole else values, dtype, copy=False)
+
+
+def number_of_values(num: Any) -> int:
+    """``num`` of linspace as an int; TypeError and ValueError for what is no number of values."""
+    if not hasattr(num, "__index__"):
+        raise TypeError(f"linspace: num must be an integer, got {describe(num)} [at {user_line()}]")
+    if (count := int(num.__index__())) < 0:
+        raise ValueError(f"linspace: num must not be negative, got {count} [at {user_line()}]")
+    return count
 
 
 @composite

@@ -158,9 +158,9 @@ def logspace(
     Parameters
     ----------
     start
-        The first exponent: a number or an Array of shape ().
+        The first exponent: a number or an Array.
     stop
-        The end of the exponents: a number or an Array of shape ().
+        The end of the exponents: a number or an Array, of a shape that broadcasts with that of start.
     num
         How many values.
     endpoint
@@ -169,17 +169,18 @@ def logspace(
         Where the result lies, such as 'cpu' or 'cuda:0'; None: where an Array among the ends lies,
         else the default device.
     base
-        The base: a number or an Array of shape ().
+        The base: a number or an Array, of a shape that broadcasts with those of the ends.
 
     Returns
     -------
     Array
-        With num elements.  Its dtype is ``dtype``, else float64, complex128 for complex ends.
+        Of shape (num, ...), where ... is the one to which ends and base broadcast: () for numbers.
+        Its dtype is ``dtype``, else float64, complex128 for complex ends.
 
     Raises
     ------
     ValueError
-        When num is negative.
+        When num is negative, or the shapes do not broadcast.
 
     Notes
     -----
@@ -190,6 +191,9 @@ def logspace(
     https://numpy.org/doc/stable/reference/generated/numpy.logspace.html
     """
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
+    missing = getattr(base, "ndim", 0) - (exponents.ndim - 1)  # axes of the base alone
+    if missing > 0:
+        exponents = reshape(exponents, (num, *(1,) * missing, *exponents.shape[1:]))
     powers = elementwise_functions.pow(base, exponents)
     return powers if dtype is None else data_type_functions.astype(powers, dtype, copy=False)
 
