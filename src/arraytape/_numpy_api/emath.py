@@ -10,6 +10,7 @@ import numpy as np
 from .._array.array import Array
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
+from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from .arguments import array_of, as_arrays
 
@@ -51,6 +52,24 @@ def extended(
     return lambda x: function(floating(outside(array_of(x))))
 
 
+def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
+    """``arccos`` and ``arcsin``, of real x beyond 1 by way of the other side of the branch cut.
+
+    There ``1 - z * z``, from which the derivative is made, has the sign of its zero imaginary part.
+    """
+
+    def call(x: Any) -> Array:
+        x = array_of(x)
+        z = beyond_one(x)
+        if z.dtype.kind != "c" or x.dtype.kind == "c":
+            return function(floating(z))
+        beyond = x > 1
+        y = function(where(beyond, elementwise.conj(z), z))
+        return where(beyond, elementwise.conj(y), y)
+
+    return call
+
+
 log = extended(elementwise.log, below_zero)
 
 
@@ -69,8 +88,8 @@ def power(x: Any, p: Any) -> Array:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.emath.arccos: extended(elementwise.acos, beyond_one),
-    np.emath.arcsin: extended(elementwise.asin, beyond_one),
+    np.emath.arccos: mirrored(elementwise.acos),
+    np.emath.arcsin: mirrored(elementwise.asin),
     np.emath.arctanh: extended(elementwise.atanh, beyond_one),
     np.emath.log: log,
     np.emath.log10: extended(elementwise.log10, below_zero),

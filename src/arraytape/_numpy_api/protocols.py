@@ -299,7 +299,7 @@ def as_data(function: Any, value: Any) -> Any:
         return value
     if function in OF_SEQUENCES:
         return [assembled_data(part) for part in value]
-    return assembled_data(value)
+    return assembled(value) if function is np.take_along_axis else assembled_data(value)
 
 
 def matched(
