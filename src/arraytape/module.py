@@ -9,6 +9,7 @@ from typing import Any
 
 from ._util import nest
 from ._util.containers import keep_whole
+from ._util.errors import user_line
 from .variable import Variable
 
 
@@ -43,7 +44,9 @@ class Module:
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"Module: the name must be a str, got {type(name).__name__}")
+            raise TypeError(
+                f"Module: the name must be a str, got {type(name).__name__} [at {user_line()}]"
+            )
         self._module_name = name
 
     @property
@@ -147,7 +150,7 @@ def named(found: Iterator[Found], owner: str) -> dict[str, Variable]:
         if path in variables:
             raise ValueError(
                 f"{owner}: two Variables have the path {path!r} ({variables[path].name!r} and "
-                f"{leaf.name!r}): rename a key or an attribute"
+                f"{leaf.name!r}): rename a key or an attribute [at {user_line()}]"
             )
         variables[path] = leaf
     for path, variable in variables.items():

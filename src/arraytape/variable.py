@@ -52,9 +52,14 @@ class Variable(Array):
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
     ) -> None:
         if not isinstance(trainable, bool | np.bool_):
-            raise TypeError(f"Variable: trainable must be True or False, got {describe(trainable)}")
+            raise TypeError(
+                f"Variable: trainable must be True or False, got {describe(trainable)} "
+                f"[at {user_line()}]"
+            )
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"Variable: the name must be a str, got {describe(name)}")
+            raise TypeError(
+                f"Variable: the name must be a str, got {describe(name)} [at {user_line()}]"
+            )
         self._data = own_data(asarray(initial_value, dtype=dtype))
         self._state = KEPT
         self._tid = -2

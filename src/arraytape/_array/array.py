@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .._storage.storage import storage_of
+from .._util.errors import user_line
 from .._util.foreign_names import ForeignNames
 
 # Bits of Array._state; ``views`` has a table of what each event does to them.
@@ -140,7 +141,9 @@ class Array(ForeignNames):
             When there is no such version.
         """
         if api_version is not None and api_version not in VERSIONS:
-            raise ValueError(f"unknown array API version {api_version!r}; known: {VERSIONS}")
+            raise ValueError(
+                f"unknown array API version {api_version!r}; known: {VERSIONS} [at {user_line()}]"
+            )
         return PUBLIC[0]
 
     def __len__(self) -> int:
@@ -157,7 +160,7 @@ class Array(ForeignNames):
             When there is no axis.
         """
         if not self._data.shape:
-            raise TypeError("len() of a 0-d Array")
+            raise TypeError(f"len() of a 0-d Array [at {user_line()}]")
         return self._data.shape[0]  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:

@@ -139,7 +139,7 @@ def is_array(leaf: Any) -> bool:
 def display_name(f: Any) -> str:
     """How messages call a function; TypeError for what cannot be called."""
     if not callable(f):
-        raise TypeError(f"a function is needed, got {describe(f)}")
+        raise TypeError(f"a function is needed, got {describe(f)} [at {user_line()}]")
     return str(getattr(f, "__name__", type(f).__name__))
 
 

@@ -229,7 +229,7 @@ def both(name: str, found: Any) -> tuple[Any, Any]:
     if not (isinstance(found, tuple | list) and len(found) == 2):
         raise ValueError(
             f"{name}: grad_fn with `variables` must return a pair (gradients of the arguments, "
-            f"gradients of the variables), got {describe(found)}"
+            f"gradients of the variables), got {describe(found)} [at {user_line()}]"
         )
     return found[0], found[1]
 
@@ -245,7 +245,9 @@ def counted(name: str, found: Any, nesting: Any, count: int, what: str) -> list[
     like = nesting if listed or len(nesting) != 1 else nesting[0]
     parts = nest.leaves(nest.in_order_of(like, found, f"{name}: grad_fn"))
     if len(parts) != count:
-        raise ValueError(f"{name}: grad_fn gave {len(parts)} gradients for {count} {what}")
+        raise ValueError(
+            f"{name}: grad_fn gave {len(parts)} gradients for {count} {what} [at {user_line()}]"
+        )
     return parts
 
 
@@ -256,13 +258,15 @@ def fitting(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
     if not isinstance(part, Array):
         if type(part) not in STORAGES:
             raise TypeError(
-                f"{name}: the gradient of {whose} must be an Array or None, got {describe(part)}"
+                f"{name}: the gradient of {whose} must be an Array or None, got {describe(part)} "
+                f"[at {user_line()}]"
             )
         part = as_private_array(part)
     found: Array = part
     if not layout.fits(found):
         raise ValueError(
-            f"{name}: the gradient of {whose} must be {layout} as that is, got {describe(found)}"
+            f"{name}: the gradient of {whose} must be {layout} as that is, got {describe(found)} "
+            f"[at {user_line()}]"
         )
     return found
 

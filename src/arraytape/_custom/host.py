@@ -12,7 +12,7 @@ from .._array.exits import leave
 from .._array.views import current
 from .._storage.storage import storage_of
 from .._util import nest
-from .._util.errors import describe
+from .._util.errors import describe, user_line
 from .arguments import display_name
 from .gradient import call_with_rule
 
@@ -141,7 +141,8 @@ def returned(name: str, answer: Any, arrays: Sequence[Array]) -> Any:
         data = np.asarray(value)
         if data.dtype.kind not in "biufc":
             raise TypeError(
-                f"{name}: the function must give NumPy arrays or numbers, got {describe(value)}"
+                f"{name}: the function must give NumPy arrays or numbers, got {describe(value)} "
+                f"[at {user_line()}]"
             )
         if arrays:
             home = storage_of(arrays[0]._data)

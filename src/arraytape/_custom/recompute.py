@@ -12,6 +12,7 @@ from .._record.plan import PLANS, Record, Structural, made_of, results_of
 from .._record.stack import only_recorders, recorders
 from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
+from .._util.errors import user_line
 from .arguments import Arguments, check_results, display_name
 from .calls import Call, CallRecord, needs_care, publish
 from .recorder import FunctionRecorder, OnCapture, Trace, run_hidden
@@ -111,12 +112,12 @@ class RecomputedCall(Call):
             if variable._current_id() in tids or matters(variable, recorder.records, results):
                 raise RuntimeError(
                     f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
-                    "assigned to since, so it cannot run again on the same values"
+                    f"assigned to since, so it cannot run again on the same values [at {user_line()}]"
                 )
         if any(tid not in recorder.used for tid in self.captures):
             raise RuntimeError(
                 f"{self.name}: a watched Array that the function uses was written to since, so it "
-                "cannot run again on the same values; pass it as an argument"
+                f"cannot run again on the same values; pass it as an argument [at {user_line()}]"
             )
 
     def _check_layouts(self, leaves: Sequence[Array]) -> None:
@@ -127,7 +128,8 @@ class RecomputedCall(Call):
         if not same:
             raise RuntimeError(
                 f"{self.name}: the function gave something else when it ran again for the gradient: "
-                f"{len(leaves)} Arrays where there were {len(self.results)}, or other shapes"
+                f"{len(leaves)} Arrays where there were {len(self.results)}, or other shapes "
+                f"[at {user_line()}]"
             )
 
 

@@ -48,7 +48,7 @@ def stop_gradient(x: Any) -> Any:
     found = nest.leaves(x)
     for leaf in found:
         if not isinstance(leaf, Array):
-            raise TypeError(f"stop_gradient takes Arrays, got {describe(leaf)}")
+            raise TypeError(f"stop_gradient takes Arrays, got {describe(leaf)} [at {user_line()}]")
     return nest.pack(x, [_stopped(leaf) for leaf in found])
 
 
@@ -193,13 +193,18 @@ def define_op(
 def check_statement(name: Any, forward: Any, word: Any) -> None:
     """The name is free, the word is one of the five, forward can be called."""
     if not isinstance(name, str) or not name.isidentifier():
-        raise TypeError(f"define_op: the name must be an identifier, got {describe(name)}")
+        raise TypeError(
+            f"define_op: the name must be an identifier, got {describe(name)} [at {user_line()}]"
+        )
     if word not in KINDS:
         raise ValueError(
-            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {word!r}"
+            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {word!r} "
+            f"[at {user_line()}]"
         )
     if not callable(forward):
-        raise TypeError(f"define_op({name!r}): forward must be callable, got {describe(forward)}")
+        raise TypeError(
+            f"define_op({name!r}): forward must be callable, got {describe(forward)} [at {user_line()}]"
+        )
     if name in REGISTRY:
         raise KeyError(f"op {name!r} is already declared at {REGISTRY[name].declared}")
 
@@ -212,7 +217,8 @@ def inputs_of_forward(
         signature = inspect.signature(forward)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"define_op({name!r}): forward has no signature; wrap it: lambda x: forward(x)"
+            f"define_op({name!r}): forward has no signature; wrap it: lambda x: forward(x) "
+            f"[at {user_line()}]"
         ) from error
     parameters = [p for p in signature.parameters.values() if p.name != "xp" or word == "composite"]
     inputs, variadic = array_inputs(forward)
@@ -229,14 +235,17 @@ def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[s
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
-            raise TypeError(f"define_op({name!r}): forward may not take {p}: see its docstring")
+            raise TypeError(
+                f"define_op({name!r}): forward may not take {p}: see its docstring [at {user_line()}]"
+            )
         if p.default is p.empty:
             continue
         try:
             ast.literal_eval(repr(p.default))
         except (SyntaxError, ValueError) as error:
             raise TypeError(
-                f"define_op({name!r}): the default of {p.name} must be a literal, got {p.default!r}"
+                f"define_op({name!r}): the default of {p.name} must be a literal, got {p.default!r} "
+                f"[at {user_line()}]"
             ) from error
 
 
@@ -248,7 +257,9 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
     """As many array inputs as the word allows, and at least one."""
     most, say = MOST_INPUTS.get(word, (len(inputs), "1 array inputs or more"))
     if not 0 < len(inputs) <= most:
-        raise TypeError(f"define_op({name!r}): {word} takes {say}, forward has {tuple(inputs)}")
+        raise TypeError(
+            f"define_op({name!r}): {word} takes {say}, forward has {tuple(inputs)} [at {user_line()}]"
+        )
 
 
 def check_rules(
@@ -267,7 +278,7 @@ def check_rules(
     if not fits:
         raise TypeError(
             f"define_op({name!r}): {word} with inputs {tuple(inputs)} takes "
-            f"{count} rules, got {len(rules)}{' and joint' if joint else ''}"
+            f"{count} rules, got {len(rules)}{' and joint' if joint else ''} [at {user_line()}]"
         )
 
 
@@ -275,7 +286,9 @@ def check_names(op: Op, signature: inspect.Signature) -> None:
     """No parameter has a name that the compiled function uses for itself."""
     for parameter in signature.parameters:
         if parameter in names_in_source() or parameter[:2] in VALUES_OF:
-            raise TypeError(f"define_op({op.name!r}): a parameter may not be called {parameter!r}")
+            raise TypeError(
+                f"define_op({op.name!r}): a parameter may not be called {parameter!r} [at {user_line()}]"
+            )
 
 
 VALUES_OF = ("d_", "t_", "s_")  # data, value id and saved values in compiled functions
@@ -327,7 +340,7 @@ class Forward(dict[type, Callable[..., Any]]):
             if not isinstance(found, tuple) or len(found) != len(self.op.outputs):
                 raise ValueError(
                     f"forward must give a tuple of {len(self.op.outputs)}, {self.op.outputs}; got "
-                    f"{describe(found)}"
+                    f"{describe(found)} [at {user_line()}]"
                 )
             return tuple([self.result(part, arrays, storage) for part in found])
 
@@ -338,14 +351,18 @@ class Forward(dict[type, Callable[..., Any]]):
         """A result in memory of its own."""
         if type(found) not in STORAGES:
             if not isinstance(found, bool | int | float | complex | np.generic):
-                raise TypeError(f"forward must give raw arrays or numbers, got {describe(found)}")
+                raise TypeError(
+                    f"forward must give raw arrays or numbers, got {describe(found)} [at {user_line()}]"
+                )
             found = storage.asarray(
                 found, None, storage.device(arrays[0]) if arrays else None, None
             )
         if self.op.diagonal:
             shape = np.broadcast_shapes(*(x.shape for x in arrays))
             if found.shape != shape:
-                raise ValueError(f"an elementwise op must give shape {shape}, got {found.shape}")
+                raise ValueError(
+                    f"an elementwise op must give shape {shape}, got {found.shape} [at {user_line()}]"
+                )
         if any(type(x) is type(found) and storage.shares(found, x) for x in arrays):
             return storage.copy(found)
         return found
@@ -366,7 +383,7 @@ def _free(name: str) -> Op:
     op = REGISTRY.get(name)
     if op is None:
         raise LookupError(
-            f"there is no op named {name!r}; known ops: {', '.join(sorted(REGISTRY))}"
+            f"there is no op named {name!r}; known ops: {', '.join(sorted(REGISTRY))} [at {user_line()}]"
         )
     if name in REGISTERED or op.rules or op.joint or not op.recorded:
         raise KeyError(

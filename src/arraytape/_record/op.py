@@ -166,10 +166,14 @@ class Op:
         return self._plans
 
     def _plan(self) -> None:
-        """Make the plans, in place: the compiled function refers to these lists."""
+        """Make the plans, in place: the compiled function refers to these lists.
+
+        ``plans`` comes last, since it says that both are there: an interruption leaves them to be made.
+        """
         subsets = range(1 << len(self.inputs))
-        for plans, needs_fit in zip(self._plans, (False, True), strict=True):
-            plans[:] = [Plan(self, subset, needs_fit=needs_fit) for subset in subsets]
+        plans, wides = self._plans
+        wides[:] = [Plan(self, subset, needs_fit=True) for subset in subsets]
+        plans[:] = [Plan(self, subset, needs_fit=False) for subset in subsets]
 
     def _asked(self, rule: Rule) -> tuple[str, ...]:
         names = parameters_of(rule)

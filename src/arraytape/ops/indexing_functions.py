@@ -15,7 +15,7 @@ from .._storage.batched.data import axis_ids_of, lengths_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import spread
 from .._util.attach import method
-from .._util.errors import explain
+from .._util.errors import explain, user_line
 
 
 @method(Array, "__getitem__")
@@ -275,5 +275,5 @@ def rows(x: Array) -> Iterator[Array]:
         When there is no axis.
     """
     if not x.shape:
-        raise TypeError("iteration over a 0-d Array")
+        raise TypeError(f"iteration over a 0-d Array [at {user_line()}]")
     return (index(x, i) for i in range(x.shape[0]))
