@@ -24,7 +24,8 @@ from arraytape._numpy_api.methods import METHODS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scope.md"
 HOMES = {
-    "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.lib.stride_tricks": np.lib.stride_tricks,
+    "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.emath": np.emath,
+    "np.lib.stride_tricks": np.lib.stride_tricks,
 }  # fmt: skip
 REASONS = {
     "Text and files leave the tape: convert with `np.asarray` and say so": (
@@ -109,7 +110,7 @@ def is_in(function: Any) -> bool:
     """Whether NumPy's function works on Arrays."""
     if isinstance(function, np.ufunc):
         return function in protocols.UFUNCS
-    if function.__name__ in protocols.FACTS or function in protocols.COUNTERPARTS:
+    if function in protocols.FACTS or function in protocols.COUNTERPARTS:
         return True
     try:
         protocols.op_of(function)

@@ -11,17 +11,41 @@ from .._array.array import Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
 from .._util.errors import user_line
-from ..ops.creation_functions import asarray
+from ..ops.creation_functions import an_array, asarray
 from ..ops.manipulation_functions import normalize_axis_index, reshape
 
 Axis = int | tuple[int, ...] | None
 
 
+def assembled(value: Any) -> Any:
+    """Nested lists that hold Arrays as one recorded Array, as ``np.asarray`` joins arrays; others as
+    they are.
+    """
+    holds = isinstance(value, list | tuple) and an_array(value) is not None
+    return asarray(value) if holds else value
+
+
+def assembled_data(value: Any) -> Any:
+    """The same, except for lists whose Arrays are integers alone: lengths, axes and places."""
+    holds = isinstance(value, list | tuple) and not is_plain(value)
+    return asarray(value) if holds else value
+
+
+def is_plain(nested: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether the Arrays in nested lists, if there are any, are integers of shape ()."""
+    return all(
+        is_plain(part) if isinstance(part, list | tuple)
+        else not isinstance(part, Array) or (not part.ndim and part.dtype.kind in "iu")
+        for part in nested
+    )  # fmt: skip
+
+
 def as_arrays(*values: Any) -> list[Any]:
-    """Arrays as they are, plain arrays and scalars as Arrays where the first Array lies.
+    """Arrays as they are, plain arrays, scalars and lists as Arrays where the first Array lies.
 
     A Python float takes on the precision of that Array, as it does with NumPy's arrays.
     """
+    values = tuple([assembled(value) for value in values])
     home = next((value for value in values if isinstance(value, Array)), None)
 
     def made(value: Any) -> Array:
@@ -37,6 +61,7 @@ def as_arrays(*values: Any) -> list[Any]:
 
 def array_of(value: Any) -> Array:
     """One value as an Array."""
+    value = assembled(value)
     found: Array = value if isinstance(value, Array) else asarray(np.asarray(value))
     return found
 
@@ -62,6 +87,7 @@ def check_only(name: str, parameter: str, value: Any, known: Any) -> None:
 
 def on_host(x: Any) -> Any:
     """The current values of an Array as a NumPy array; of others, what ``np.asarray`` makes."""
+    x = assembled(x)
     if not isinstance(x, Array):
         return np.asarray(x)
     data = current(x)[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -130,6 +130,17 @@ def svd(
     return linalg.svd(a, full_matrices=full_matrices) if compute_uv else linalg.svdvals(a)
 
 
+def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+    """See ``numpy.linalg.qr``; with mode="r" R alone."""
+    if mode not in ("reduced", "complete", "r"):
+        raise TypeError(
+            f"np.linalg.qr of Arrays has no mode={mode!r}, only 'reduced', 'complete' and 'r' "
+            f"[at {user_line()}]"
+        )
+    a = array_of(a)
+    return linalg.qr(a).R if mode == "r" else linalg.qr(a, mode=mode)
+
+
 def cond(x: Any, p: Any = None) -> Array:
     """See ``numpy.linalg.cond``."""
     x = array_of(x)
@@ -253,6 +264,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.lstsq: lstsq,
     np.linalg.multi_dot: multi_dot,
     np.linalg.norm: norm,
+    np.linalg.qr: qr,
     np.linalg.svd: svd,
     np.outer: outer,
     np.polyfit: polyfit,

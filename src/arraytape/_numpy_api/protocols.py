@@ -20,8 +20,19 @@ from .._util.errors import describe, user_line
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
-from . import files, pieces, products, reductions, selection, shapes, sums, ufuncs
-from .arguments import as_arrays
+from . import (
+    emath,
+    files,
+    pieces,
+    products,
+    reductions,
+    selection,
+    shapes,
+    spacing,
+    sums,
+    ufuncs,
+)
+from .arguments import as_arrays, assembled, assembled_data
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -43,7 +54,7 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 }
 # Functions that the standard lacks, or has with fewer parameters; their first two parameters are at
 # NumPy's positions.
-MODULES = (files, pieces, products, reductions, selection, shapes, sums)
+MODULES = (emath, files, pieces, products, reductions, selection, shapes, spacing, sums)
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }
@@ -56,13 +67,24 @@ LIKE = {
 }  # fmt: skip
 # Parameters that change how or where a result is computed, but not its value.
 SILENT = frozenset(("casting", "kind", "order", "overwrite_input", "subok"))
-FACTS: dict[str, Callable[[Any], Any]] = {
-    "iscomplexobj": lambda x: x.dtype.kind == "c",
-    "isrealobj": lambda x: x.dtype.kind != "c",
-    "ndim": lambda x: x.ndim,
-    "shape": lambda x: x.shape,
-    "size": lambda x: x.size,
+FACTS: dict[Any, Callable[..., Any]] = {
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.ndim: lambda a: a.ndim,
+    np.shape: lambda a: a.shape,
+    np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
+# Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
+OF_SEQUENCES = {
+    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
+    np.stack, np.vstack,
+}  # fmt: skip
+# Functions in whose arguments lists have a meaning of their own, which they see to themselves.
+OF_LISTS = {
+    np.apply_along_axis, np.block, np.lexsort, np.pad, np.piecewise, np.ravel_multi_index,
+}  # fmt: skip
+# Where an op's function of NumPy's lies, and the op under the same name.
+HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
 signature = functools.lru_cache(1024)(inspect.signature)
@@ -106,6 +128,8 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         kind = type(value)
         if kind is not Array and kind is not np.ndarray and not known(kind):
             return NotImplemented
+        if kind is list or kind is tuple:
+            inputs = tuple([assembled(value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
         return UFUNCS[ufunc](*inputs)
     out = out_of(ufunc, options.pop("out", None))
@@ -248,8 +272,10 @@ def known(kind: type) -> bool:
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function does, by the op or the counterpart of the same meaning."""
     name = function.__name__
-    if name in FACTS:
-        return FACTS[name](*args, **kwargs)
+    if function in FACTS:
+        return FACTS[function](*args, **kwargs)
+    args = tuple([as_data(function, x) for x in args])
+    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
     ours = COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of(function)
@@ -265,6 +291,15 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     positional, options = matched(name, given, ours)
     result = ours(*positional, **options)
     return result if out is None else written(out, result)
+
+
+def as_data(function: Any, value: Any) -> Any:
+    """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
+    if not isinstance(value, list | tuple) or function in OF_LISTS:
+        return value
+    if function in OF_SEQUENCES:
+        return [assembled_data(part) for part in value]
+    return assembled(value) if function is np.take_along_axis else assembled_data(value)
 
 
 def matched(
@@ -318,12 +353,15 @@ def is_default(value: Any, default: Any) -> bool:
 
 
 def op_of(function: Any) -> Callable[..., Any]:
-    """The function of the namespace that has the name of NumPy's."""
-    name, chapter = function.__name__, function.__module__.rpartition(".")[2]
-    home: Any = getattr(namespace(), chapter, None) if chapter in ("linalg", "fft") else namespace()
+    """The function of the namespace at the place of NumPy's: the object decides, not its name."""
+    name = function.__name__
+    chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)
+    if chapter is None:  # np.char.add is not np.add
+        raise unknown(name, home=f"{function.__module__}.")
+    home: Any = getattr(namespace(), chapter) if chapter else namespace()
     ours = getattr(home, FUNCTIONS.get(name, name), None)
     if ours is None:
-        raise unknown(name)
+        raise unknown(name, home=f"np.{chapter}." if chapter else "np.")
     return ours
 
 
