@@ -8,22 +8,42 @@ from __future__ import annotations
 
 import cmath
 import math
+from typing import Any
 
 from .._array.array import Array
 from .._array.paths import sum_to
 from .._define.words import elementwise, nondifferentiable, primitive, same, sample
-from .._storage.storage import COMPLEX
+from .._storage.storage import COMPLEX, is_complex
 
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
 
+
 # --- smooth ---------------------------------------------------------------------------------
-acos = elementwise("acos", lambda t, x, xp: -t / xp.sqrt(1.0 - x * x), domain=UNIT)
+def _half_circle(x: Any, xp: Any) -> Any:
+    """``sqrt(1 - x ** 2)``, for complex x on its side of the branch cuts.
+
+    There the sign of a zero says on which side x is: subtracting 1 keeps it, adding 1 does not.
+    """
+    return xp.sqrt(-(x - 1.0) * (x - -1.0) if is_complex(x) else 1.0 - x * x)
+
+
+def _acos(t: Any, x: Any, xp: Any) -> Any:
+    """``-t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
+    return -t / _half_circle(x, xp)
+
+
+def _asin(t: Any, x: Any, xp: Any) -> Any:
+    """``t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
+    return t / _half_circle(x, xp)
+
+
+acos = elementwise("acos", _acos, domain=UNIT)
 acosh = elementwise(
-    "acosh", lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x + 1.0)), domain=(1.2, 4)
+    "acosh", lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x - -1.0)), domain=(1.2, 4)
 )
-asin = elementwise("asin", lambda t, x, xp: t / xp.sqrt(1.0 - x * x), domain=UNIT)
-asinh = elementwise("asinh", lambda t, x, xp: t / xp.sqrt(1.0 + x * x))
+asin = elementwise("asin", _asin, domain=UNIT)
+asinh = elementwise("asinh", lambda t, x, xp: t / xp.sqrt(x * x - -1.0))
 atan = elementwise("atan", lambda t, x: t / (1.0 + x * x))
 atanh = elementwise("atanh", lambda t, x: t / (1.0 - x * x), domain=UNIT)
 cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x))
