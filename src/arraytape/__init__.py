@@ -247,7 +247,7 @@ complex128 = _np.complex128
 _PUBLIC.append(_sys.modules[__name__])
 
 
-# Imported when somebody first asks for them: importing the package must not take long.
+# Imported at their first use: importing the package must not take long.
 _ON_DEMAND = ("checkpoint", "nn", "optimizers", "testing")
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there

@@ -46,7 +46,7 @@ class Array(ForeignNames):
 
     Made by creation functions such as ``asarray`` and by ops, never by calling the class.
 
-    An Array is a handle on data of a storage, NumPy's or CuPy's, plus a name of the value that it
+    An Array is a handle on data of a storage, NumPy's or CuPy's, plus the id of the value that it
     holds now.  Writing to it (``x[key] = value``, ``x += y``) moves the handle on to a new value;
     what was recorded never changes.  Views share their data, as NumPy's do: a write through one of
     them is seen by all.

@@ -266,7 +266,7 @@ def results_of(record: Record) -> tuple[int, ...]:
 
 
 def inputs_of(record: Record) -> tuple[int, ...]:
-    """The tids of the values that went into a record; 0 for what nobody follows."""
+    """The tids of the values that went into a record; 0 for what no recorder follows."""
     tids: tuple[int, ...] = record[PLANS[record[0]].inputs]
     return tids
 

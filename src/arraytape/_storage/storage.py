@@ -103,7 +103,7 @@ class Storage:
     def copy(self, data: Any) -> Any:
         """The same values in memory of their own; strides keep their order, so views stay views.
 
-        Data that nobody can write to is its own copy.
+        Data that cannot be written to is its own copy.
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 

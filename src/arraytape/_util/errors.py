@@ -157,7 +157,7 @@ def failure(what: str, error: Exception, end: str = "") -> Exception:
     message = f"{what} failed: {said} [at {user_line()}]{end}"
     if section is not None and PAGE not in message:
         message += f" {see(section)}"
-    if isinstance(error, Warning | FloatingPointError):  # somebody asked for warnings as errors
+    if isinstance(error, Warning | FloatingPointError):  # the user made warnings errors
         return type(error)(message)
     for kind in DOCUMENTED:
         if isinstance(error, kind):

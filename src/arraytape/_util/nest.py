@@ -175,7 +175,7 @@ def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
 def in_order_of(structure: Any, other: Any, name: str) -> Any:
     """``other`` with its names in the order of those that ``structure`` has in their places.
 
-    ValueError naming ``name`` for a dict that has no like there: nobody knows its order.
+    ValueError naming ``name`` for a dict that has no like there: its order is unknown.
     """
     given, known = parts_of(other), parts_of(structure)
     if given is None:

@@ -100,7 +100,7 @@ def diagonals(x: Array, letters: str) -> Term:
         along[names.index(c)] = n
         key.append(np.arange(n).reshape(along))
     copy = x[tuple(key)]
-    return broadcast_to(copy, copy.shape), names  # read-only: nobody writes to it for x
+    return broadcast_to(copy, copy.shape), names  # read-only: a write to it would not reach x
 
 
 def dropped(term: Term, lengths: dict[str, int]) -> Term:
@@ -124,7 +124,7 @@ def order_of(subscripts: str, arrays: Sequence[Array], optimize: Any) -> list[tu
 
 
 def summed(term: Term, kept: set[str]) -> Term:
-    """A term without the axes that nobody else has."""
+    """A term without the axes that no other term has."""
     x, letters = term
     alone = tuple([i for i, c in enumerate(letters) if c not in kept])
     if not alone:

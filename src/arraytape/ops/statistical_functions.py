@@ -11,28 +11,28 @@ from .._storage.storage import conjugate
 Axis = int | tuple[int, ...] | None
 
 
-def normal(axis: Axis, ndim: int) -> tuple[int, ...]:
+def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
     """The reduced axes as non-negative integers."""
     if axis is None:
         return tuple(range(ndim))
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
-def opened(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
+def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
     """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
     if keepdims:
         return g
     if type(axis) is int:
         at = axis % len(shape)
         return xp.reshape(g, (*shape[:at], 1, *shape[at + 1 :]))
-    gone = normal(axis, len(shape))
+    gone = normalize_axis_tuple(axis, len(shape))
     return xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
     """How many elements go into one result."""
     n = 1
-    for i in normal(axis, len(shape)):
+    for i in normalize_axis_tuple(axis, len(shape)):
         n *= shape[i]
     return n
 
@@ -40,7 +40,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     """itself, repeated along the reduced axes"""
     if axis is not None and not keepdims:
-        g = opened(g, shape, axis, keepdims, xp)
+        g = restore_axes(g, shape, axis, keepdims, xp)
     return xp.broadcast_to(g, shape)
 
 
@@ -70,7 +70,7 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def _taken(x: Any, y: Any, axis: Axis, keepdims: bool, storage: Any) -> Any:
     # A NaN that is the result takes the gradient.
-    taken = x == opened(y, x.shape, axis, keepdims, storage.xp)
+    taken = x == restore_axes(y, x.shape, axis, keepdims, storage.xp)
     return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
 
@@ -84,7 +84,7 @@ def _ties(x: Any, y: Any, taken: Any, axis: Axis, storage: Any) -> Any:
 def _extreme(g: Any, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     """g where x is the result, shared evenly among ties, else 0"""
     # Ties share the gradient evenly.
-    g = opened(g, shape, axis, keepdims, xp)
+    g = restore_axes(g, shape, axis, keepdims, xp)
     return xp.where(taken, g if ties is None else g / ties, 0.0)
 
 
@@ -124,7 +124,7 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     """g times the conjugated product of the other elements, without a division"""
     # Products of the others, from the left and from the right: no division, so zeros are exact.
-    gone = normal(axis, len(x.shape))
+    gone = normalize_axis_tuple(axis, len(x.shape))
     kept = tuple(i for i in range(len(x.shape)) if i not in gone)
     order = (*kept, *gone)
     moved = xp.permute_dims(x, order)
@@ -135,7 +135,7 @@ def _prod(g: Any, x: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     others = xp.reshape(left * xp.flip(right, axis=-1), moved.shape)
     back = tuple(order.index(i) for i in range(len(order)))
     others = conjugate(xp.permute_dims(others, back), xp)
-    return opened(g, x.shape, axis, keepdims, xp) * others
+    return restore_axes(g, x.shape, axis, keepdims, xp) * others
 
 
 @primitive(_prod, samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))))
@@ -152,7 +152,9 @@ def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp:
     """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     n = count(x.shape, axis) - correction
-    return opened(g, x.shape, axis, keepdims, xp) * centred * (2 / n if n > 0 else float("nan"))
+    return (
+        restore_axes(g, x.shape, axis, keepdims, xp) * centred * (2 / n if n > 0 else float("nan"))
+    )
 
 
 @primitive(_variance, samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)))

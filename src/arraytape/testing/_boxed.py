@@ -37,7 +37,7 @@ class Boxed:
 
     @property
     def memory(self) -> np.ndarray[Any, Any]:
-        """The values, for the storage itself: whoever else looks has gone around the protocol."""
+        """The values, for the storage itself: any other reader has gone around the protocol."""
         found: np.ndarray[Any, Any] = getattr(self.inner, "_array", self.inner)
         return found
 

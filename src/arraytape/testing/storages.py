@@ -108,7 +108,7 @@ class FrozenStorage(BoxedStorage):
 
 @cache
 def hostile() -> BoxedStorage:
-    """The storage of NumPy's functions on data that raises whenever somebody looks at its values.
+    """The storage of NumPy's functions on data that raises at every look at its values.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def hostile() -> BoxedStorage:
 
 @cache
 def frozen() -> BoxedStorage:
-    """The storage of data as of ``hostile`` to which nobody can write, either.
+    """The storage of data as of ``hostile`` that cannot be written to, either.
 
     Returns
     -------

@@ -59,7 +59,7 @@ def plain(dtype: Any) -> Any:
 class Batched:
     """Data whose first ``len(axis_ids)`` axes are hidden; their ids ascend.
 
-    Diagonal data is kept as its diagonal until somebody asks for ``data``: ``diagonal`` is
+    Diagonal data is kept as its diagonal until ``data`` is read: ``diagonal`` is
     (vector, first row, end), and row i is 0 but for the vector's element i.
     """
 
