@@ -206,3 +206,32 @@ def test_ten_thousand_interruptions_leave_no_tape_behind():
         [sys.executable, "-c", PROGRAM], check=True, timeout=110, capture_output=True, text=True
     )
     assert done.stdout.split() == ["0", "0"]
+
+
+@pytest.mark.parametrize("made_before", range(8))
+def test_an_interruption_while_plans_are_made_leaves_them_to_be_made(made_before, monkeypatch):
+    from arraytape._record import op as ops
+
+    op = xp.define_op(
+        "weighed", lambda x1, x2: x1 * x2, "elementwise",
+        lambda t, x2: t * x2, lambda t, x1: t * x1,
+    )  # fmt: skip
+    plan, made = ops.Plan, []
+
+    def interrupted(*arguments, **keywords):
+        if len(made) == made_before:
+            raise KeyboardInterrupt
+        made.append(1)
+        return plan(*arguments, **keywords)
+
+    x, y = xp.asarray([1.0, 2.0]), xp.asarray([3.0, 4.0])
+    monkeypatch.setattr(ops, "Plan", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        op(x, y)
+    monkeypatch.setattr(ops, "Plan", plan)
+    wide = xp.asarray([[1.0], [2.0]])  # broadcast: the other half of the plans
+    with xp.GradientTape(persistent=True) as tape:
+        tape.watch([x, wide])
+        z, w = op(x, y), op(wide, y)
+    assert tape.gradient(z, x).tolist() == [3.0, 4.0]
+    assert tape.gradient(w, wide).tolist() == [[7.0], [7.0]]
