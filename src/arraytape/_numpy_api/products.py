@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array.array import Array, asarray_like
+from .._array.views import in_order
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
@@ -59,8 +60,12 @@ def dot(a: Any, b: Any) -> Array:
     """
     a, b = as_arrays(a, b)
     if not a.ndim or not b.ndim:
-        return a * b
-    return matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
+        product = a * b
+        return (
+            in_order(product, "C") if product.ndim <= 2 and product.dtype.kind in "fc" else product
+        )
+    product = matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
+    return in_order(product, "C")
 
 
 def outer(a: Any, b: Any) -> Array:
@@ -72,7 +77,7 @@ def outer(a: Any, b: Any) -> Array:
 def inner(a: Any, b: Any) -> Array:
     """See ``numpy.inner``."""
     a, b = as_arrays(a, b)
-    return tensordot(a, b, axes=([-1], [-1])) if a.ndim and b.ndim else a * b
+    return in_order(tensordot(a, b, axes=([-1], [-1])), "C") if a.ndim and b.ndim else dot(a, b)
 
 
 def vdot(a: Any, b: Any) -> Array:

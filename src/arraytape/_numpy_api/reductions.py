@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
+from .._array.views import current
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
@@ -404,15 +405,13 @@ def rounded(a: Any, decimals: int = 0) -> Array:
     Derivative: none; the gradient is None.
     """
     a = array_of(a)
-    if a.dtype.kind not in "fc":
+    data = current(a)[1]
+    if type(data) is np.ndarray or a.dtype.kind not in "fc":
         return asarray_like(a, np.round(on_host(a), decimals))
+    unit = 10.0 ** abs(decimals)
     if decimals > 0:
-        return elementwise.round(a * 10.0**decimals) / 10.0**decimals
-    return (
-        elementwise.round(a / 10.0**-decimals) * 10.0**-decimals
-        if decimals
-        else elementwise.round(a)
-    )
+        return elementwise.round(a * unit) / unit
+    return elementwise.round(a / unit) * unit if decimals else elementwise.round(a)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

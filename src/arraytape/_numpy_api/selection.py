@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current
+from .._array.views import current, in_order
 from .._storage.storage import storage_of
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
@@ -61,7 +61,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         y = where(condition, choice, y)
-    return y
+    return in_order(y, "C")
 
 
 def clip(a: Any, min: Any = None, max: Any = None) -> Array:
@@ -99,7 +99,7 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
-    return y
+    return in_order(y, "C")
 
 
 def extract(condition: Any, arr: Any) -> Array:

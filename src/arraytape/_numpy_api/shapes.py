@@ -9,9 +9,9 @@ import numpy as np
 
 from .._array.array import Array
 from ..ops import data_type_functions as dtypes
-from ..ops.manipulation_functions import broadcast_to, concat, reshape
+from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .arguments import as_arrays, check_only
+from .arguments import array_of, as_arrays, check_only
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -46,9 +46,10 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
     numbers = iter(as_arrays(*[x for x in plain if x.dtype.kind in NUMBERS]))
     shape = np.broadcast_shapes(*[x.shape for x in plain])
+    if all(x.shape == shape for x in plain):
+        return tuple([next(numbers) if x.dtype.kind in NUMBERS else x for x in plain])
     return tuple([
-        broadcast_to(next(numbers), shape) if x.dtype.kind in NUMBERS
-        else np.broadcast_to(x, shape)
+        in_shape(next(numbers), shape) if x.dtype.kind in NUMBERS else np.broadcast_to(x, shape)
         for x in plain
     ])  # fmt: skip
 
@@ -85,7 +86,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
         for function in (
-            np.copy, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
+            np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
         )
     },
     np.atleast_1d: at_least(1),
@@ -93,6 +94,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.atleast_3d: at_least(3),
     np.broadcast_arrays: broadcast_arrays,
     np.column_stack: column_stack,
+    np.copy: lambda a, order="K", subok=False: methods.copy(array_of(a), order),
     np.dstack: dstack,
     np.hstack: hstack,
     np.transpose: transpose,
