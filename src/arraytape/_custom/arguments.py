@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import KEPT, SCALAR, Array, wrap
+from .._array.array import KEPT, Array, wrap
 from .._array.exports import is_unwritten
-from .._array.views import current, keep
+from .._array.views import private_handle
 from .._storage.storage import STORAGES, storage_for, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -97,12 +97,6 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 
 
 # --- private handles and copies -----------------------------------------------------------------------
-def private_handle(x: Array) -> Array:
-    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
-    tid, _ = current(x)
-    return wrap(keep(x), tid, KEPT | (x._state & SCALAR))
-
-
 def as_private_array(x: Any) -> Array:
     """A positional Array under a private handle, or raw data copied into an Array."""
     return private_handle(x) if isinstance(x, Array) else wrap(storage_of(x).copy(x), 0, KEPT)
