@@ -12,7 +12,8 @@ records of its root were there already: what follows counts for it and what came
 is one such record for each id under which parts of the root were known: its own and those of views.
 
 Records are plain tuples, which the cyclic garbage collector does not track: ``view_record``,
-``put_record``, ``add_record`` and ``watch_record`` make them; ``ViewRecord(*record)`` and ``write_of(record)`` read them.
+``put_record``, ``add_record`` and ``watch_record`` make them; ``ViewRecord(*record)`` and
+``write_of(record)`` read them.
 
 For each kind there is a rule (``pull_view``, ``pull_put``, ``pull_add``) and a fast path for the usual
 case on NumPy's data, which leaves any other case to the rule.  The backward pass calls the fast path;

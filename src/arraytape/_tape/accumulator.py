@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from .._array.array import Array
+from .._record.stack import OfThisProcess
 from .._util import nest
 from .._util.errors import describe, user_line
 from .arguments import UnconnectedGradients, differentiable, unconnected
@@ -13,7 +14,7 @@ from .forward import ForwardPass
 from .recording import UNFOLLOWED
 
 
-class ForwardAccumulator:
+class ForwardAccumulator(OfThisProcess):
     """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
 
         with ForwardAccumulator(x, tangent) as acc:

@@ -259,7 +259,7 @@ class Recording(BaseRecorder):
             return tid, path
         if not path and tid not in self.implied:
             return tid, path
-        # What was recorded of the root counts for other sources, and not for what is watched from now on.
+        # What was recorded of the root counts for other sources, not for what is watched from now on.
         watched, shape = new_tid(), root.shape
         seen = {tid: (), **views_of(self.records, tid)}
         self.records += [

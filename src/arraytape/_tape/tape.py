@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from .._array.array import Array
+from .._record.stack import OfThisProcess
 from .._util.errors import unknown_name
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
@@ -15,7 +16,7 @@ from .recording import Recording
 from .summary import summary
 
 
-class GradientTape:
+class GradientTape(OfThisProcess):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
