@@ -185,6 +185,7 @@ class GradientTape(OfThisProcess):
             value that it held then, an intermediate result for the value that it holds now.
         output_gradients : Array or nesting, default: None
             Weights of the target's elements, in its nesting, shapes and kinds of dtype; None: ones.
+            Numbers, lists of numbers and NumPy arrays are converted.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             What a source gets on which the target does not depend: None, or zeros ("zero").
         nan : str, default: 'guard'
