@@ -208,6 +208,12 @@ def keep_private(x: Array, root: Array) -> Any:
         return keep(x)
 
 
+def private_handle(x: Array) -> Array:
+    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
+    tid, _ = current(x)
+    return wrap(keep(x), tid, KEPT | x._state & SCALAR)
+
+
 def stable_handle(x: Array) -> Array:
     """``x``, or a handle on a copy of it where its memory may yet change: to share data with."""
     tid, data = current(x)

@@ -267,6 +267,14 @@ def conjugate(x: Any, xp: Any) -> Any:
     return xp.conj(x) if is_complex(x) else x
 
 
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes, in rising order
+
+
+def holds_kind(dtype: Any, other: Any) -> bool:
+    """Whether host data of another dtype may be cast to ``dtype``: its kind is no greater."""
+    return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
+
+
 def inexact(x: Any) -> bool:
     """Whether values of x's dtype have gradients: real and complex floating point."""
     return x.dtype.kind in "fc"
