@@ -13,6 +13,7 @@ LAZY = ["nn", "optimizers", "checkpoint", "testing", "functional"]
 MODULES = ["", *LAZY, "linalg", "fft", "testing.storages"]
 PRIVATE = (
     "cofactors",
+    "power_derivative",
     "reinterpreted",
     "ops",
     "module",
