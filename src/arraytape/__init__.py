@@ -117,6 +117,7 @@ from .ops.elementwise_functions import (
     sign,
     signbit,
     sin,
+    sinc_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
     sinh,
     sqrt,
     square,

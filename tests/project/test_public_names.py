@@ -14,6 +14,7 @@ MODULES = ["", *LAZY, "linalg", "fft", "testing.storages"]
 PRIVATE = (
     "cofactors",
     "power_derivative",
+    "sinc_derivative",
     "reinterpreted",
     "ops",
     "module",

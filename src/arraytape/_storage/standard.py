@@ -93,6 +93,27 @@ def polynomial(coefficients: list[int], x: Any, xp: Any) -> Any:
     return value
 
 
+def sinc_derivative(x: Any, order: int, xp: Any) -> Any:
+    """The derivative of an order of sin(pi x) / (pi x): by its series near 0, else by recurrence.
+
+    Of s(a) = sin(a) / a the n-th derivative obeys a s_n + n s_(n-1) = sin(a + n pi / 2).
+    """
+    angle = math.pi * x
+    near = xp.abs(angle) < 2.0 + order
+    far = xp.where(near, 1.0, angle)
+    found = xp.sin(far) / far
+    for n in range(1, order + 1):
+        turned = (xp.sin, xp.cos)[n % 2](far) * (-1.0 if n // 2 % 2 else 1.0)
+        found = (turned - n * found) / far
+    small = xp.where(near, angle, 0.0)
+    square, series = small * small, 0.0 * small
+    for k in range(12 + 3 * order, (order + 1) // 2 - 1, -1):
+        weight = math.perm(2 * k, order) / math.factorial(2 * k + 1)
+        series = series * square + (-weight if k % 2 else weight)
+    series = series * small if order % 2 else series
+    return math.pi**order * xp.where(near, series, found)
+
+
 class Standard:
     """A raw namespace over ``base``, a namespace of the standard.
 
@@ -180,6 +201,18 @@ class Standard:
 
     def power_derivative(self, x1: Any, x2: Any, /, order1: int, order2: int) -> Any:
         return power_derivative(x1, x2, order1, order2, self)
+
+    def sinc_derivative(self, x: Any, /, order: int) -> Any:
+        return sinc_derivative(x, order, self)
+
+    def root_of_variance(self, x: Any, /) -> Any:
+        return self.sqrt(x)
+
+    def cbrt(self, x: Any, /) -> Any:
+        return self.sign(x) * self.abs(x) ** (1.0 / 3.0)
+
+    def fmod(self, x1: Any, x2: Any, /) -> Any:
+        return self.sign(x1) * self.remainder(self.abs(x1), self.abs(x2))
 
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)

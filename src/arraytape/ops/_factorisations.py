@@ -243,9 +243,9 @@ def vector_norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, x
     zero = y == 0
     safe = xp.where(zero, 1.0, y)
     if ord == 2:
-        return flat_at_tip(zero, g * (x / safe), y, xp)
+        return g * flat_at_tip(zero, x / safe, y, xp)
     share = xp.where(size == 0, 1.0, size) / safe
-    found = g * xp.sign(x) * share ** (ord - 1.0)
+    found = xp.sign(x) * share ** (ord - 1.0)
     # An element that is 0 has no curvature to a power of more than 2, else an unbounded one.
     still, tip = (size, y) if ord > 2 else (y, size)
-    return flat_at_tip(tip == 0, xp.where(still == 0, 0.0, found), tip, xp)
+    return g * flat_at_tip(tip == 0, xp.where(still == 0, 0.0, found), tip, xp)

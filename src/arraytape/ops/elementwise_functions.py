@@ -111,14 +111,16 @@ def is_whole(exponent):
     return isinstance(exponent, int | float) and float(exponent).is_integer()
 
 
-def _once_more_by_base(g, x1, x2, order1, order2, xp):
-    """``g`` times the conjugate of the next derivative by x1"""
-    return g * conjugate(xp.power_derivative(x1, x2, order1 + 1, order2), xp)
+def _once_more_by_base(g, x1, x2, order1, order2, shape, xp):
+    """``g`` times the conjugate of the next derivative by x1, summed over broadcast axes"""
+    slope = xp.power_derivative(x1, x2, order1 + 1, order2)
+    return sum_to(g * conjugate(slope, xp), shape, xp)
 
 
-def _once_more_by_exponent(g, x1, x2, order1, order2, xp):
-    """``g`` times the conjugate of the next derivative by x2"""
-    return g * conjugate(xp.power_derivative(x1, x2, order1, order2 + 1), xp)
+def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
+    """``g`` times the conjugate of the next derivative by x2, summed over broadcast axes"""
+    slope = xp.power_derivative(x1, x2, order1, order2 + 1)
+    return sum_to(g * conjugate(slope, xp), shape, xp)
 
 
 # One op for the derivatives of all orders, so that each is exact where a term of the one before it is 0:
@@ -257,12 +259,44 @@ floor_divide = elementwise(
 nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t))
 
 
+# --- of NumPy's alone: for its functions on Arrays ---------------------------------------------------
+cbrt = elementwise("cbrt", lambda t, y: t / 3.0 / y / y, domain=POSITIVE)
+
+
+def _whole_quotient(t, x1, x2, xp):
+    """``-t * xp.trunc(x1 / x2)``"""
+    # By floor_divide, since a quotient that is rounded up to an integer is not the one that fmod takes.
+    quotient = xp.floor_divide(xp.abs(x1), xp.abs(x2))
+    return -t * (xp.sign(x1) * xp.sign(x2) * quotient)
+
+
+fmod = elementwise("fmod", same, _whole_quotient, domain=(0.6, 4),
+                   samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))))  # fmt: skip
+
+
+def _root_of_variance(t, y, xp):
+    """``t / (2 * y)``; 0 where y is 0"""
+    return t * flat_at_tip(y == 0, 0.5 / xp.where(y == 0, 1.0, y), y, xp)
+
+
+root_of_variance = elementwise("root_of_variance", _root_of_variance, domain=POSITIVE, cusped=True)
+
+
+@primitive(
+    lambda g, x, order, xp: g * conjugate(xp.sinc_derivative(x, order + 1), xp),
+    per_element=True,
+    samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
+)
+def sinc_derivative(x: Array, /, order: int) -> Array:
+    """The derivatives of sin(pi x) / (pi x), and itself for order 0: for its own rule."""
+
+
 # --- not holomorphic: real and complex parts by hand ----------------------------------------------
 def _modulus(g, x, xp):
     """``g * xp.sign(x)``"""
     if not is_complex(x):
         return g * xp.sign(x)
-    return flat_at_tip(x == 0, g * xp.sign(x), xp.abs(x), xp)
+    return g * flat_at_tip(x == 0, xp.sign(x), xp.abs(x), xp)
 
 
 @primitive(

@@ -176,11 +176,10 @@ def _deviation(
     """``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y"""
     # The slope where all elements are equal is 0.
     zero = y == 0
-    found = _variance(g / (2 * xp.where(zero, 1.0, y)), x, axis, correction, keepdims, xp)
-    if count(x.shape, axis) == 1:  # the deviation of one element is 0 everywhere
-        return found
-    zero, y = (restore_axes(part, x.shape, axis, keepdims, xp) for part in (zero, y))
-    return flat_at_tip(zero, found, y, xp)
+    halved = 0.5 / xp.where(zero, 1.0, y)
+    if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
+        halved = flat_at_tip(zero, halved, y, xp)
+    return _variance(g * halved, x, axis, correction, keepdims, xp)
 
 
 @primitive(_deviation, cusped=True, samples=(*SAMPLES[:4], sample((4, 3), axis=0, correction=1.0)))
