@@ -236,12 +236,8 @@ def slopes(f: Array, h: Array, edge_order: int) -> Array:
 
 
 def sinc(x: Any) -> Array:
-    """See ``numpy.sinc``; smooth at 0 to the second order."""
-    x = array_of(x)
-    angle = np.pi * x
-    near = x == 0.0
-    series = 1.0 - angle * angle / 6.0
-    return where(near, series, elementwise.sin(angle) / where(near, 1.0, angle))
+    """See ``numpy.sinc``."""
+    return elementwise.sinc_derivative(array_of(x), order=0)
 
 
 def over_planes(name: str) -> Callable[..., Array]:

@@ -332,7 +332,7 @@ def nanvar(
 
 def nanstd(a: Any, axis: Axis = None, dtype: Any = None, **options: Any) -> Array:
     """See ``numpy.nanstd``."""
-    return elementwise.sqrt(nanvar(a, axis, dtype, **options))
+    return elementwise.root_of_variance(nanvar(a, axis, dtype, **options))
 
 
 # --- along an axis -----------------------------------------------------------------------------

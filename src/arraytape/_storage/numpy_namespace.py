@@ -207,6 +207,18 @@ def cofactors(x: Any, /) -> Any:
     return standard.cofactors(x, np)
 
 
+def power_derivative(x1: Any, x2: Any, /, order1: int, order2: int) -> Any:
+    return standard.power_derivative(x1, x2, order1, order2, np)
+
+
+def root_of_variance(x: Any, /) -> Any:
+    return np.sqrt(x)
+
+
+def sinc_derivative(x: Any, /, order: int) -> Any:
+    return standard.sinc_derivative(x, order, np) if order else np.sinc(x)
+
+
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return np.mean(x, axis=axis, keepdims=keepdims)
 

@@ -684,6 +684,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
 
 @primitive(
     rules.vector_norm,
+    cusped=True,
     samples=(
         sample((3, 4)),
         sample((3, 4), axis=0),
