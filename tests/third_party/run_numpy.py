@@ -32,6 +32,10 @@ MODULES = {
         "nep50_promotions", "numeric", "shape_base", "ufunc", "umath", "umath_complex",
     ),
 }  # fmt: skip
+# NumPy's own settings, which are not installed with its tests, and what is new in pytest.
+WARNINGS = (
+    "error", "ignore:the matrix subclass", "ignore:Passing a non-Collection iterable",
+)  # fmt: skip
 
 
 def files(root, names):
@@ -58,7 +62,8 @@ def main() -> int:
 
     return pytest.main([
         "-c", os.devnull, "--rootdir", str(root), "--assert=plain",
-        "-p", "no:cacheprovider", "-p", "numpy_plugin", "-q", "-r", "fE", "-W", "error",
+        "-p", "no:cacheprovider", "-p", "numpy_plugin", "-q", "-r", "fE",
+        *[part for filtered in WARNINGS for part in ("-W", filtered)],
         *["--taped"] * given.taped, *sys.argv[at + 1 :],
         *files(root, given.modules or MODULES),
     ])  # fmt: skip
