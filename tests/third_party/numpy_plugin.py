@@ -60,10 +60,9 @@ def pytest_runtest_call(item):
         return next((why for what, why in item.config.refusals if what.search(said)), None)
 
     taped = item.config.getoption("taped")
-    with arraytape.GradientTape(persistent=True) if taped else contextlib.nullcontext() as tape:
-        with stand_ins.running(stand_ins.Run(table, tape)) as run:
-            item.run = run
-            return (yield)
+    following = arraytape.GradientTape(persistent=True) if taped else contextlib.nullcontext()
+    with following as tape, stand_ins.running(stand_ins.Run(table, tape)) as item.run:
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -68,7 +68,7 @@ class Arguments:
     def given(self, value):
         """An argument, with Arrays in the place of arrays."""
         if issubclass(type(value), StandIn):
-            return value.real
+            return value.numpys
         if isinstance(value, np.ndarray):
             return self.array(value)
         if isinstance(value, arraytape.Array):
@@ -146,7 +146,7 @@ def public_kind(error):
 def plain(value):
     """Arguments without stand-ins."""
     if issubclass(type(value), StandIn):
-        return value.real
+        return value.numpys
     if type(value) in (list, tuple):
         return type(value)([plain(part) for part in value])
     return {k: plain(v) for k, v in value.items()} if type(value) is dict else value
@@ -156,29 +156,33 @@ def plain(value):
 class StandIn:
     """Something of NumPy's, with stand-ins for its attributes; equal to itself alone."""
 
-    def __init__(self, real):
-        for name, value in {"real": real, "__doc__": real.__doc__, "__wrapped__": real}.items():
+    def __init__(self, numpys):
+        for name, value in {
+            "numpys": numpys,
+            "__doc__": numpys.__doc__,
+            "__wrapped__": numpys,
+        }.items():
             object.__setattr__(self, name, value)
 
     @property
     def __class__(self):  # what isinstance goes by
-        return type(self.real)
+        return type(self.numpys)
 
     def __getattr__(self, name):
-        return stand_in(getattr(self.real, name))
+        return stand_in(getattr(self.numpys, name))
 
     def __setattr__(self, name, value):
-        setattr(self.real, name, value)
+        setattr(self.numpys, name, value)
 
     def __repr__(self):
-        return repr(self.real)
+        return repr(self.numpys)
 
 
 class Function(StandIn):
     """A function that is called on Arrays."""
 
     def __call__(self, *args, **kwargs):
-        return on_arrays(self.real, args, kwargs)
+        return on_arrays(self.numpys, args, kwargs)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else types.MethodType(self, instance)
@@ -187,13 +191,13 @@ class Function(StandIn):
 class Ufunc(StandIn):
     """A ufunc that is called on Arrays, as its methods are."""
 
-    def __init__(self, real):
-        super().__init__(real)
+    def __init__(self, numpys):
+        super().__init__(numpys)
         for name in METHODS:
-            object.__setattr__(self, name, Function(getattr(real, name)))
+            object.__setattr__(self, name, Function(getattr(numpys, name)))
 
     def __call__(self, *args, **kwargs):
-        return on_arrays(self.real, args, kwargs)
+        return on_arrays(self.numpys, args, kwargs)
 
 
 class Module(StandIn, types.ModuleType):
@@ -201,10 +205,10 @@ class Module(StandIn, types.ModuleType):
 
     @property
     def __dict__(self):
-        return {name: stand_in(value) for name, value in vars(self.real).items()}
+        return {name: stand_in(value) for name, value in vars(self.numpys).items()}
 
     def __dir__(self):
-        return dir(self.real)
+        return dir(self.numpys)
 
 
 def stand_in(value):
