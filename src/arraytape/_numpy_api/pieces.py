@@ -45,6 +45,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """See ``numpy.split``: views."""
+    ary = array_of(ary)
+    axis = normalize_axis_index("split", ary, axis)
     if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
         raise ValueError(
             f"np.split: {indices_or_sections} parts of {ary.shape[axis]} are not equal "
@@ -55,12 +57,28 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """See ``numpy.hsplit``."""
+    check_axes("hsplit", ary, 1)
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """See ``numpy.dsplit``."""
+    check_axes("dsplit", ary, 3)
     return split(ary, indices_or_sections, 2)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """See ``numpy.vsplit``."""
+    check_axes("vsplit", ary, 2)
+    return split(ary, indices_or_sections)
+
+
+def check_axes(name: str, ary: Any, least: int) -> None:
+    """ValueError for an array with fewer axes than a function needs."""
+    if ary.ndim < least:
+        raise ValueError(
+            f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
+        )
 
 
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
@@ -382,6 +400,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.rot90: rot90,
     np.split: split,
     np.tile: tiled,
-    np.vsplit: split,
+    np.vsplit: vsplit,
     np.zeros_like: like("zeros"),
 }

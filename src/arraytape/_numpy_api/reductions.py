@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.views import current
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops import statistical_functions as statistics
@@ -360,6 +360,8 @@ cumsum = cumulative("cumsum", statistics.cumulative_sum)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """See ``numpy.diff``: numbers may be joined, too."""
     a, *ends = as_arrays(a, prepend, append)
+    if not n:
+        return a
     at = normalize_axis_index("diff", a, axis)
     edge = (*a.shape[:at], 1, *a.shape[at + 1 :])
     first, last = (x if x is None or x.ndim else broadcast_to(x, edge) for x in ends)
@@ -369,7 +371,15 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """See ``numpy.ediff1d``."""
     ary, *ends = as_arrays(ary, to_begin, to_end)
-    first, end = (x if x is None else reshape(x, (-1,)) for x in ends)
+    for x in ends:
+        if x is not None and not np.can_cast(x.dtype, ary.dtype, "same_kind"):
+            raise TypeError(
+                f"np.ediff1d: an end of dtype {x.dtype} does not fit to {describe(ary)} "
+                f"[at {user_line()}]"
+            )
+    first, end = (
+        x if x is None else astype(reshape(x, (-1,)), ary.dtype, copy=False) for x in ends
+    )
     between = utilities.diff(reshape(ary, (-1,)))
     return concat([x for x in (first, between, end) if x is not None])
 
