@@ -15,6 +15,16 @@ from ..ops.creation_functions import an_array, asarray
 from ..ops.manipulation_functions import normalize_axis_index, reshape
 
 Axis = int | tuple[int, ...] | None
+# Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
+OF_SEQUENCES = {
+    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
+    np.stack, np.vstack,
+}  # fmt: skip
+# Functions in whose arguments lists have a meaning of their own, which they see to themselves.
+OF_LISTS = {
+    np.apply_along_axis, np.block, np.einsum_path, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
+    np.pad, np.piecewise, np.ravel_multi_index,
+}  # fmt: skip
 
 
 def assembled(value: Any) -> Any:
@@ -29,6 +39,15 @@ def assembled_data(value: Any) -> Any:
     """The same, except for lists whose Arrays are integers alone: lengths, axes and places."""
     holds = isinstance(value, list | tuple) and not is_plain(value)
     return asarray(value) if holds else value
+
+
+def as_data(function: Any, value: Any) -> Any:
+    """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
+    if not isinstance(value, list | tuple) or function in OF_LISTS:
+        return value
+    if function in OF_SEQUENCES:
+        return [assembled_data(part) for part in value]
+    return assembled(value) if function is np.take_along_axis else assembled_data(value)
 
 
 def is_plain(nested: list[Any] | tuple[Any, ...]) -> bool:

@@ -11,7 +11,7 @@ from .._array.array import Array, asarray_like
 from .._util.errors import user_line
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
-from ..ops.extras import diag, pad
+from ..ops.extras import diag
 from ..ops.indexing_functions import take
 from ..ops.manipulation_functions import (
     broadcast_to,
@@ -279,7 +279,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.meshgrid: meshgrid,
     np.ones_like: like("ones"),
-    np.pad: pad,
     np.ravel: ravel,
     np.reshape: reshaped,
     np.rollaxis: rollaxis,

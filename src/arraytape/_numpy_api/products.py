@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +12,11 @@ from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
-from ..ops.data_type_functions import astype
-from ..ops.elementwise_functions import sqrt
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
-from ..ops.manipulation_functions import concat, moveaxis, reshape
+from ..ops.manipulation_functions import moveaxis, reshape
 from ..ops.searching_functions import count_nonzero, where
-from .arguments import array_of, as_arrays, axes_of
+from .arguments import array_of, as_arrays
 
 
 def einsum(*operands: Any, optimize: Any = False) -> Array:
@@ -100,28 +97,6 @@ def cross(
     return moveaxis(linalg.cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)), -1, axisc)
 
 
-def multi_dot(arrays: Sequence[Any]) -> Array:
-    """See ``numpy.linalg.multi_dot``, from the left."""
-    return functools.reduce(matmul, as_arrays(*arrays))
-
-
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    """See ``numpy.linalg.norm``."""
-    x = array_of(x)
-    if ord is None:
-        return linalg.vector_norm(x, axis=axis, keepdims=keepdims)
-    places = axes_of("norm", x, axis)
-    if len(places) == 1:
-        return linalg.vector_norm(x, axis=places[0], ord=ord, keepdims=keepdims)
-    if len(places) != 2:
-        raise ValueError(
-            f"np.linalg.norm: a matrix has two axes, got {len(places)} [at {user_line()}]"
-        )
-    found = linalg.matrix_norm(moveaxis(x, tuple(places), (-2, -1)), ord=ord)
-    kept = tuple([1 if i in places else n for i, n in enumerate(x.shape)])
-    return reshape(found, kept) if keepdims else found
-
-
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -169,67 +144,6 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     return x, left_over, rank, values
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
-    """See ``numpy.vander``."""
-    x = array_of(x)
-    dtype = np.finfo(x.dtype).dtype if x.dtype.kind in "fc" else x.dtype
-    powers = np.arange(x.shape[0] if N is None else N, dtype=dtype)
-    return x[:, None] ** asarray_like(x, powers if increasing else powers[::-1])
-
-
-def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, *, w: Any = None) -> Array:
-    """See ``numpy.polyfit``: the coefficients alone."""
-    x, y, w = as_arrays(x, y, w)
-    a = vander(x, deg + 1)
-    if w is not None:
-        a, y = a * w[:, None], y * (w[:, None] if y.ndim == 2 else w)
-    scale = sqrt(statistics.sum(a * a, axis=0))
-    rcond = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
-    found = lstsq(a / scale, y, rcond)[0]
-    return found / (scale[:, None] if found.ndim == 2 else scale)
-
-
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
-    """See ``numpy.trapezoid``."""
-    y, x, dx = as_arrays(y, x, dx)
-    y = moveaxis(y, axis, -1)
-    if x is not None:
-        x = moveaxis(x, axis, -1) if x.ndim > 1 else x
-        dx = x[..., 1:] - x[..., :-1]
-    return statistics.sum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
-
-
-def gradient(f: Any, /, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """See ``numpy.gradient``: differences of neighbours, of first or second order at the ends."""
-    f, *spacing = as_arrays(f, *varargs)
-    places = axes_of("gradient", f, axis)
-    spacing = spacing or [asarray_like(f, np.asarray(1.0))]
-    spacing = spacing * len(places) if len(spacing) == 1 else spacing
-    if len(spacing) != len(places) or edge_order not in (1, 2):
-        raise TypeError(f"np.gradient: a spacing per axis, edge_order 1 or 2 [at {user_line()}]")
-    dtype = f.dtype if f.dtype.kind in "fc" else np.dtype(np.float64)
-    found = tuple([
-        astype(moveaxis(slopes(moveaxis(f, at, -1), h, edge_order), -1, at), dtype, copy=False)
-        for at, h in zip(places, spacing, strict=True)
-    ])  # fmt: skip
-    return found[0] if len(found) == 1 else found
-
-
-def slopes(f: Array, h: Array, edge_order: int) -> Array:
-    """Differences along the last axis; h is the distance of neighbours, or where they are."""
-    if f.shape[-1] <= edge_order:
-        raise ValueError(f"np.gradient: an axis of {f.shape[-1]} is too short [at {user_line()}]")
-    step = h[1:] - h[:-1] if h.ndim else h * asarray_like(f, np.ones(f.shape[-1] - 1))
-    one = (f[..., 1:] - f[..., :-1]) / step  # between neighbours
-    left, right = step[:-1], step[1:]
-    inside = (right * one[..., :-1] + left * one[..., 1:]) / (left + right)
-    first, end = one[..., :1], one[..., -1:]
-    if edge_order == 2:
-        first = first + (first - one[..., 1:2]) * step[0] / (step[0] + step[1])
-        end = end + (end - one[..., -2:-1]) * step[-1] / (step[-1] + step[-2])
-    return concat([first, inside, end], axis=-1)
-
-
 def sinc(x: Any) -> Array:
     """See ``numpy.sinc``; smooth at 0 to the second order."""
     x = array_of(x)
@@ -257,19 +171,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.fft.ifft2: over_planes("ifftn"),
     np.fft.irfft2: over_planes("irfftn"),
     np.fft.rfft2: over_planes("rfftn"),
-    np.gradient: gradient,
     np.inner: inner,
     np.kron: kron,
     np.linalg.cond: cond,
     np.linalg.lstsq: lstsq,
-    np.linalg.multi_dot: multi_dot,
-    np.linalg.norm: norm,
     np.linalg.qr: qr,
     np.linalg.svd: svd,
     np.outer: outer,
-    np.polyfit: polyfit,
     np.sinc: sinc,
-    np.trapezoid: trapezoid,
-    np.vander: vander,
     np.vdot: vdot,
 }

@@ -23,6 +23,7 @@ from ..ops.writing import setitem
 from . import (
     emath,
     files,
+    implementations,
     pieces,
     products,
     reductions,
@@ -32,7 +33,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, assembled, assembled_data
+from .arguments import as_arrays, as_data, assembled
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -54,7 +55,18 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 }
 # Functions that the standard lacks, or has with fewer parameters; their first two parameters are at
 # NumPy's positions.
-MODULES = (emath, files, pieces, products, reductions, selection, shapes, spacing, sums)
+MODULES = (
+    emath,
+    files,
+    implementations,
+    pieces,
+    products,
+    reductions,
+    selection,
+    shapes,
+    spacing,
+    sums,
+)
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }
@@ -74,15 +86,6 @@ FACTS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
-# Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
-OF_SEQUENCES = {
-    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
-    np.stack, np.vstack,
-}  # fmt: skip
-# Functions in whose arguments lists have a meaning of their own, which they see to themselves.
-OF_LISTS = {
-    np.apply_along_axis, np.block, np.lexsort, np.pad, np.piecewise, np.ravel_multi_index,
-}  # fmt: skip
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
@@ -158,22 +161,22 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = UFUNCS.get(ufunc)
-    if function is None:
+    mask = options.pop("where", True)
+    if function is None or options.keys() - {"dtype"} or (mask is not True and out is None):
         return MISSING
-    if not options:
+    if options:
+        inputs = in_dtype(ufunc, inputs, options["dtype"])
+    if mask is True:
         return function(*inputs)
-    if [*options] == ["dtype"]:
-        return function(*in_dtype(ufunc, inputs, options["dtype"]))
-    if [*options] == ["where"] and out is not None:
-        mask = as_arrays(out, options["where"])[1]
-        with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
-            return where(mask, function(*inputs), out)
-    return MISSING
+    mask = as_arrays(out, mask)[1]
+    with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
+        return where(mask, function(*inputs), out)
 
 
 def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
     """The inputs in the dtype in which to compute."""
-    dtype = np.dtype(dtype)
+    # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
+    dtype = dtype() if isinstance(dtype, type(np.dtype)) else np.dtype(dtype)
     if dtype.kind not in "fc":
         raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
     return [astype(x, dtype, copy=False) for x in as_arrays(*inputs)]
@@ -293,15 +296,6 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     return result if out is None else written(out, result)
 
 
-def as_data(function: Any, value: Any) -> Any:
-    """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
-    if not isinstance(value, list | tuple) or function in OF_LISTS:
-        return value
-    if function in OF_SEQUENCES:
-        return [assembled_data(part) for part in value]
-    return assembled(value) if function is np.take_along_axis else assembled_data(value)
-
-
 def matched(
     name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -323,10 +317,12 @@ def matched(
                 options[parameter] = value
         elif i == len(positional) and i < places:
             positional.append(value)
-        elif silent or value is None or parameter in SILENT:
+        elif silent or value is None:
             continue
         elif takes_any:
             options[parameter] = value
+        elif parameter in SILENT:
+            continue
         else:
             raise unknown(name, f"has a parameter {parameter!r} that arraytape's has not")
     return positional, options

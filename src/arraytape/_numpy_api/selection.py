@@ -10,7 +10,7 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
-from .._util.errors import user_line
+from .._util.errors import failure, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.indexing_functions import take
@@ -121,8 +121,15 @@ def target(name: str, x: Any) -> Array:
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
-    dst, src = target("copyto", dst), as_arrays(dst, src)[1]
-    put_where(dst, where, src)
+    dst = target("copyto", dst)
+    # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
+    sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
+    weak = type(src) in (bool, int, float, complex)
+    try:
+        np.copyto(np.zeros(1, dst.dtype), src if weak else sample, casting=casting)
+    except TypeError as error:
+        raise failure("np.copyto", error) from error
+    put_where(dst, where, as_arrays(dst, src)[1])
 
 
 def put_where(x: Array, mask: Any, value: Any) -> None:
@@ -176,16 +183,6 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     setitem(arr, key, as_arrays(arr, values)[1])
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """See ``numpy.fill_diagonal``."""
-    a = target("fill_diagonal", a)
-    if a.ndim < 2 or wrap:
-        raise ValueError(
-            f"np.fill_diagonal of Arrays has no wrap=True, and 2 axes [at {user_line()}]"
-        )
-    setitem(a, (np.arange(min(a.shape)),) * a.ndim, as_arrays(a, val)[1])
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.clip: clip,
     **{
@@ -200,7 +197,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.choose: choose,
     np.copyto: copyto,
     np.extract: extract,
-    np.fill_diagonal: fill_diagonal,
     np.may_share_memory: may_share_memory,
     np.put: put,
     np.put_along_axis: put_along_axis,

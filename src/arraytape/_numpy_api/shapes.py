@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from ..ops import data_type_functions as dtypes
-from ..ops.manipulation_functions import broadcast_to, concat, reshape
+from ..ops.manipulation_functions import broadcast_to, concat, reshape, stack
 from . import methods
-from .arguments import as_arrays, check_only
+from .arguments import as_arrays
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -53,10 +52,25 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     ])  # fmt: skip
 
 
-def joined(arrays: list[Array], axis: int, dtype: Any = None, casting: str = "same_kind") -> Array:
-    check_only("concatenate", "casting", casting, "same_kind")
-    whole = concat(arrays, axis=axis)
-    return whole if dtype is None else dtypes.astype(whole, dtype, copy=False)
+def joined(
+    arrays: Sequence[Any], axis: int | None, dtype: Any = None, casting: str = "same_kind",
+    join: Callable[..., Array] = concat,
+) -> Array:  # fmt: skip
+    """Arrays joined by ``concat`` or ``stack``, cast to a dtype as a rule of casting allows."""
+    parts = as_arrays(*arrays)
+    if dtype is None:
+        return join(parts, axis=axis)
+    return join([methods.astype(x, dtype, casting=casting, copy=False) for x in parts], axis=axis)
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0, **options: Any) -> Array:
+    """See ``numpy.concatenate``."""
+    return joined(arrays, axis, **options)
+
+
+def stacked(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Array:
+    """See ``numpy.stack``."""
+    return joined(arrays, axis, join=stack, **options)
 
 
 def hstack(tup: Sequence[Any], **options: Any) -> Array:
@@ -93,8 +107,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.atleast_3d: at_least(3),
     np.broadcast_arrays: broadcast_arrays,
     np.column_stack: column_stack,
+    np.concatenate: concatenate,
     np.dstack: dstack,
     np.hstack: hstack,
+    np.stack: stacked,
     np.transpose: transpose,
     np.vstack: vstack,
 }  # fmt: skip
