@@ -10,8 +10,9 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 from ..ops.creation_functions import an_array, asarray
+from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import normalize_axis_index, reshape
 
 Axis = int | tuple[int, ...] | None
@@ -102,6 +103,16 @@ def check_only(name: str, parameter: str, value: Any, known: Any) -> None:
         raise TypeError(
             f"np.{name} of Arrays has no {parameter}={value!r}, only {known!r} [at {user_line()}]"
         )
+
+
+def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
+    """x in another dtype, if NumPy's rule of casting allows it."""
+    dtype = np.dtype(dtype)
+    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"{name}: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
+        )
+    return astype(x, dtype, copy=False)
 
 
 def on_host(x: Any) -> Any:

@@ -227,7 +227,7 @@ def replaced(value: Any) -> Any:
         return value if plain else Module(value)
     if type(value) is dict:
         return {key: replaced(part) for key, part in value.items()}
-    if value.__hash__ is not None and not isinstance(value, tuple) and value in REPLACED:
+    if type(value).__hash__ is not None and not isinstance(value, tuple) and value in REPLACED:
         return REPLACED[value]
     if hasattr(value, "_implementation"):
         return Asked(value)
@@ -238,12 +238,17 @@ def replaced(value: Any) -> Any:
 
 def of_numpy(function: Any) -> Callable[..., Any]:
     """NumPy's implementation of one of its functions, on Arrays."""
-    program = Program(function._implementation)
+    call: Callable[..., Any] = functools.wraps(function)(program_of(function._implementation))
+    return call
+
+
+def program_of(function: Any) -> Callable[..., Any]:
+    """A program of NumPy's, on Arrays."""
+    program = Program(function)
 
     def run(*args: Any, **options: Any) -> Any:
         return results(program(*args, **options))
 
-    @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         home = next((x.device for x in examples.arrays_in((args, options))), DEVICE.get())
         token = DEVICE.set(home)
@@ -271,7 +276,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_norm, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.norm, np.linalg.tensorinv,
-        np.linalg.tensorsolve, np.linalg.vector_norm, np.nan_to_num, np.nanmax, np.nanmean,
+np.linalg.vector_norm, np.nan_to_num, np.nanmax, np.nanmean,
         np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanstd, np.nanvar, np.pad,
         np.percentile, np.piecewise, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polymul, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,

@@ -22,7 +22,7 @@ from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, permute_dims
 from ..ops.writing import setitem
 from . import pieces, reductions, selection, ufuncs
-from .arguments import Axis, as_arrays, on_axis, without_gradient
+from .arguments import Axis, as_arrays, cast, on_axis, without_gradient
 from .products import dot
 
 
@@ -197,10 +197,8 @@ def astype(
     TypeError
         When dtype is no dtype, or the cast is not allowed.
     """
-    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"astype: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
-        )
+    if casting != "unsafe":
+        cast("astype", x, dtype, casting)
     return dtypes.astype(x, dtype, copy=copy)
 
 
@@ -319,7 +317,7 @@ def compress(x: Array, condition: Any, axis: int | None = None) -> Array:
     return pieces.compress(condition, x, axis)
 
 
-def take(x: Array, indices: Any, axis: int | None = None) -> Array:
+def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Array:
     """Take elements at some places, as ``numpy.take`` does.
 
     Parameters
@@ -328,6 +326,8 @@ def take(x: Array, indices: Any, axis: int | None = None) -> Array:
         Places along the axis, in any shape; negative ones count from the end.
     axis : int | None, default: None
         The axis; None: x is flattened first.
+    mode : str, default: 'raise'
+        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
 
     Returns
     -------
@@ -339,9 +339,10 @@ def take(x: Array, indices: Any, axis: int | None = None) -> Array:
     IndexError
         When an index is out of range, or there is no such axis.
     """
-    if isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
+    if mode == "raise" and isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
         return indexing.take(x, indices, axis=axis)
     x, at = on_axis("take", x, axis)
+    indices = selection.within(indices, x.shape[at], mode)
     return x[(*(slice(None),) * at, indices)]
 
 
@@ -406,7 +407,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array
     return linalg.diagonal(last_two(x, axis1, axis2), offset=offset)
 
 
-def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Array:
     """Sum over a diagonal, of the first two axes unless others are named.
 
     Parameters
@@ -417,6 +418,8 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         The axis of the rows.
     axis2 : int, default: 1
         The axis of the columns.
+    dtype : dtype | None, default: None
+        The dtype of the sums.
 
     Returns
     -------
@@ -430,7 +433,7 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     IndexError
         When there is no such axis.
     """
-    return linalg.trace(last_two(x, axis1, axis2), offset=offset)
+    return linalg.trace(last_two(x, axis1, axis2), offset=offset, dtype=dtype)
 
 
 def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> Array:

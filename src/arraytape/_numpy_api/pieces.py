@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array.array import Array, asarray_like
+from .._array.views import current
 from .._util.errors import user_line
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
@@ -25,7 +26,7 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .arguments import array_of, as_arrays, axes_of, check_only, on_axis, on_host
+from .arguments import array_of, as_arrays, axes_of, on_axis, on_host
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -186,11 +187,17 @@ def in_order(x: Array, shape: Any, order: str) -> Array:
         turned = permute_dims(x, tuple(reversed(range(x.ndim))))
         found = reshape(turned, tuple(reversed(shape)))
         return permute_dims(found, tuple(reversed(range(found.ndim))))
-    flags = getattr(x._data, "flags", None)  # other storages have no layout to follow
+    data = current(x)[1]
+    flags = getattr(data, "flags", None)  # other storages have no layout to follow
     if order == "C" or (order in ("A", "K") and (flags is None or flags.c_contiguous)):
         return reshape(x, shape)
+    if order == "A" or (order == "K" and flags.f_contiguous):
+        return in_order(x, shape, "F" if flags.fnc else "C")
+    if order == "K":  # as the elements lie in memory
+        axes = sorted(range(x.ndim), key=lambda i: -abs(data.strides[i]))
+        return reshape(permute_dims(x, tuple(axes)), shape)
     raise ValueError(
-        f"reshape: order={order!r} of this array has no counterpart [at {user_line()}]"
+        f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r}) [at {user_line()}]"
     )
 
 
@@ -217,6 +224,8 @@ def reshaped(
 ) -> Array:
     """See ``numpy.reshape``."""
     shape = newshape if shape is None else shape
+    if order == "K":
+        raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
     shape = tuple(np.atleast_1d(shape).tolist())
     return reshape(array_of(a), shape, copy=copy) if order == "C" else in_order(a, shape, order)
 
@@ -249,8 +258,18 @@ def meshgrid(
     *xi: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False, copy: bool = True
 ) -> Any:
     """See ``numpy.meshgrid``."""
-    check_only("meshgrid", "sparse", sparse, False)
-    return creation.meshgrid(*as_arrays(*xi), indexing=indexing)
+    xi = tuple(as_arrays(*xi))
+    if not sparse:
+        return creation.meshgrid(*xi, indexing=indexing)
+    lines = [[1] * i + [-1] + [1] * (len(xi) - i - 1) for i in range(len(xi))]
+    if indexing == "xy":
+        lines[:2] = (
+            [[1, -1, *lines[0][2:]], [-1, 1, *lines[0][2:]]][: len(xi)]
+            if len(xi) > 1
+            else lines[:2]
+        )
+    parts = [reshape(x, tuple(line)) for x, line in zip(xi, lines, strict=True)]
+    return tuple([x[...] for x in parts])
 
 
 def expanded(a: Any, axis: Any) -> Array:

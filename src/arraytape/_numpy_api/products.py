@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
@@ -16,17 +17,28 @@ from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import moveaxis, reshape
 from ..ops.searching_functions import count_nonzero, where
-from .arguments import array_of, as_arrays
+from .arguments import array_of, as_arrays, cast, on_host
+from .implementations import of_numpy
 
 
-def einsum(*operands: Any, optimize: Any = False) -> Array:
+def einsum(
+    *operands: Any,
+    optimize: Any = False,
+    dtype: Any = None,
+    casting: str = "safe",
+    order: str = "K",
+) -> Array:
     """See ``numpy.einsum``; the letters may also come as lists of numbers behind the operands."""
     if isinstance(operands[0], str):
-        return einstein(operands[0], *as_arrays(*operands[1:]), optimize=optimize)
-    arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
-    letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
-    arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
-    return einstein(",".join(letters) + arrow, *arrays, optimize=optimize)
+        subscripts, arrays = operands[0], as_arrays(*operands[1:])
+    else:
+        arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
+        letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
+        arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
+        subscripts = ",".join(letters) + arrow
+    if dtype is not None:
+        arrays = [cast("einsum", x, dtype, casting) for x in arrays]
+    return einstein(subscripts, *arrays, optimize=optimize)
 
 
 def letter(i: Any) -> str:
@@ -102,7 +114,12 @@ def svd(
 ) -> Any:
     """See ``numpy.linalg.svd``."""
     a = array_of(a)
+    if hermitian:
+        return of_hermitian(a, full_matrices, compute_uv, hermitian)
     return linalg.svd(a, full_matrices=full_matrices) if compute_uv else linalg.svdvals(a)
+
+
+of_hermitian = of_numpy(np.linalg.svd)
 
 
 def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
@@ -114,6 +131,47 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
         )
     a = array_of(a)
     return linalg.qr(a).R if mode == "r" else linalg.qr(a, mode=mode)
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
+    """See ``numpy.linalg.tensorsolve``."""
+    a, b = as_arrays(a, b)
+    if axes is not None:
+        a = moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
+    shape = a.shape[b.ndim :]
+    n = math.prod(shape)
+    if a.size != n**2:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.tensorsolve: {describe(a)} is no square matrix over the axes of "
+            f"{describe(b)} [at {user_line()}]"
+        )
+    return reshape(linalg.solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:
+    """See ``numpy.linalg.pinv``; what ``hermitian`` says is not asked for."""
+    tolerance = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
+    return linalg.pinv(array_of(a), rtol=tolerance)
+
+
+def eigvals(a: Any) -> Array:
+    """See ``numpy.linalg.eigvals``: real numbers, where all of a real matrix's are."""
+    a = array_of(a)
+    values = linalg.eigvals(a)
+    return elementwise.real(values) if all_real(a, values) else values
+
+
+def all_real(a: Array, values: Array) -> bool:
+    return a.dtype.kind != "c" and not np.any(np.imag(on_host(values)))
+
+
+def eig(a: Any) -> Any:
+    """See ``numpy.linalg.eig``: real numbers, where all eigenvalues of a real matrix are."""
+    a = array_of(a)
+    values, vectors = found = linalg.eig(a)
+    if not all_real(a, values):
+        return found
+    return type(found)(elementwise.real(values), elementwise.real(vectors))
 
 
 def cond(x: Any, p: Any = None) -> Array:
@@ -174,9 +232,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.inner: inner,
     np.kron: kron,
     np.linalg.cond: cond,
+    np.linalg.eig: eig,
+    np.linalg.eigvals: eigvals,
     np.linalg.lstsq: lstsq,
+    np.linalg.pinv: pinv,
     np.linalg.qr: qr,
     np.linalg.svd: svd,
+    np.linalg.tensorsolve: tensorsolve,
     np.outer: outer,
     np.sinc: sinc,
     np.vdot: vdot,

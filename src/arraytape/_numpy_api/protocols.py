@@ -33,7 +33,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, as_data, assembled
+from .arguments import as_arrays, as_data, assembled, on_host
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -82,6 +82,10 @@ SILENT = frozenset(("casting", "kind", "order", "overwrite_input", "subok"))
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.common_type: lambda *arrays: np.common_type(
+        *[np.empty(0, x.dtype) for x in as_arrays(*arrays)]
+    ),
+    np.min_scalar_type: lambda a: np.min_scalar_type(on_host(a)),
     np.ndim: lambda a: a.ndim,
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
@@ -177,9 +181,12 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
     """The inputs in the dtype in which to compute."""
     # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
     dtype = dtype() if isinstance(dtype, type(np.dtype)) else np.dtype(dtype)
-    if dtype.kind not in "fc":
-        raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
-    return [astype(x, dtype, copy=False) for x in as_arrays(*inputs)]
+    arrays = as_arrays(*inputs)
+    if dtype.kind not in "biufc" or not all(
+        np.can_cast(x.dtype, dtype, "same_kind") for x in arrays
+    ):
+        raise unknown(ufunc.__name__, f"has no dtype={dtype} on these Arrays")
+    return [astype(x, dtype, copy=False) for x in arrays]
 
 
 def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -291,6 +298,9 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     out = given.arguments.pop("out", None)
     if out is not None:
         selection.target(name, out)
+    if function in implementations.FUNCTIONS:
+        result = ours(*given.args, **given.kwargs)
+        return result if out is None else written(out, result)
     positional, options = matched(name, given, ours)
     result = ours(*positional, **options)
     return result if out is None else written(out, result)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy._core import _methods
 
 from .._array.array import Array, asarray_like
 from .._util.errors import user_line
@@ -25,7 +26,9 @@ from ..ops.manipulation_functions import (
     reshape,
 )
 from ..ops.sorting_functions import sort
+from ..ops.writing import setitem
 from .arguments import Axis, array_of, as_arrays, axes_of, on_axis, on_host
+from .implementations import program_of
 
 DOCSTRING = """\
 {summary}
@@ -53,7 +56,11 @@ PARAMETERS = {
     "initial": ("number | None, default: None", "The value to begin with."),
     "where": ("Array, default: True", "Which elements count."),
     "ddof": ("float, default: 0.0", "What is taken from the number of elements to divide by."),
-    "correction": ("float, default: 0.0", "The same, by the standard's name."),
+    "mean": (
+        "Array | None, default: None",
+        "The mean, if it is known, with reduced axes of length 1.",
+    ),
+    "correction": ("float, default: 0.0", "The same as ddof, by the standard's name."),
 }
 
 
@@ -139,18 +146,24 @@ def floating(a: Any, dtype: Any) -> Array:
 
 
 def spread(name: str) -> Callable[..., Array]:
-    """``numpy.std`` and ``numpy.var``."""
+    """``numpy.std`` and ``numpy.var``; with a mean or a selection, by NumPy's own program."""
     function = getattr(statistics, name)
+    program = program_of(vars(_methods)[f"_{name}"])
 
     def call(
         a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
-        correction: float = 0.0,
+        where: Any = True, mean: Any = None, correction: Any = np._NoValue,
     ) -> Array:  # fmt: skip
-        a = floating(a, dtype)
-        return function(a, axis=axis, correction=correction or ddof, keepdims=keepdims)
+        if correction is not np._NoValue and ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        a, ddof = floating(a, dtype), ddof if correction is np._NoValue else correction
+        if where is True and mean is None:
+            return function(a, axis=axis, correction=ddof, keepdims=keepdims)
+        more = {"where": where, "mean": mean}
+        return program(a, axis=axis, ddof=ddof, keepdims=keepdims, **more)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "correction")
+    call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")
     return call
 
 
@@ -274,18 +287,20 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concat([x for x in (first, between, end) if x is not None])
 
 
-def ordered(a: Any, axis: int | None = -1) -> Array:
-    """See ``numpy.sort``."""
+def ordered(
+    a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None
+) -> Array:
+    """See ``numpy.sort``; equal elements keep their order in any case."""
     x, at = on_axis("sort", array_of(a), axis)
     return sort(x, axis=at)
 
 
-def partition(a: Any, kth: Any, axis: int | None = -1) -> Array:
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Array:
     """See ``numpy.partition``: what is in order is partitioned anywhere."""
     return ordered(a, axis)
 
 
-def rounded(a: Any, decimals: int = 0) -> Array:
+def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to decimals, as ``numpy.round`` does.
 
     Parameters
@@ -294,17 +309,22 @@ def rounded(a: Any, decimals: int = 0) -> Array:
         The array.
     decimals : int, default: 0
         How many; negative ones round to tens, hundreds and so on.
+    out : Array | None, default: None
+        Where to write the result.
 
     Returns
     -------
     Array
-        Of the shape and dtype of a.
+        Of the shape and dtype of a; out, if it is given.
 
     Notes
     -----
     Derivative: none; the gradient is None.
     """
     a = array_of(a)
+    if out is not None:
+        setitem(out, ..., rounded(a, decimals))
+        return out
     if a.dtype.kind not in "fc":
         return asarray_like(a, np.round(on_host(a), decimals))
     if decimals > 0:

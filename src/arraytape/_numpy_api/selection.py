@@ -23,7 +23,7 @@ from ..ops.manipulation_functions import (
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from ..ops.writing import setitem
-from .arguments import array_of, as_arrays, on_axis, on_host, without_gradient
+from .arguments import array_of, as_arrays, assembled, cast, on_axis, on_host, without_gradient
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
@@ -64,16 +64,18 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return y
 
 
-def clip(a: Any, min: Any = None, max: Any = None) -> Array:
-    """See ``numpy.clip``: integers between floats become floats."""
+def clip(
+    a: Any, min: Any = None, max: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Array:
+    """See ``numpy.clip``: the dtype is that to which array and bounds promote, or the one asked for."""
+    a, min, max = (assembled(x) for x in (a, min, max))
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
-    dtype = np.result_type(a.dtype, *bounds)
-    between = a.dtype.kind in "biu" and dtype.kind == "f"
-    return elementwise.clip(astype(a, dtype) if between else a, min, max)
+    wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
+    return elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
 
 
-def choose(a: Any, choices: Sequence[Any]) -> Array:
+def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     """Choose each element from several arrays, as ``numpy.choose`` does.
 
     Parameters
@@ -82,6 +84,8 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
         Integers: which of the choices.
     choices : Sequence[Array]
         The arrays, of shapes that broadcast with that of a.
+    mode : str, default: 'raise'
+        What to do with integers that name no choice: 'raise', 'wrap' around or 'clip'.
 
     Returns
     -------
@@ -94,12 +98,23 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
         When an integer names no choice, or the shapes do not broadcast.
     """
     a, *choices = broadcast_arrays(*as_arrays(a, *choices))
-    if bool(any((a < 0) | (a >= len(choices)))):
+    a = within(a, len(choices), mode)
+    if mode == "raise" and bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
     return y
+
+
+def within(indices: Any, n: int, mode: str) -> Any:
+    """Indices by one of NumPy's modes: as they are ('raise'), wrapped around, or clipped."""
+    if mode == "raise":
+        return indices
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    indices = array_of(indices)
+    return indices % n if mode == "wrap" else elementwise.clip(indices, 0, n - 1)
 
 
 def extract(condition: Any, arr: Any) -> Array:
@@ -138,14 +153,30 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """See ``numpy.putmask``; one value, or one for each element."""
+    """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
     a, values = target("putmask", a), as_arrays(a, values)[1]
-    if values.size != 1 and values.shape != a.shape:
-        raise ValueError(f"np.putmask of Arrays repeats no values [at {user_line()}]")
-    put_where(a, mask, values if values.size != 1 else reshape(values, ()))
+    if values.size:
+        put_where(a, mask, reshape(repeated(values, a.size), a.shape))
 
 
-def put(a: Any, ind: Any, v: Any) -> None:
+def repeated(values: Array, n: int) -> Array:
+    """n values: those that are there, again and again."""
+    values = reshape(values, (-1,))
+    return take(values, asarray_like(values, np.arange(n) % values.size), axis=0)
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """See ``numpy.place``: the values in turn, at each place that the mask names."""
+    arr, vals = target("place", arr), as_arrays(arr, vals)[1]
+    mask = np.reshape(np.asarray(on_host(mask), bool), arr.shape)
+    count = np.count_nonzero(mask)
+    if count and not vals.size:
+        raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
+    if count:
+        setitem(arr, mask, repeated(vals, count))
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write to some places of the flattened array, as ``numpy.put`` does.
 
     Parameters
@@ -155,19 +186,22 @@ def put(a: Any, ind: Any, v: Any) -> None:
     ind : Array | int | list
         The places; negative ones count from the end.
     v : Array or number
-        One value, or one for each place.
+        A value for each place; fewer come again and again.
+    mode : str, default: 'raise'
+        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
 
     Raises
     ------
     ValueError
-        When the array is read-only, or the values do not fit the places.
+        When the array is read-only, or there is no such mode.
     IndexError
         When a place is out of range.
     """
     a, v = target("put", a), as_arrays(a, v)[1]
-    ind = on_host(ind)
+    ind = np.ravel(on_host(within(ind, a.size, mode)))
     key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
-    setitem(a, key, reshape(v, ()) if v.size == 1 else reshape(v, ind.shape))
+    if ind.size and v.size:
+        setitem(a, key, repeated(v, ind.size))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
@@ -188,7 +222,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: without_gradient(function)
         for function in (
-            np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv, np.digitize,
+            np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv,
+            np.diag_indices_from, np.digitize,
             np.flatnonzero, np.isclose, np.isin, np.isneginf, np.isposinf, np.lexsort,
             np.nanargmax, np.nanargmin, np.ravel_multi_index, np.shares_memory,
             np.tril_indices_from, np.triu_indices_from, np.unravel_index,
@@ -198,6 +233,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.copyto: copyto,
     np.extract: extract,
     np.may_share_memory: may_share_memory,
+    np.place: place,
     np.put: put,
     np.put_along_axis: put_along_axis,
     np.putmask: putmask,

@@ -10,7 +10,7 @@ import numpy as np
 from .._array.array import Array
 from ..ops.manipulation_functions import broadcast_to, concat, reshape, stack
 from . import methods
-from .arguments import as_arrays
+from .arguments import as_arrays, cast
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -60,7 +60,7 @@ def joined(
     parts = as_arrays(*arrays)
     if dtype is None:
         return join(parts, axis=axis)
-    return join([methods.astype(x, dtype, casting=casting, copy=False) for x in parts], axis=axis)
+    return join([cast("np.concatenate", x, dtype, casting) for x in parts], axis=axis)
 
 
 def concatenate(arrays: Sequence[Any], axis: int | None = 0, **options: Any) -> Array:
