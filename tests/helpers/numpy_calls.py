@@ -20,8 +20,8 @@ T = np.stack([C, D + 2.0 * np.eye(3)])  # a stack of matrices
 H = C @ C.T + np.eye(3)  # symmetric and positive definite
 V = np.asarray([0.4, -1.3, 2.2, 0.9])
 W = np.asarray([1.5, -0.2, 0.8])
-P = np.asarray([0.1, 0.9, 3.0])  # in order
-Q = np.asarray([0.2, 0.7])
+P = np.asarray([0.1, 0.8, 3.0])  # in order
+Q = np.asarray([0.23, 0.71])
 Z = V + 1j * V[::-1]
 ZC = C + 1j * D
 N = np.asarray([[0.3, np.nan, 0.7], [2.0, 0.1, 0.6]])
@@ -511,4 +511,19 @@ CALLS = {
     "np.lib.stride_tricks.sliding_window_view": [
         call(V, 2), call(A, (2, 2)), call(X4, 2, axis=1), call(V, 2, subok=True),
     ],
+}  # fmt: skip
+# Functions that write to their first argument.
+WRITERS = {"np.copyto", "np.fill_diagonal", "np.place", "np.put", "np.put_along_axis", "np.putmask"}
+# Parameters that stand for any number of arguments.
+NO_KEYWORD = {"out", "kwargs", "kwds", "kw", "args", "arys", "arrays_and_dtypes", "varargs", "xi"}
+# Keywords that raise a TypeError: the function, and the parameter.
+REFUSED: dict[tuple[str, str], str] = {}
+# Functions whose last bits differ, and by how many: their products and sums run in another order.
+CLOSE = {
+    name: 8.0
+    for name in (
+        "np.convolve", "np.correlate", "np.dot", "np.einsum", "np.nanprod", "np.nanstd", "np.nanvar",
+        "np.polyfit", "np.prod", "np.linalg.cond", "np.linalg.lstsq", "np.linalg.norm",
+        "np.linalg.pinv",
+    )
 }  # fmt: skip

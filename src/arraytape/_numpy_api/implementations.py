@@ -121,6 +121,13 @@ def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tupl
     return made, area
 
 
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """``numpy.piecewise``, which takes one condition also without a list."""
+    # NumPy's program sees it by its first element, which is a scalar there and here an Array.
+    single = getattr(condlist, "ndim", 0) == 1 and np.ndim(x) > 0
+    return of_numpy(np.piecewise)(x, [condlist] if single else condlist, funclist, *args, **kw)
+
+
 def nanmedian_of_lines(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False
 ) -> Any:
@@ -278,9 +285,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.norm, np.linalg.tensorinv,
 np.linalg.vector_norm, np.nan_to_num, np.nanmax, np.nanmean,
         np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanstd, np.nanvar, np.pad,
-        np.percentile, np.piecewise, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
+        np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polymul, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
         np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.tril, np.trim_zeros,
         np.triu, np.union1d, np.unwrap, np.vander,
     )
-}  # fmt: skip
+} | {np.piecewise: piecewise}  # fmt: skip

@@ -462,6 +462,31 @@ def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> A
     return found
 
 
+def searchsorted(x: Array, v: Any, side: Any = "left", sorter: Any = None) -> Array:
+    """Find where elements would keep a sorted array sorted: ``searchsorted`` as a method.
+
+    Parameters
+    ----------
+    v : Array | number
+        The elements, of real dtype.
+    side : str, default: 'left'
+        Where to insert: before ('left') or after ('right') equal elements.
+    sorter : Array | None, default: None
+        Indices that sort x; None: x is sorted.
+
+    Returns
+    -------
+    Array
+        Indices into x, int64 and of the shape of v.
+
+    Raises
+    ------
+    ValueError
+        When x has not one dimension, sorter not its shape, or side is another word.
+    """
+    return searching.searchsorted(x, v, side=side, sorter=sorter)
+
+
 # --- writing -----------------------------------------------------------------------------------
 def fill(x: Array, value: Any) -> None:
     """Write one value everywhere.
@@ -636,7 +661,7 @@ METHODS: dict[str, Any] = {
     "repeat": repeat,
     "reshape": reshape,
     "round": reductions.rounded,
-    "searchsorted": searching.searchsorted,
+    "searchsorted": searchsorted,
     "sort": sort,
     "squeeze": squeeze,
     "std": reductions.std,
