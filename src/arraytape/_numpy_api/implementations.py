@@ -19,7 +19,9 @@ from .._array.array import Array
 from .._array.views import current
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
+from ..ops.elementwise_functions import sqrt
 from ..ops.manipulation_functions import reshape
+from ..ops.searching_functions import where
 from . import examples, sums
 from .arguments import as_data, assembled
 
@@ -105,6 +107,11 @@ class AnyArray(metaclass=OfArrays):
     """``numpy.ndarray``, asked by ``isinstance``."""
 
 
+def broadcast(*given: Any) -> Any:
+    """``numpy.broadcast``, asked for the common shape."""
+    return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
+
+
 def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tuple[slice, ...]]:
     """``_pad_simple`` of ``numpy.pad``, which asks the array for its layout."""
     flags = getattr(current(array)[1], "flags", None)
@@ -126,6 +133,16 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     # NumPy's program sees it by its first element, which is a scalar there and here an Array.
     single = getattr(condlist, "ndim", 0) == 1 and np.ndim(x) > 0
     return of_numpy(np.piecewise)(x, [condlist] if single else condlist, funclist, *args, **kw)
+
+
+def nanstd(a: Any, *args: Any, **options: Any) -> Any:
+    """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
+    return root(of_numpy(np.nanvar)(a, *args, **options))
+
+
+def root(variance: Any) -> Any:
+    """Standard deviations of variances; the derivative at 0 is 0."""
+    return where(variance > 0.0, sqrt(variance), variance * 0.0)
 
 
 def nanmedian_of_lines(
@@ -151,6 +168,7 @@ REPLACED: dict[Any, Any] = {
     np.asarray: as_array,
     np.ascontiguousarray: as_array,
     np.asfortranarray: as_array,
+    np.broadcast: broadcast,
     np.empty: maker(np.empty),
     np.full: full,
     np.ndarray: AnyArray,
@@ -192,16 +210,18 @@ class Program:
 
 
 class Asked:
-    """A function of NumPy's that asks its arguments: lists of Arrays in them are made Arrays first."""
+    """A function of NumPy's that asks its arguments.
+
+    Lists of Arrays among them are made Arrays first, and so are results that are NumPy's.
+    """
 
     def __init__(self, function: Any) -> None:
         self.function = function
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         given = [as_data(self.function, x) for x in args]
-        return self.function(
-            *given, **{name: as_data(self.function, x) for name, x in options.items()}
-        )
+        named = {name: as_data(self.function, x) for name, x in options.items()}
+        return as_results(self.function(*given, **named))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)
@@ -254,7 +274,8 @@ def program_of(function: Any) -> Callable[..., Any]:
     program = Program(function)
 
     def run(*args: Any, **options: Any) -> Any:
-        return results(program(*args, **options))
+        given, named = as_results((args, options))
+        return as_results(program(*given, **named))
 
     def call(*args: Any, **options: Any) -> Any:
         home = next((x.device for x in examples.arrays_in((args, options))), DEVICE.get())
@@ -267,13 +288,15 @@ def program_of(function: Any) -> Callable[..., Any]:
     return call
 
 
-def results(found: Any) -> Any:
-    """Results of a program: what it has computed with NumPy's arrays alone are Arrays, too."""
-    if isinstance(found, np.ndarray | np.generic):
-        return as_array(found)
-    if type(found) in (list, tuple):
-        return type(found)([results(part) for part in found])
-    return found
+def as_results(value: Any) -> Any:
+    """A nesting in which NumPy's arrays are Arrays."""
+    if isinstance(value, np.ndarray | np.generic):
+        return as_array(value)
+    if type(value) is dict:
+        return {key: as_results(part) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([as_results(part) for part in value])
+    return value
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -283,11 +306,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_norm, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.norm, np.linalg.tensorinv,
-np.linalg.vector_norm, np.nan_to_num, np.nanmax, np.nanmean,
-        np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanstd, np.nanvar, np.pad,
+        np.linalg.vector_norm, np.linspace, np.logspace, np.nan_to_num, np.nanmax, np.nanmean,
+        np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
-        np.polyint, np.polymul, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
+        np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
         np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.tril, np.trim_zeros,
         np.triu, np.union1d, np.unwrap, np.vander,
     )
-} | {np.piecewise: piecewise}  # fmt: skip
+} | {np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip

@@ -347,8 +347,9 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
 
 
 def argsort(
-    x: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool = True
-) -> Array:
+    x: Array, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None,
+) -> Array:  # fmt: skip
     """Indices that sort along an axis: ``argsort`` as a method.
 
     Parameters
@@ -357,7 +358,9 @@ def argsort(
         The axis; None: x is flattened first.
     kind : str | None, default: None
         Not used.
-    stable : bool, default: True
+    order : None, default: None
+        Names of fields, which no Array has.
+    stable : bool | None, default: None
         Whether equal elements keep their order; they do so in any case.
 
     Returns
@@ -370,8 +373,9 @@ def argsort(
     IndexError
         When there is no such axis.
     """
+    reductions.without_fields(order)
     x, at = on_axis("argsort", x, axis)
-    return sorting_functions.argsort(x, axis=at, stable=stable)
+    return sorting_functions.argsort(x, axis=at)
 
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:

@@ -29,7 +29,6 @@ from . import (
     reductions,
     selection,
     shapes,
-    spacing,
     sums,
     ufuncs,
 )
@@ -64,7 +63,6 @@ MODULES = (
     reductions,
     selection,
     shapes,
-    spacing,
     sums,
 )
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {
@@ -78,10 +76,13 @@ LIKE = {
     np.arange, np.array, np.asarray, np.empty, np.eye, np.full, np.identity, np.ones, np.zeros,
 }  # fmt: skip
 # Parameters that change how or where a result is computed, but not its value.
-SILENT = frozenset(("casting", "kind", "order", "overwrite_input", "subok"))
+SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
+        getattr(from_, "dtype", from_), to, casting
+    ),
     np.common_type: lambda *arrays: np.common_type(
         *[np.empty(0, x.dtype) for x in as_arrays(*arrays)]
     ),

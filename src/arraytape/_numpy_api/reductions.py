@@ -28,7 +28,7 @@ from ..ops.manipulation_functions import (
 from ..ops.sorting_functions import sort
 from ..ops.writing import setitem
 from .arguments import Axis, array_of, as_arrays, axes_of, on_axis, on_host
-from .implementations import program_of
+from .implementations import program_of, root
 
 DOCSTRING = """\
 {summary}
@@ -148,7 +148,7 @@ def floating(a: Any, dtype: Any) -> Array:
 def spread(name: str) -> Callable[..., Array]:
     """``numpy.std`` and ``numpy.var``; with a mean or a selection, by NumPy's own program."""
     function = getattr(statistics, name)
-    program = program_of(vars(_methods)[f"_{name}"])
+    variance = program_of(_methods._var)
 
     def call(
         a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
@@ -156,11 +156,12 @@ def spread(name: str) -> Callable[..., Array]:
     ) -> Array:  # fmt: skip
         if correction is not np._NoValue and ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
-        a, ddof = floating(a, dtype), ddof if correction is np._NoValue else correction
-        if where is True and mean is None:
-            return function(a, axis=axis, correction=ddof, keepdims=keepdims)
+        ddof = ddof if correction is np._NoValue else correction
+        if where is True and mean is None and dtype is None:
+            return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
         more = {"where": where, "mean": mean}
-        return program(a, axis=axis, ddof=ddof, keepdims=keepdims, **more)
+        found = variance(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **more)
+        return root(found) if name == "std" else found
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")
@@ -288,15 +289,28 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
 
 
 def ordered(
-    a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None
-) -> Array:
+    a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None,
+) -> Array:  # fmt: skip
     """See ``numpy.sort``; equal elements keep their order in any case."""
+    without_fields(order)
     x, at = on_axis("sort", array_of(a), axis)
     return sort(x, axis=at)
 
 
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect") -> Array:
+def without_fields(order: Any) -> None:
+    """ValueError, as NumPy's, for the names of fields by which to sort."""
+    if order is not None:
+        raise ValueError(
+            f"Cannot specify order when the array has no fields: order={order!r} [at {user_line()}]"
+        )
+
+
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Array:
     """See ``numpy.partition``: what is in order is partitioned anywhere."""
+    without_fields(order)
     return ordered(a, axis)
 
 

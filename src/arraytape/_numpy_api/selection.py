@@ -13,7 +13,7 @@ from .._storage.storage import storage_of
 from .._util.errors import failure, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
-from ..ops.indexing_functions import take
+from ..ops.indexing_functions import take, take_along_axis
 from ..ops.manipulation_functions import (
     broadcast_arrays,
     broadcast_to,
@@ -115,6 +115,12 @@ def within(indices: Any, n: int, mode: str) -> Any:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     indices = array_of(indices)
     return indices % n if mode == "wrap" else elementwise.clip(indices, 0, n - 1)
+
+
+def along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """See ``numpy.take_along_axis``; axis=None takes from the flattened array."""
+    arr, at = on_axis("take_along_axis", array_of(arr), axis)
+    return take_along_axis(arr, array_of(indices), axis=at)
 
 
 def extract(condition: Any, arr: Any) -> Array:
@@ -238,5 +244,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.put_along_axis: put_along_axis,
     np.putmask: putmask,
     np.select: select,
+    np.take_along_axis: along_axis,
     np.unique: unique,
 }  # fmt: skip

@@ -40,6 +40,12 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     return matmul(concat([edge, a, edge])[asarray_like(a, windows)], flip(v))
 
 
+def polymul(a1: Any, a2: Any) -> Array:
+    """See ``numpy.polymul``: zeros in front of the coefficients count for nothing."""
+    parts = [np.trim_zeros(np.atleast_1d(x), "f") for x in as_arrays(a1, a2)]
+    return convolve(*[x if x.size else asarray_like(x, np.zeros(1, x.dtype)) for x in parts])
+
+
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """See ``numpy.correlate``."""
     a, v = as_arrays(a, v)
@@ -87,4 +93,5 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.correlate: correlate,
     np.iscomplex: iscomplex,
     np.isreal: isreal,
+    np.polymul: polymul,
 }
