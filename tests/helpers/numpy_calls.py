@@ -543,5 +543,10 @@ CLOSE = {
 }  # fmt: skip
 # Functions whose results under vmap differ in shape.
 NOT_MAPPED: set[str] = set()
-# Functions that NumPy runs on lists without asking, where their first argument is one.
-UNASKED: set[str] = set()
+# Functions that NumPy runs without asking what is in a list as their first argument: they leave, and say
+# so.  In the first argument of the last one, a list is one of coordinates.
+UNASKED = {
+    "np.apply_along_axis", "np.full_like", "np.nanmax", "np.nanmean", "np.nanmin", "np.nanprod",
+    "np.nanstd", "np.nansum", "np.nanvar", "np.pad", "np.polyint", "np.repeat", "np.take",
+    "np.histogramdd",
+}  # fmt: skip

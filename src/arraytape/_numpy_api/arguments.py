@@ -21,6 +21,8 @@ OF_SEQUENCES = {
     np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
     np.stack, np.vstack,
 }  # fmt: skip
+# Functions in whose arguments a list of integers is an array, never a shape, axes or places.
+OF_INTEGERS = {np.bincount, np.take_along_axis}
 # Functions in whose arguments lists have a meaning of their own, which they see to themselves.
 OF_LISTS = {
     np.apply_along_axis, np.block, np.einsum_path, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
@@ -48,7 +50,7 @@ def as_data(function: Any, value: Any) -> Any:
         return value
     if function in OF_SEQUENCES:
         return [assembled_data(part) for part in value]
-    return assembled(value) if function is np.take_along_axis else assembled_data(value)
+    return assembled(value) if function in OF_INTEGERS else assembled_data(value)
 
 
 def is_plain(nested: list[Any] | tuple[Any, ...]) -> bool:

@@ -131,7 +131,8 @@ def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tupl
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """``numpy.piecewise``, which takes one condition also without a list."""
     # NumPy's program sees it by its first element, which is a scalar there and here an Array.
-    single = getattr(condlist, "ndim", 0) == 1 and np.ndim(x) > 0
+    several = isinstance(condlist, Array | np.ndarray | list | tuple) and len(condlist) > 0
+    single = several and not isinstance(condlist[0], list) and np.ndim(condlist[0]) == 0 < np.ndim(x)
     return of_numpy(np.piecewise)(x, [condlist] if single else condlist, funclist, *args, **kw)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
-from .._util.errors import describe, user_line
+from .._util.errors import describe, see, user_line
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
@@ -103,7 +103,7 @@ def unknown(
 ) -> TypeError:
     return TypeError(
         f"{home}{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
-        "np.asarray first if no gradient is needed"
+        f"np.asarray first if no gradient is needed {see('numpy-function-without-counterpart')}"
     )
 
 
