@@ -23,7 +23,7 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
-from ..ops.writing import setitem
+from ..ops.writing import check_writeable, setitem
 from .arguments import array_of, as_arrays, assembled, cast, on_axis, on_host, without_gradient
 
 
@@ -145,12 +145,13 @@ def extract(condition: Any, arr: Any) -> Array:
 
 # --- writing -----------------------------------------------------------------------------------
 def target(name: str, x: Any) -> Array:
-    """TypeError for a NumPy array, which cannot take a recorded value."""
+    """TypeError for a NumPy array, which cannot take a recorded value; ValueError if x is read-only."""
     if not isinstance(x, Array):
         raise TypeError(
             f"np.{name} cannot write a recorded value into a NumPy array [at {user_line()}]; make "
             "it an Array with asarray first"
         )
+    check_writeable(x, current(x)[1])
     return x
 
 
@@ -219,8 +220,9 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     a, v = target("put", a), as_arrays(a, v)[1]
     ind = np.ravel(on_host(within(ind, a.size, mode)))
-    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
     if ind.size and v.size:
+        a = a if a.ndim else reshape(a, (1,))
+        key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
         setitem(a, key, repeated(v, ind.size))
 
 
