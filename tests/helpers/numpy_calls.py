@@ -31,6 +31,8 @@ MV = np.asarray([True, False, True, True])
 MW = np.asarray([True, False, True])
 E = np.asarray([1.5, 0.0, -2.5, 0.0])
 INFINITE = np.asarray([np.nan, np.inf, -np.inf, 1.5])
+ZI = INFINITE.astype(complex)
+ZI.imag = INFINITE[::-1]
 X4 = np.arange(24.0).reshape(2, 3, 4) ** 1.1 + 0.3
 CUBE = 0.2 * np.random.default_rng(3).normal(size=(2, 3, 2, 3)) + 2.0 * np.eye(6).reshape(2, 3, 2, 3)
 BINS = np.asarray([-2.0, 0.0, 1.0, 2.5])
@@ -84,6 +86,7 @@ SUMMED = [
 ]  # fmt: skip
 SPREAD = [
     *REDUCED, call(A, dtype="float32"), call(A, ddof=1), call(A, 1, where=M), call(K), call(Z),
+    call(ZC, 1, where=C > 0.35), call(Z, mean=np.mean(Z)[None], ddof=1),
     call(A, axis=1, mean=np.mean(A, axis=1, keepdims=True)), call(A, axis=1, correction=1),
     call(A, 1, where=M, ddof=0.5), call(A.astype("float32"), 1), call(M, 0),
 ]  # fmt: skip
@@ -240,7 +243,7 @@ CALLS = {
     "np.empty_like": creations(),
     "np.expand_dims": [call(A, 1), call(V, (0, 2)), call(A, axis=-1)],
     "np.extract": [call(M, A), call([True, False, True, True], V)],
-    "np.fill_diagonal": [call(C.copy(), 2.0), call(C.copy(), W), call(X4[0].T.copy(), 1.5, wrap=True),
+    "np.fill_diagonal": [call(X4[0].T, 2.0), call(C.copy()[::-1], Q), call(C.T.copy().T, W), call(C.copy(), 2.0), call(C.copy(), W), call(X4[0].T.copy(), 1.5, wrap=True),
                          call(CUBE[:, :2, :, :2].copy(), 3.0)],
     "np.fix": [call(3 * V)],
     "np.flatnonzero": [call(M), call(E)],
@@ -319,7 +322,7 @@ CALLS = {
     "np.min": LIMITED,
     "np.min_scalar_type": [call(np.asarray(3)), call(A)],
     "np.moveaxis": [call(X4, 0, 2), call(X4, [0, 1], [-1, 0])],
-    "np.nan_to_num": [rough(INFINITE), rough(INFINITE, nan=2.0), rough(INFINITE, posinf=3.0), rough(INFINITE, neginf=-4.0),
+    "np.nan_to_num": [rough(ZI, nan=3.0), rough(ZI, False), rough(INFINITE), rough(INFINITE, nan=2.0), rough(INFINITE, posinf=3.0), rough(INFINITE, neginf=-4.0),
                       rough(INFINITE.copy(), copy=False), rough(A), rough(Z), rough(K)],
     "np.nanargmax": [call(N), call(N, 1), call(N, axis=0, keepdims=True)],
     "np.nanargmin": [call(N), call(N, 1), call(N, axis=0, keepdims=True)],

@@ -10,7 +10,15 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.helpers.numpy_calls import CALLS, CLOSE, NO_KEYWORD, NOT_MAPPED, REFUSED, UNASKED, WRITERS
+from tests.helpers.numpy_calls import (
+    CALLS,
+    CLOSE,
+    NO_KEYWORD,
+    NOT_MAPPED,
+    REFUSED,
+    UNASKED,
+    WRITERS,
+)
 from tests.helpers.same_values import bits, near, quiet
 
 import arraytape as xp

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +18,14 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import current
+from .._util import errors
+from .._util.errors import user_line
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import sqrt
 from ..ops.manipulation_functions import reshape
 from ..ops.searching_functions import where
+from ..ops.writing import setitem
 from . import examples, sums
 from .arguments import as_data, assembled
 
@@ -107,6 +111,18 @@ class AnyArray(metaclass=OfArrays):
     """``numpy.ndarray``, asked by ``isinstance``."""
 
 
+def nan_to_num(x: Any, copy: bool = True, **options: Any) -> Any:
+    """``numpy.nan_to_num``, whose program writes to the parts of complex numbers."""
+    if not isinstance(x, Array) or x.dtype.kind != "c":
+        return of_numpy(np.nan_to_num)(x, copy, **options)
+    parts = [of_numpy(np.nan_to_num)(part(x), **options) for part in (np.real, np.imag)]
+    found = parts[0] + 1j * parts[1]
+    if copy:
+        return found
+    setitem(x, ..., found)
+    return x
+
+
 def broadcast(*given: Any) -> Any:
     """``numpy.broadcast``, asked for the common shape."""
     return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
@@ -185,6 +201,17 @@ REPLACED: dict[Any, Any] = {
 
 
 # --- programs with globals of their own -----------------------------------------------------------
+class Warnings:
+    """The module ``warnings`` in NumPy's programs, which name the line of the function's user."""
+
+    def warn(self, message: Any, category: Any = None, stacklevel: int = 1, **more: Any) -> None:
+        """Warn at the line that called NumPy's function, however far away that is."""
+        warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+
 class Module:
     """A module of NumPy's, as its programs see it here."""
 
@@ -228,6 +255,8 @@ class Asked:
         return getattr(self.function, name)
 
 
+# A table of var's for complex numbers, which it squares as pairs of real ones, in place.
+COMPLEX = getattr(np._core._methods, "_complex_to_float", None)
 GLOBALS: dict[str, dict[str, Any]] = {}  # of NumPy's modules, by their names
 
 
@@ -249,10 +278,14 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 def replaced(value: Any) -> Any:
     """What a program of NumPy's gets in the place of one of its globals."""
+    if value is warnings:
+        return Warnings()
     if isinstance(value, types.ModuleType):
         # np.ma makes masked arrays, which are not ours.
         plain = value.__name__.partition(".")[0] != "numpy" or value.__name__ == "numpy.ma"
         return value if plain else Module(value)
+    if value is COMPLEX:
+        return {}
     if type(value) is dict:
         return {key: replaced(part) for key, part in value.items()}
     if type(value).__hash__ is not None and not isinstance(value, tuple) and value in REPLACED:
@@ -283,10 +316,19 @@ def program_of(function: Any) -> Callable[..., Any]:
         token = DEVICE.set(home)
         try:
             return examples.together_or_one_by_one(run, args, options)
+        except Exception as error:
+            raise with_line(function.__name__, error) from error
         finally:
             DEVICE.reset(token)
 
     return call
+
+
+def with_line(name: str, error: Exception) -> Exception:
+    """An error of NumPy's program, with the function and the user's line; others as they are."""
+    if "[at " in str(error) or isinstance(error, KeyError | Warning):
+        return error
+    return type(error)(f"np.{name}: {error} [at {user_line()}]")
 
 
 def as_results(value: Any) -> Any:
@@ -303,15 +345,15 @@ def as_results(value: Any) -> Any:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     function: of_numpy(function)
     for function in (
-        np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.fill_diagonal, np.geomspace,
+        np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.geomspace,
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_norm, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.norm, np.linalg.tensorinv,
-        np.linalg.vector_norm, np.linspace, np.logspace, np.nan_to_num, np.nanmax, np.nanmean,
+        np.linalg.vector_norm, np.linspace, np.logspace, np.nanmax, np.nanmean,
         np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
         np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.tril, np.trim_zeros,
         np.triu, np.union1d, np.unwrap, np.vander,
     )
-} | {np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip
+} | {np.nan_to_num: nan_to_num, np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip

@@ -166,10 +166,11 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = UFUNCS.get(ufunc)
-    mask = options.pop("where", True)
-    if function is None or options.keys() - {"dtype"} or (mask is not True and out is None):
+    mask = options.get("where", True)
+    known = {"dtype", "where"} if mask is True or out is not None else {"dtype"}
+    if function is None or options.keys() - known:
         return MISSING
-    if options:
+    if "dtype" in options:
         inputs = in_dtype(ufunc, inputs, options["dtype"])
     if mask is True:
         return function(*inputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
-from .._util.errors import failure, user_line
+from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.indexing_functions import take, take_along_axis
@@ -223,6 +224,19 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     setitem(arr, key, as_arrays(arr, values)[1])
 
 
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """See ``numpy.fill_diagonal``: fewer values come again and again."""
+    a = target("fill_diagonal", a)
+    if a.ndim < 2 or (a.ndim > 2 and len({*a.shape}) > 1):
+        raise ValueError(
+            f"np.fill_diagonal: needs two axes, or more of equal length, got {describe(a)} "
+            f"[at {user_line()}]"
+        )
+    step = 1 + sum(math.prod(a.shape[i:]) for i in range(1, a.ndim))
+    end = a.shape[1] ** 2 if a.ndim == 2 and not wrap else None
+    put(a, np.arange(a.size)[:end:step], val)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.clip: clip,
     **{
@@ -238,6 +252,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.choose: choose,
     np.copyto: copyto,
     np.extract: extract,
+    np.fill_diagonal: fill_diagonal,
     np.may_share_memory: may_share_memory,
     np.place: place,
     np.put: put,
