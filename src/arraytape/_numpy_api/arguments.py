@@ -14,6 +14,7 @@ from .._util.errors import describe, user_line
 from ..ops.creation_functions import an_array, asarray
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import normalize_axis_index, reshape
+from ..ops.writing import setitem
 
 Axis = int | tuple[int, ...] | None
 # Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
@@ -99,6 +100,30 @@ def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
     return [normalize_axis_index(name, x, i) for i in axes]
 
 
+def check_cast(name: str, x: Array, dtype: Any, casting: Any) -> None:
+    """TypeError where a cast is not allowed."""
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise TypeError(
+            f"np.{name}: {describe(x)} does not fit into {dtype} by casting={casting!r} "
+            f"[at {user_line()}]"
+        )
+
+
+def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
+    """``out``, with a result of its shape in it."""
+    if result.shape != out.shape:
+        raise ValueError(
+            f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
+        )
+    if not np.can_cast(result.dtype, out.dtype, casting):
+        raise TypeError(
+            f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
+            f"casting={casting!r} [at {user_line()}]"
+        )
+    setitem(out, ..., result)
+    return out
+
+
 def check_only(name: str, parameter: str, value: Any, known: Any) -> None:
     """TypeError for a parameter's value that has no recorded counterpart."""
     if value != known:
@@ -107,13 +132,9 @@ def check_only(name: str, parameter: str, value: Any, known: Any) -> None:
         )
 
 
-def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
+def cast(name: str, x: Array, dtype: Any, casting: Any) -> Array:
     """x in another dtype, if NumPy's rule of casting allows it."""
-    dtype = np.dtype(dtype)
-    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"{name}: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
-        )
+    check_cast(name, x, dtype, casting)
     return astype(x, dtype, copy=False)
 
 

@@ -1,4 +1,4 @@
-"""NumPy's own programs on Arrays: most of its functions are a few lines of Python over other functions.
+"""NumPy's own programs on Arrays: most of its functions are a few lines of Python over others.
 
 Such a program runs here as it is installed: with all of its keywords, and to the last bit.  The functions
 that it calls ask the Arrays again, and are recorded.  What makes an array of anything does not ask
@@ -22,9 +22,8 @@ from .._util import errors
 from .._util.errors import user_line
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
-from ..ops.elementwise_functions import sqrt
+from ..ops.elementwise_functions import root_of_variance
 from ..ops.manipulation_functions import reshape
-from ..ops.searching_functions import where
 from ..ops.writing import setitem
 from . import examples, sums
 from .arguments import as_data, assembled
@@ -148,18 +147,15 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     """``numpy.piecewise``, which takes one condition also without a list."""
     # NumPy's program sees it by its first element, which is a scalar there and here an Array.
     several = isinstance(condlist, Array | np.ndarray | list | tuple) and len(condlist) > 0
-    single = several and not isinstance(condlist[0], list) and np.ndim(condlist[0]) == 0 < np.ndim(x)
+    single = (
+        several and not isinstance(condlist[0], list) and np.ndim(condlist[0]) == 0 < np.ndim(x)
+    )
     return of_numpy(np.piecewise)(x, [condlist] if single else condlist, funclist, *args, **kw)
 
 
 def nanstd(a: Any, *args: Any, **options: Any) -> Any:
     """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
-    return root(of_numpy(np.nanvar)(a, *args, **options))
-
-
-def root(variance: Any) -> Any:
-    """Standard deviations of variances; the derivative at 0 is 0."""
-    return where(variance > 0.0, sqrt(variance), variance * 0.0)
+    return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
 
 
 def nanmedian_of_lines(

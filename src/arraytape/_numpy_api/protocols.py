@@ -16,10 +16,10 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
-from .._util.errors import describe, see, user_line
+from .._util.errors import see, user_line
 from ..ops.data_type_functions import astype
+from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
-from ..ops.writing import setitem
 from . import (
     emath,
     files,
@@ -32,7 +32,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, as_data, assembled, on_host
+from .arguments import as_arrays, as_data, assembled, into, on_host
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -146,10 +146,12 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         name: value for name, value in options.items()
         if name not in SILENT and value is not np._NoValue
     }  # fmt: skip
-    result = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
+    result: Any = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
-    return result if out is None else written(out, result, casting)
+    if out is None:
+        return result
+    return (written if method == "__call__" else into)(out, result, casting)
 
 
 def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
@@ -167,8 +169,8 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = UFUNCS.get(ufunc)
     mask = options.get("where", True)
-    known = {"dtype", "where"} if mask is True or out is not None else {"dtype"}
-    if function is None or options.keys() - known:
+    taken = {"dtype", "where"} if mask is True or out is not None else {"dtype"}
+    if function is None or options.keys() - taken:
         return MISSING
     if "dtype" in options:
         inputs = in_dtype(ufunc, inputs, options["dtype"])
@@ -233,14 +235,10 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
 
 
 def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
-    """``out``, with a result in it."""
-    if not np.can_cast(result.dtype, out.dtype, casting):
-        raise TypeError(
-            f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
-            f"casting={casting!r} [at {user_line()}]"
-        )
-    setitem(out, ..., result)
-    return out
+    """``out``, with the result of a ufunc in it, which may be broadcast."""
+    if result.shape != out.shape:
+        result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
+    return into(out, result, casting)
 
 
 # --- other functions ---------------------------------------------------------------------------
@@ -286,12 +284,12 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     name = function.__name__
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
-    args = tuple([as_data(function, x) for x in args])
-    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
     ours = COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of(function)
-    elif not kwargs and len(args) <= 2:  # the first two positions are NumPy's
+    args = tuple([as_data(function, x) for x in args])
+    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
+    if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # these positions are NumPy's
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
@@ -302,10 +300,12 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
         selection.target(name, out)
     if function in implementations.FUNCTIONS:
         result = ours(*given.args, **given.kwargs)
-        return result if out is None else written(out, result)
+        return result if out is None else into(out, result)
     positional, options = matched(name, given, ours)
+    if out is not None and "out" in accepted(ours)[1]:
+        return ours(*positional, out=out, **options)
     result = ours(*positional, **options)
-    return result if out is None else written(out, result)
+    return result if out is None else into(out, result)
 
 
 def matched(

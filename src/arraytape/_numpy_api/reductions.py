@@ -10,7 +10,8 @@ import numpy as np
 from numpy._core import _methods
 
 from .._array.array import Array, asarray_like
-from .._util.errors import user_line
+from .._array.views import current
+from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops import statistical_functions as statistics
@@ -28,7 +29,7 @@ from ..ops.manipulation_functions import (
 from ..ops.sorting_functions import sort
 from ..ops.writing import setitem
 from .arguments import Axis, array_of, as_arrays, axes_of, on_axis, on_host
-from .implementations import program_of, root
+from .implementations import program_of
 
 DOCSTRING = """\
 {summary}
@@ -161,7 +162,7 @@ def spread(name: str) -> Callable[..., Array]:
             return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
         more = {"where": where, "mean": mean}
         found = variance(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **more)
-        return root(found) if name == "std" else found
+        return elementwise.root_of_variance(found) if name == "std" else found
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")
@@ -274,6 +275,8 @@ cumsum = cumulative("cumsum", statistics.cumulative_sum)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """See ``numpy.diff``: numbers may be joined, too."""
     a, *ends = as_arrays(a, prepend, append)
+    if not n:
+        return a
     at = normalize_axis_index("diff", a, axis)
     edge = (*a.shape[:at], 1, *a.shape[at + 1 :])
     first, last = (x if x is None or x.ndim else broadcast_to(x, edge) for x in ends)
@@ -283,7 +286,15 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """See ``numpy.ediff1d``."""
     ary, *ends = as_arrays(ary, to_begin, to_end)
-    first, end = (x if x is None else reshape(x, (-1,)) for x in ends)
+    for x in ends:
+        if x is not None and not np.can_cast(x.dtype, ary.dtype, "same_kind"):
+            raise TypeError(
+                f"np.ediff1d: an end of dtype {x.dtype} does not fit to {describe(ary)} "
+                f"[at {user_line()}]"
+            )
+    first, end = (
+        x if x is None else astype(reshape(x, (-1,)), ary.dtype, copy=False) for x in ends
+    )
     between = utilities.diff(reshape(ary, (-1,)))
     return concat([x for x in (first, between, end) if x is not None])
 
@@ -339,15 +350,13 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     if out is not None:
         setitem(out, ..., rounded(a, decimals))
         return out
-    if a.dtype.kind not in "fc":
+    data = current(a)[1]
+    if type(data) is np.ndarray or a.dtype.kind not in "fc":
         return asarray_like(a, np.round(on_host(a), decimals))
+    unit = 10.0 ** abs(decimals)
     if decimals > 0:
-        return elementwise.round(a * 10.0**decimals) / 10.0**decimals
-    return (
-        elementwise.round(a / 10.0**-decimals) * 10.0**-decimals
-        if decimals
-        else elementwise.round(a)
-    )
+        return elementwise.round(a * unit) / unit
+    return elementwise.round(a / unit) * unit if decimals else elementwise.round(a)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current
+from .._array.views import current, in_order
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -27,9 +28,11 @@ from ..ops.writing import setitem
 from .arguments import array_of, as_arrays, assembled, cast, on_axis, on_host, without_gradient
 
 
-def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Whether a write to one may be seen through the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.may_share_memory(first, second, max_work)
     return type(first) is type(second) and storage_of(first).shares(first, second)
 
 
@@ -58,11 +61,20 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError(
             f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
         )
+    values = [*choicelist, default]
     *parts, y = as_arrays(*choicelist, *condlist, default)
     choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
+    if builtins.any(condition.dtype.kind != "b" for condition in conditions):
+        raise TypeError(f"np.select: conditions must be boolean [at {user_line()}]")
+    weak = (int, float, complex)  # numbers of Python's give way to the dtypes of arrays
+    dtype = np.result_type(*[
+        value if type(value) in weak else x.dtype
+        for value, x in zip(values, [*choices, y], strict=True)
+    ])  # fmt: skip
+    y = astype(y, dtype, copy=False)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        y = where(condition, choice, y)
-    return y
+        y = where(condition, astype(choice, dtype, copy=False), y)
+    return in_order(y, "C")
 
 
 def clip(
@@ -105,7 +117,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
-    return y
+    return in_order(y, "C")
 
 
 def within(indices: Any, n: int, mode: str) -> Any:
@@ -160,30 +172,31 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
+    """See ``numpy.putmask``: values are repeated where there are fewer than elements."""
     a, values = target("putmask", a), as_arrays(a, values)[1]
+    mask = on_host(mask)
+    if mask.size != a.size:
+        raise ValueError(f"np.putmask: mask and data must be the same size [at {user_line()}]")
     if values.size:
-        put_where(a, mask, reshape(repeated(values, a.size), a.shape))
+        places = np.flatnonzero(mask)
+        put(a, places, repeated(values, places))
 
 
-def repeated(values: Array, n: int) -> Array:
-    """n values: those that are there, again and again."""
-    values = reshape(values, (-1,))
-    return take(values, asarray_like(values, np.arange(n) % values.size), axis=0)
+def repeated(values: Array, places: np.ndarray[Any, Any]) -> Array:
+    """Of values in one dimension, those at some places, counted round and round."""
+    return reshape(values, (-1,))[asarray_like(values, places % values.size)]
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """See ``numpy.place``: the values in turn, at each place that the mask names."""
     arr, vals = target("place", arr), as_arrays(arr, vals)[1]
-    mask = np.reshape(np.asarray(on_host(mask), bool), arr.shape)
-    count = np.count_nonzero(mask)
-    if count and not vals.size:
+    places = np.flatnonzero(on_host(mask))
+    if places.size and not vals.size:
         raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
-    if count:
-        setitem(arr, mask, repeated(vals, count))
+    put(arr, places, vals)
 
 
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
     """Write to some places of the flattened array, as ``numpy.put`` does.
 
     Parameters
@@ -193,9 +206,9 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     ind : Array | int | list
         The places; negative ones count from the end.
     v : Array or number
-        A value for each place; fewer come again and again.
+        The values, which are repeated where there are fewer than places.
     mode : str, default: 'raise'
-        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
+        What a place out of range is: an error, counted round ("wrap"), or the last one ("clip").
 
     Raises
     ------
@@ -205,10 +218,17 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         When a place is out of range.
     """
     a, v = target("put", a), as_arrays(a, v)[1]
-    ind = np.ravel(on_host(within(ind, a.size, mode)))
-    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
-    if ind.size and v.size:
-        setitem(a, key, repeated(v, ind.size))
+    ind = np.ravel(on_host(ind))
+    if not ind.size or not v.size:
+        return
+    if mode == "raise":
+        if not (-a.size <= ind.min() and ind.max() < a.size):
+            raise IndexError(
+                f"np.put: a place is out of range for {describe(a)} [at {user_line()}]"
+            )
+        ind = np.where(ind < 0, ind + a.size, ind)
+    key = np.unravel_index(np.ravel_multi_index((ind,), (a.size,), mode=mode), a.shape)
+    setitem(a, key, astype(repeated(v, np.arange(ind.size)), a.dtype, copy=False))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:

@@ -166,7 +166,8 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
 def failure(what: str, error: Exception, end: str = "") -> Exception:
     """The documented exception for what went wrong in ``what``, which names the function and its input.
 
-    LinAlgError stays itself; an AttributeError or KeyError from inside becomes a TypeError.
+    LinAlgError and AxisError stay themselves; an AttributeError or KeyError from inside becomes a
+    TypeError.
     ``end`` : what the message says of the way out.
     """
     said = str(error).strip()
@@ -178,6 +179,6 @@ def failure(what: str, error: Exception, end: str = "") -> Exception:
         return type(error)(message)
     for kind in DOCUMENTED:
         if isinstance(error, kind):
-            plain = type(error) if type(error).__name__ == "LinAlgError" else kind
-            return plain(message)
+            named = type(error).__name__ in ("AxisError", "LinAlgError")
+            return type(error)(message) if named else kind(message)
     return TypeError(message)
