@@ -57,6 +57,12 @@ def maker(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **options: as_array(function(*args, **options))
 
 
+def empty(*args: Any, **options: Any) -> Any:
+    """``numpy.empty``; of integers it is a list of lengths, which stays NumPy's."""
+    made = np.empty(*args, **options)
+    return made if made.dtype.kind in "iu" else as_array(made)
+
+
 def full(shape: Any, fill_value: Any, dtype: Any = None, **layout: Any) -> Any:
     """``numpy.full``, which keeps the gradient of the value."""
     value = as_array(fill_value)
@@ -150,7 +156,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     single = (
         several and not isinstance(condlist[0], list) and np.ndim(condlist[0]) == 0 < np.ndim(x)
     )
-    return of_numpy(np.piecewise)(x, [condlist] if single else condlist, funclist, *args, **kw)
+    return of_numpy(np.piecewise)(
+        x, [as_array(condlist)] if single else condlist, funclist, *args, **kw
+    )
 
 
 def nanstd(a: Any, *args: Any, **options: Any) -> Any:
@@ -182,7 +190,7 @@ REPLACED: dict[Any, Any] = {
     np.ascontiguousarray: as_array,
     np.asfortranarray: as_array,
     np.broadcast: broadcast,
-    np.empty: maker(np.empty),
+    np.empty: empty,
     np.full: full,
     np.ndarray: AnyArray,
     np.ones: maker(np.ones),
