@@ -325,7 +325,7 @@ CALLS = {
         call(A), call(A, 3), call(A, 4, range=(0.0, 2.5)), call(A, BINS), call(A, 3, weights=A),
     ],
     "np.histogramdd": [
-        call(A.T, 3), call(A.T, bins=[2, 3]), call(A.T, 3, range=[(0, 2.5), (0, 3)]),
+        call(A.T, 3), call(A.T, bins=[2, 3]), call(A.T, 3, range=[(0, 2.5), (0, 3.2)]),
         call(A.T, 2, density=True), call(A.T, 2, weights=W),
     ],
     "np.hsplit": [call(A, 3), call(A, [1]), call(V, 2)],

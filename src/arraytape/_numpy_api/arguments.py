@@ -100,15 +100,6 @@ def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
     return [normalize_axis_index(name, x, i) for i in axes]
 
 
-def check_cast(name: str, x: Array, dtype: Any, casting: Any) -> None:
-    """TypeError where a cast is not allowed."""
-    if not np.can_cast(x.dtype, dtype, casting):
-        raise TypeError(
-            f"np.{name}: {describe(x)} does not fit into {dtype} by casting={casting!r} "
-            f"[at {user_line()}]"
-        )
-
-
 def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
     """``out``, with a result of its shape in it."""
     if result.shape != out.shape:
@@ -124,17 +115,13 @@ def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
     return out
 
 
-def check_only(name: str, parameter: str, value: Any, known: Any) -> None:
-    """TypeError for a parameter's value that has no recorded counterpart."""
-    if value != known:
-        raise TypeError(
-            f"np.{name} of Arrays has no {parameter}={value!r}, only {known!r} [at {user_line()}]"
-        )
-
-
-def cast(name: str, x: Array, dtype: Any, casting: Any) -> Array:
+def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
     """x in another dtype, if NumPy's rule of casting allows it."""
-    check_cast(name, x, dtype, casting)
+    dtype = np.dtype(dtype)
+    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"{name}: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
+        )
     return astype(x, dtype, copy=False)
 
 

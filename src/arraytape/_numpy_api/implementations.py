@@ -1,8 +1,9 @@
 """NumPy's own programs on Arrays: most of its functions are a few lines of Python over others.
 
-Such a program runs here as it is installed: with all of its keywords, and to the last bit.  The functions
-that it calls ask the Arrays again, and are recorded.  What makes an array of anything does not ask
-(``asarray``, ``empty`` and their kin), so a program gets globals of its own, in which these make Arrays.
+Such a program runs here as it is installed: with all of its keywords, and to the last bit.  The
+functions that it calls ask the Arrays again, and are recorded.  What makes an array of anything does
+not ask (``asarray``, ``empty`` and their kin), so a program gets globals of its own, in which these make
+Arrays.
 """
 
 from __future__ import annotations
@@ -349,7 +350,7 @@ def as_results(value: Any) -> Any:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     function: of_numpy(function)
     for function in (
-        np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.geomspace,
+        np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.fill_diagonal, np.geomspace,
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_norm, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.norm, np.linalg.tensorinv,

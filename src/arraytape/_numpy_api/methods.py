@@ -24,7 +24,7 @@ from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import normalize_axis_index, part, permute_dims
 from ..ops.writing import setitem
 from . import pieces, reductions, selection, ufuncs
-from .arguments import Axis, as_arrays, check_cast, on_axis, without_gradient
+from .arguments import Axis, as_arrays, cast, on_axis, without_gradient
 from .flat import FlatIterator
 from .products import dot
 
@@ -201,7 +201,7 @@ def astype(
         When dtype is no dtype, or the cast is not allowed.
     """
     if casting != "unsafe":
-        check_cast("astype", x, dtype, casting)
+        cast("astype", x, dtype, casting)
     return pieces.laid_out(dtypes.astype(x, dtype, copy=copy), order, x)
 
 
@@ -542,17 +542,20 @@ def partition(x: Array, kth: Any, axis: int = -1) -> None:
     Parameters
     ----------
     kth : int
-        Not used.
+        The place in order at which to partition.
     axis : int, default: -1
         The axis; a negative one counts from the end.
 
     Raises
     ------
     ValueError
-        When the array is read-only.
+        When the array is read-only, or kth is out of range.
+    TypeError
+        When kth is no integer.
     IndexError
         When there is no such axis.
     """
+    reductions.check_places("partition", x, kth, axis)
     sort(x, axis)
 
 

@@ -30,7 +30,7 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .arguments import array_of, as_arrays, axes_of, check_only, on_axis, on_host
+from .arguments import array_of, as_arrays, axes_of, on_axis, on_host
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -190,10 +190,16 @@ def apply_along_axis(
     return moveaxis(whole, ends, tuple(range(at, at + extra)))
 
 
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, **options: Any) -> Array:
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Array:
     """See ``numpy.lib.stride_tricks.sliding_window_view``: a view to read."""
     x = array_of(x)
-    check_only("sliding_window_view", "writeable", options.pop("writeable", False), False)
+    if writeable:
+        raise TypeError(
+            f"sliding_window_view: no writeable=True for Arrays, since windows overlap: a write through "
+            f"one is a write to others [at {user_line()}]; write to the array itself"
+        )
     lengths = np.atleast_1d(window_shape).tolist()
     axes = axes_of("sliding_window_view", x, axis)
     if len(lengths) != len(axes) or min(lengths, default=0) < 0:

@@ -22,6 +22,7 @@ from ..ops.manipulation_functions import moveaxis, reshape
 from ..ops.searching_functions import count_nonzero
 from .arguments import array_of, as_arrays, cast, into, on_host
 from .implementations import of_numpy
+from .pieces import laid_out
 
 
 def einsum(
@@ -41,10 +42,10 @@ def einsum(
         arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
         subscripts = ",".join(letters) + arrow
     common = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
-    arrays = [cast("einsum", x, common, casting) for x in arrays]
+    arrays = [cast("np.einsum", x, common, casting) for x in arrays]
     # The standard's sums of small integers are of int64; NumPy's keep the dtype.
     y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
-    return y if out is None else into(out, y, casting)
+    return laid_out(y, order, arrays[0]) if out is None else into(out, y, casting)
 
 
 def letter(i: Any) -> str:

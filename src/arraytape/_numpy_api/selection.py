@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current, in_order
+from .._array.views import current, in_order, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -48,6 +47,8 @@ def unique(
     _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
     values = take(x, asarray_like(ar, index), axis=at)
+    first = (at, *(i for i in range(x.ndim) if i != at))  # NumPy sorts along the axis in front
+    values = with_axes_in_memory(values, first)
     asked = zip(
         (return_index, return_inverse, return_counts), (index, inverse, counts), strict=True
     )
@@ -172,31 +173,42 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """See ``numpy.putmask``: values are repeated where there are fewer than elements."""
+    """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
     a, values = target("putmask", a), as_arrays(a, values)[1]
-    mask = on_host(mask)
-    if mask.size != a.size:
-        raise ValueError(f"np.putmask: mask and data must be the same size [at {user_line()}]")
+    mask = of_size_of(a, mask, "putmask")
     if values.size:
-        places = np.flatnonzero(mask)
-        put(a, places, repeated(values, places))
+        put_where(a, mask, reshape(repeated(values, a.size), a.shape))
 
 
-def repeated(values: Array, places: np.ndarray[Any, Any]) -> Array:
-    """Of values in one dimension, those at some places, counted round and round."""
-    return reshape(values, (-1,))[asarray_like(values, places % values.size)]
+def of_size_of(a: Array, mask: Any, name: str) -> np.ndarray[Any, Any]:
+    """A mask for the elements of an array, in its shape."""
+    mask = np.asarray(on_host(mask), bool)
+    if mask.size != a.size:
+        raise ValueError(
+            f"np.{name}: {mask.size} truths for the {a.size} elements of {describe(a)} "
+            f"[at {user_line()}]"
+        )
+    return mask.reshape(a.shape)
+
+
+def repeated(values: Array, n: int) -> Array:
+    """n values: those that are there, again and again."""
+    values = reshape(values, (-1,))
+    return take(values, asarray_like(values, np.arange(n) % values.size), axis=0)
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """See ``numpy.place``: the values in turn, at each place that the mask names."""
     arr, vals = target("place", arr), as_arrays(arr, vals)[1]
-    places = np.flatnonzero(on_host(mask))
-    if places.size and not vals.size:
+    mask = of_size_of(arr, mask, "place")
+    count = np.count_nonzero(mask)
+    if count and not vals.size:
         raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
-    put(arr, places, vals)
+    if count:
+        setitem(arr, mask, repeated(vals, count))
 
 
-def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write to some places of the flattened array, as ``numpy.put`` does.
 
     Parameters
@@ -206,9 +218,9 @@ def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "rais
     ind : Array | int | list
         The places; negative ones count from the end.
     v : Array or number
-        The values, which are repeated where there are fewer than places.
+        A value for each place; fewer come again and again.
     mode : str, default: 'raise'
-        What a place out of range is: an error, counted round ("wrap"), or the last one ("clip").
+        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
 
     Raises
     ------
@@ -218,17 +230,12 @@ def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "rais
         When a place is out of range.
     """
     a, v = target("put", a), as_arrays(a, v)[1]
-    ind = np.ravel(on_host(ind))
-    if not ind.size or not v.size:
-        return
-    if mode == "raise":
-        if not (-a.size <= ind.min() and ind.max() < a.size):
-            raise IndexError(
-                f"np.put: a place is out of range for {describe(a)} [at {user_line()}]"
-            )
-        ind = np.where(ind < 0, ind + a.size, ind)
-    key = np.unravel_index(np.ravel_multi_index((ind,), (a.size,), mode=mode), a.shape)
-    setitem(a, key, astype(repeated(v, np.arange(ind.size)), a.dtype, copy=False))
+    ind = np.ravel(on_host(within(ind, a.size, mode)))
+    if ind.size and not -a.size <= ind.min() <= ind.max() < a.size:
+        raise IndexError(f"np.put: a place is out of range for {describe(a)} [at {user_line()}]")
+    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
+    if ind.size and v.size:
+        setitem(a, key, repeated(v, ind.size))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
@@ -242,19 +249,6 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     lines = np.ogrid[tuple([slice(n) for n in arr.shape])]
     key = tuple([indices if i == at else line for i, line in enumerate(lines)])
     setitem(arr, key, as_arrays(arr, values)[1])
-
-
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """See ``numpy.fill_diagonal``: fewer values come again and again."""
-    a = target("fill_diagonal", a)
-    if a.ndim < 2 or (a.ndim > 2 and len({*a.shape}) > 1):
-        raise ValueError(
-            f"np.fill_diagonal: needs two axes, or more of equal length, got {describe(a)} "
-            f"[at {user_line()}]"
-        )
-    step = 1 + sum(math.prod(a.shape[i:]) for i in range(1, a.ndim))
-    end = a.shape[1] ** 2 if a.ndim == 2 and not wrap else None
-    put(a, np.arange(a.size)[:end:step], val)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -272,7 +266,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.choose: choose,
     np.copyto: copyto,
     np.extract: extract,
-    np.fill_diagonal: fill_diagonal,
     np.may_share_memory: may_share_memory,
     np.place: place,
     np.put: put,

@@ -56,16 +56,21 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 
 def joined(
-    arrays: Sequence[Any], axis: int | None, dtype: Any = None, casting: str = "same_kind",
-    out: Array | None = None, *, join: Callable[..., Array] = concat,
-) -> Array:  # fmt: skip
+    arrays: Sequence[Any],
+    axis: int | None,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    out: Array | None = None,
+    *,
+    join: Callable[..., Array] = concat,
+) -> Array:
     """Arrays joined in their common dtype, or in the one asked for, or in that of ``out``."""
     parts = as_arrays(*arrays)
     if dtype is not None and out is not None:
         raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
     if dtype is not None or out is not None:
-        dtype = dtype if out is None else out.dtype
-        parts = [cast(join.__name__, x, dtype, casting) for x in parts]
+        dtype = np.dtype(dtype) if out is None else out.dtype
+        parts = [cast(f"np.{join.__name__}", x, dtype, casting) for x in parts]
     whole = join(parts, axis=axis)
     return whole if out is None else into(out, whole)
 
@@ -112,7 +117,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
         for function in (
-            np.argsort, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
+            np.argsort, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take,
+            np.trace,
         )
     },
     np.atleast_1d: at_least(1),
