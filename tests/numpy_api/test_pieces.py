@@ -173,7 +173,7 @@ def test_a_buffer_made_like_an_array_takes_its_elements(runs_as_on_numpy):
     ("call", "message"),
     [
         (lambda x: np.split(x, 5), "not equal"),
-        (lambda x: np.pad(x, 1, mode="mean"), "'mean'"),
+        (lambda x: np.pad(x, 1, mode="new"), "np.pad: mode 'new'"),
         (lambda x: np.lib.stride_tricks.sliding_window_view(x, 2), "a length, not negative"),
         (lambda x: np.lib.stride_tricks.sliding_window_view(x, (1, 9)), "longer than axis 1"),
         (lambda x: np.lib.stride_tricks.sliding_window_view(x, 1, 0, writeable=True), "writeable"),

@@ -142,10 +142,12 @@ def test_lstsq_says_the_rank():
     ("call", "message"),
     [
         (lambda x: np.cross(x, x), "length 3"),
-        (lambda x: np.gradient(x, edge_order=3), "edge_order"),
-        (lambda x: np.gradient(x[:, :1], axis=1), "too short"),
-        (lambda x: np.linalg.norm(np.stack([x, x]), 2), "two axes"),
-        (lambda x: np.polyfit(x[0], x[0], 1, full=True), "full"),
+        (lambda x: np.gradient(x, edge_order=3), "np.gradient: .*edge_order"),
+        (lambda x: np.gradient(x[:, :1], axis=1), "np.gradient: .*too small"),
+        (
+            lambda x: np.linalg.norm(np.stack([x, x]), 2),
+            "np.linalg.norm: Improper number|norm: Improper",
+        ),
     ],
 )
 def test_what_has_no_counterpart_raises(call, message):

@@ -1,4 +1,4 @@
-"""NumPy's own programs on Arrays: most of its functions are a few lines of Python over other functions.
+"""NumPy's own programs on Arrays: most of its functions are a few lines of Python over others.
 
 Such a program runs here as it is installed: with all of its keywords, and to the last bit.  The
 functions that it calls ask the Arrays again, and are recorded.  What makes an array of anything does
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,11 +19,13 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import current
+from .._util import errors
+from .._util.errors import user_line
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
-from ..ops.elementwise_functions import sqrt
+from ..ops.elementwise_functions import root_of_variance
 from ..ops.manipulation_functions import reshape
-from ..ops.searching_functions import where
+from ..ops.writing import setitem
 from . import examples, sums
 from .arguments import as_data, assembled
 
@@ -53,6 +56,12 @@ def array(a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **layo
 def maker(function: Callable[..., Any]) -> Callable[..., Any]:
     """``numpy.zeros`` and its kin: NumPy's array with its layout, as an Array."""
     return lambda *args, **options: as_array(function(*args, **options))
+
+
+def empty(*args: Any, **options: Any) -> Any:
+    """``numpy.empty``; of integers it is a list of lengths, which stays NumPy's."""
+    made = np.empty(*args, **options)
+    return made if made.dtype.kind in "iu" else as_array(made)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, **layout: Any) -> Any:
@@ -108,6 +117,18 @@ class AnyArray(metaclass=OfArrays):
     """``numpy.ndarray``, asked by ``isinstance``."""
 
 
+def nan_to_num(x: Any, copy: bool = True, **options: Any) -> Any:
+    """``numpy.nan_to_num``, whose program writes to the parts of complex numbers."""
+    if not isinstance(x, Array) or x.dtype.kind != "c":
+        return of_numpy(np.nan_to_num)(x, copy, **options)
+    parts = [of_numpy(np.nan_to_num)(part(x), **options) for part in (np.real, np.imag)]
+    found = parts[0] + 1j * parts[1]
+    if copy:
+        return found
+    setitem(x, ..., found)
+    return x
+
+
 def broadcast(*given: Any) -> Any:
     """``numpy.broadcast``, asked for the common shape."""
     return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
@@ -136,17 +157,14 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     single = (
         several and not isinstance(condlist[0], list) and np.ndim(condlist[0]) == 0 < np.ndim(x)
     )
-    return of_numpy(np.piecewise)(x, [condlist] if single else condlist, funclist, *args, **kw)
+    return of_numpy(np.piecewise)(
+        x, [as_array(condlist)] if single else condlist, funclist, *args, **kw
+    )
 
 
 def nanstd(a: Any, *args: Any, **options: Any) -> Any:
     """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
-    return root(of_numpy(np.nanvar)(a, *args, **options))
-
-
-def root(variance: Any) -> Any:
-    """Standard deviations of variances; the derivative at 0 is 0."""
-    return where(variance > 0.0, sqrt(variance), variance * 0.0)
+    return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
 
 
 def nanmedian_of_lines(
@@ -173,7 +191,7 @@ REPLACED: dict[Any, Any] = {
     np.ascontiguousarray: as_array,
     np.asfortranarray: as_array,
     np.broadcast: broadcast,
-    np.empty: maker(np.empty),
+    np.empty: empty,
     np.full: full,
     np.ndarray: AnyArray,
     np.ones: maker(np.ones),
@@ -188,6 +206,17 @@ REPLACED: dict[Any, Any] = {
 
 
 # --- programs with globals of their own -----------------------------------------------------------
+class Warnings:
+    """The module ``warnings`` in NumPy's programs, which name the line of the function's user."""
+
+    def warn(self, message: Any, category: Any = None, stacklevel: int = 1, **more: Any) -> None:
+        """Warn at the line that called NumPy's function, however far away that is."""
+        warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+
 class Module:
     """A module of NumPy's, as its programs see it here."""
 
@@ -231,6 +260,8 @@ class Asked:
         return getattr(self.function, name)
 
 
+# A table of var's for complex numbers, which it squares as pairs of real ones, in place.
+COMPLEX = getattr(np._core._methods, "_complex_to_float", None)
 GLOBALS: dict[str, dict[str, Any]] = {}  # of NumPy's modules, by their names
 
 
@@ -252,10 +283,14 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 def replaced(value: Any) -> Any:
     """What a program of NumPy's gets in the place of one of its globals."""
+    if value is warnings:
+        return Warnings()
     if isinstance(value, types.ModuleType):
         # np.ma makes masked arrays, which are not ours.
         plain = value.__name__.partition(".")[0] != "numpy" or value.__name__ == "numpy.ma"
         return value if plain else Module(value)
+    if value is COMPLEX:
+        return {}
     if type(value) is dict:
         return {key: replaced(part) for key, part in value.items()}
     if type(value).__hash__ is not None and not isinstance(value, tuple) and value in REPLACED:
@@ -286,10 +321,19 @@ def program_of(function: Any) -> Callable[..., Any]:
         token = DEVICE.set(home)
         try:
             return examples.together_or_one_by_one(run, args, options)
+        except Exception as error:
+            raise with_line(function.__name__, error) from error
         finally:
             DEVICE.reset(token)
 
     return call
+
+
+def with_line(name: str, error: Exception) -> Exception:
+    """An error of NumPy's program, with the function and the user's line; others as they are."""
+    if "[at " in str(error) or isinstance(error, KeyError | Warning):
+        return error
+    return type(error)(f"np.{name}: {error} [at {user_line()}]")
 
 
 def as_results(value: Any) -> Any:
@@ -310,11 +354,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_norm, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.norm, np.linalg.tensorinv,
-        np.linalg.vector_norm, np.linspace, np.logspace, np.nan_to_num, np.nanmax, np.nanmean,
+        np.linalg.vector_norm, np.linspace, np.logspace, np.nanmax, np.nanmean,
         np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
         np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.tril, np.trim_zeros,
         np.triu, np.union1d, np.unwrap, np.vander,
     )
-} | {np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip
+} | {np.nan_to_num: nan_to_num, np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip

@@ -168,10 +168,11 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = UFUNCS.get(ufunc)
-    mask = options.pop("where", True)
-    if function is None or options.keys() - {"dtype"} or (mask is not True and out is None):
+    mask = options.get("where", True)
+    taken = {"dtype", "where"} if mask is True or out is not None else {"dtype"}
+    if function is None or options.keys() - taken:
         return MISSING
-    if options:
+    if "dtype" in options:
         inputs = in_dtype(ufunc, inputs, options["dtype"])
     if mask is True:
         return function(*inputs)
@@ -288,9 +289,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
         ours = op_of(function)
     args = tuple([as_data(function, x) for x in args])
     kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
-    if (
-        function in COUNTERPARTS and not kwargs and len(args) <= 2
-    ):  # the first two positions are NumPy's
+    if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # these positions are NumPy's
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
@@ -301,7 +300,7 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
         selection.target(name, out)
     if function in implementations.FUNCTIONS:
         result = ours(*given.args, **given.kwargs)
-        return result if out is None else written(out, result)
+        return result if out is None else into(out, result)
     positional, options = matched(name, given, ours)
     if out is not None and "out" in accepted(ours)[1]:
         return ours(*positional, out=out, **options)

@@ -29,7 +29,7 @@ from ..ops.manipulation_functions import (
 from ..ops.sorting_functions import sort
 from ..ops.writing import setitem
 from .arguments import Axis, array_of, as_arrays, axes_of, on_axis, on_host
-from .implementations import program_of, root
+from .implementations import program_of
 
 DOCSTRING = """\
 {summary}
@@ -162,7 +162,7 @@ def spread(name: str) -> Callable[..., Array]:
             return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
         more = {"where": where, "mean": mean}
         found = variance(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **more)
-        return root(found) if name == "std" else found
+        return elementwise.root_of_variance(found) if name == "std" else found
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")

@@ -11,7 +11,7 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.views import current, in_order, with_axes_in_memory
 from .._storage.storage import storage_of
-from .._util.errors import failure, user_line
+from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.indexing_functions import take, take_along_axis
@@ -176,8 +176,20 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
     a, values = target("putmask", a), as_arrays(a, values)[1]
+    mask = of_size_of(a, mask, "putmask")
     if values.size:
         put_where(a, mask, reshape(repeated(values, a.size), a.shape))
+
+
+def of_size_of(a: Array, mask: Any, name: str) -> np.ndarray[Any, Any]:
+    """A mask for the elements of an array, in its shape."""
+    mask = np.asarray(on_host(mask), bool)
+    if mask.size != a.size:
+        raise ValueError(
+            f"np.{name}: {mask.size} truths for the {a.size} elements of {describe(a)} "
+            f"[at {user_line()}]"
+        )
+    return mask.reshape(a.shape)
 
 
 def repeated(values: Array, n: int) -> Array:
@@ -189,7 +201,7 @@ def repeated(values: Array, n: int) -> Array:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """See ``numpy.place``: the values in turn, at each place that the mask names."""
     arr, vals = target("place", arr), as_arrays(arr, vals)[1]
-    mask = np.reshape(np.asarray(on_host(mask), bool), arr.shape)
+    mask = of_size_of(arr, mask, "place")
     count = np.count_nonzero(mask)
     if count and not vals.size:
         raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
@@ -220,6 +232,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     a, v = target("put", a), as_arrays(a, v)[1]
     ind = np.ravel(on_host(within(ind, a.size, mode)))
+    if ind.size and not -a.size <= ind.min() <= ind.max() < a.size:
+        raise IndexError(f"np.put: a place is out of range for {describe(a)} [at {user_line()}]")
     if ind.size and v.size:
         a = a if a.ndim else reshape(a, (1,))
         key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
