@@ -214,15 +214,17 @@ class Holes:
         call = re.sub(r", where=(?!.*initial).*\)$", ")", call)
         result = self.value(call)
         shape, kind = np.shape(result), np.asarray(result).dtype.kind
+        scans = "cum" in text or "accumulate" in text  # into a 0-d out these crash NumPy 2.4
         fit = [
-            name for name, x in self.program.alive
-            if type(x) is np.ndarray and x.shape == shape and (x.dtype.kind == kind or self.chance(0.2))
+            (name, x) for name, x in self.program.alive
+            if type(x) is np.ndarray and (x.ndim or not scans) and x.dtype.kind in kind + "fc"
         ]  # fmt: skip
+        exact = [(name, x) for name, x in fit if x.shape == shape and x.dtype.kind == kind]
+        if exact or self.chance(0.9):
+            fit = exact
         if not fit:
-            if self.chance(0.9):
-                raise Unfillable("out")
-            fit = [name for name, x in self.program.alive if type(x) is np.ndarray and x.dtype.kind in "fc"]
-        return text.replace("<>", self.choices.choice(fit)) if fit else None
+            raise Unfillable("out")
+        return text.replace("<>", self.choices.choice(fit)[0])
 
     # --- numbers and axes -----------------------------------------------------------------------------
     def num(self):

@@ -115,7 +115,7 @@ class Program:
     What is in ``constants`` stays a NumPy array where the others become Arrays.
     """
 
-    def __init__(self, seed):
+    def __init__(self, seed, length=STATEMENTS):
         self.seed = seed
         self.choices = random.Random(seed)
         self.rng = np.random.default_rng(seed)
@@ -133,7 +133,7 @@ class Program:
         self.named = []
         with warnings.catch_warnings(), np.errstate(all="raise"):
             warnings.simplefilter("error")
-            self.body = self.grow(STATEMENTS, 0)
+            self.body = self.grow(length, 0)
 
     # --- data -----------------------------------------------------------------------------------------
     def shape(self):
@@ -217,7 +217,7 @@ class Program:
             unharmed = not before.changed()
             before.restore()
             return guarded(text) if unharmed and self.choices.random() < 0.15 else None
-        except (NameError, SyntaxError, FloatingPointError, Warning, RecursionError):
+        except (NameError, SyntaxError, ArithmeticError, Warning, RecursionError):
             before.restore()
             return None
         if not self.tame() or self.reads_what_it_writes(text, before):

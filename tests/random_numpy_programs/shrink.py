@@ -46,12 +46,19 @@ def without(program, body, whole, size, layout):
             body = smaller
     for i, part in enumerate(body):
         if isinstance(part, Block):
+            last = part.body[-1:] if part.head.startswith("def") else []
+
+            def around(smaller, i=i, part=part, body=body, last=last):
+                return [*body[:i], Block(part.head, [*smaller, *last]), *body[i + 1 :]]
+
             inner = without(
-                program, part.body,
-                lambda smaller, i=i, part=part, body=body: whole([*body[:i], Block(part.head, smaller), *body[i + 1 :]]),
-                size, layout,
-            )  # fmt: skip
-            body = [*body[:i], Block(part.head, inner), *body[i + 1 :]]
+                program,
+                part.body[: len(part.body) - len(last)],
+                lambda smaller, around=around: whole(around(smaller)),
+                size,
+                layout,
+            )
+            body = around(inner)
     return body
 
 

@@ -169,12 +169,12 @@ WRITES = {
         "np.{any2}({t}, {b}, {t})", "np.{any2}({t}[1:], {t}[:-1], out={t}[1:])", "np.{any1}({t}, out={t}[::-1])",
         "np.{any2}({t}, {t}.T, out={t})", "np.{any2}({a}, {b}, out={out}, where={mask})", "np.{any1}({a}, out={out}, where={mask})",
         "np.{red}({a}, axis={axis}, out={out})", "{a}.{red}(axis={axis}, out={out})", "np.{order_red}({x}, axis={axis}, out={out})",
-        "np.cumsum({a}, axis={ax}, out={out})", "np.matmul({m}, {m2}, out={out})", "np.dot({m}, {m2}, out={out})",
+        "np.cumsum({x}, axis={ax}, out={out})", "np.matmul({m}, {m2}, out={out})", "np.dot({m}, {m2}, out={out})",
         "np.take({a}, {idx}, axis={ax}, out={out})", "np.clip({x}, -0.4, 0.6, out={out})", "np.einsum('ij->ji', {m}, out={out})",
         "np.concatenate([{a}, {s}], axis=0, out={out})", "np.stack([{a}, {s}], out={out})", "np.{spread}({x}, axis={ax}, out={out})",
         "np.add({a}, {b}, out={out}, casting='unsafe')", "np.round({x}, 1, out={out})", "np.choose({mask} * 1, [{a}, {b}], out={out})",
         "np.{any2}({a}, {b}, out=({out},))", "{new} = np.{any2}({a}, {b}, out={out})", "np.add.reduce({a}, axis={ax}, out={out})",
-        "np.add.accumulate({a}, axis={ax}, out={out})", "np.median({x}, axis={ax}, out={out})", "np.mean({a}, out={out})",
+        "np.add.accumulate({x}, axis={ax}, out={out})", "np.median({x}, axis={ax}, out={out})", "np.mean({a}, out={out})",
         "np.compress([True, False], {a}, axis={ax}, out={out})", "{x}.clip(-0.4, 0.6, out={out})", "np.outer({v}, {v2}, out={out})",
         "np.trace({a}, out={out})", "np.multiply.outer({v}, {v2}, out={out})", "np.add({b}, {a}, {out})",
     )),
@@ -210,3 +210,10 @@ CALLS = (3, (
     "{new} = {call}({a})", "{new} = {call}({call}({a}))", "{new} = {call}({part})", "{a}[{key}] = {call}({a}[{key}])",
     "{new} = list(map({call}, [{a}, {s}]))",
 ))  # fmt: skip
+
+# Functions that are several ops of ours: their values are NumPy's but for rounding.
+ROUNDED = (
+    "einsum", "multi_dot", "lstsq", "tensordot", "inner", "norm", "correlate", "convolve", "gradient", "quantile",
+    "percentile", "float_power", "at", "cov", "corrcoef", "interp", "median", "nanmedian", "linalg", "fft", "vecdot",
+    "matvec", "kron", "cdouble", "emath",
+)  # fmt: skip

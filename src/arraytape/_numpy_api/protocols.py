@@ -83,6 +83,10 @@ OF_SEQUENCES = {
 OF_LISTS = {
     np.apply_along_axis, np.block, np.lexsort, np.pad, np.piecewise, np.ravel_multi_index,
 }  # fmt: skip
+# Uses of ufuncs, and functions that are ufuncs, whose result is broadcast to the shape of ``out``.
+SPREADING = {"__call__", "outer", np.clip, np.fix, np.outer}
+# Functions that compute in the dtype of ``out``.
+SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
@@ -141,7 +145,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     result = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
-    return result if out is None else written(out, result, casting)
+    return result if out is None else written(out, result, casting, method in SPREADING)
 
 
 def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
@@ -182,6 +186,8 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
 def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add.reduce(x)``: over the first axis unless told."""
     function = REDUCTIONS.get(ufunc)
+    if out is not None and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, out)
     return MISSING if function is None else function(*inputs, **{"axis": 0, **options})
 
 
@@ -193,7 +199,16 @@ def of_all_pairs(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Arr
 def accumulated(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add.accumulate(x)``."""
     known = ufunc in ufuncs.ACCUMULATED
+    if out is not None and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, out)
     return ufuncs.accumulate(ufunc, *inputs, **options) if known else MISSING
+
+
+def in_dtype_of_out(x: Any, options: dict[str, Any], out: Array) -> dict[str, Any]:
+    """The options of a sum or product, which NumPy computes in the dtype of ``out`` unless told."""
+    told = options.get("dtype") is not None or not isinstance(x, Array)
+    fits = not told and np.can_cast(x.dtype, out.dtype, "same_kind")
+    return options | {"dtype": out.dtype} if fits else options
 
 
 def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -220,8 +235,12 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
     return unknown(name + said, home=home)
 
 
-def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
-    """``out``, with a result in it."""
+def written(out: Array, result: Any, casting: Any = "same_kind", spreads: bool = False) -> Array:
+    """``out``, with a result in it; one of another shape where it ``spreads`` over that of ``out``."""
+    if result.shape != out.shape and not (spreads and broadcasts(result.shape, out.shape)):
+        raise ValueError(
+            f"a result of shape {result.shape} does not fit into out={describe(out)} [at {user_line()}]"
+        )
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
@@ -229,6 +248,12 @@ def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
         )
     setitem(out, ..., result)
     return out
+
+
+def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of a shape broadcasts to the wanted one."""
+    extra = len(wanted) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
 
 
 # --- other functions ---------------------------------------------------------------------------
@@ -288,9 +313,11 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     out = given.arguments.pop("out", None)
     if out is not None:
         selection.target(name, out)
+        if function in SUMS:
+            given.arguments |= in_dtype_of_out(given.arguments["a"], given.arguments, out)
     positional, options = matched(name, given, ours)
     result = ours(*positional, **options)
-    return result if out is None else written(out, result)
+    return result if out is None else written(out, result, spreads=function in SPREADING)
 
 
 def as_data(function: Any, value: Any) -> Any:

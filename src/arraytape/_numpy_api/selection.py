@@ -65,11 +65,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def clip(a: Any, min: Any = None, max: Any = None) -> Array:
-    """See ``numpy.clip``: integers between floats become floats."""
+    """See ``numpy.clip``: integers between floats become floats, reals beside complex ones complex."""
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
     dtype = np.result_type(a.dtype, *bounds)
-    between = a.dtype.kind in "biu" and dtype.kind == "f"
+    between = "biufc".index(a.dtype.kind) < "biufc".index(dtype.kind) and dtype.kind in "fc"
     return elementwise.clip(astype(a, dtype) if between else a, min, max)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from .._array.array import Array
 from ..ops import data_type_functions as dtypes
+from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import broadcast_to, concat, reshape
 from . import methods
-from .arguments import as_arrays, check_only
+from .arguments import array_of, as_arrays, check_only
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -81,6 +82,16 @@ def column_stack(tup: Sequence[Any]) -> Array:
     return joined([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
 
 
+def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
+    """``numpy.tril`` and ``numpy.triu``; of one dimension every row of a matrix is it."""
+
+    def call(m: Any, k: int = 0) -> Array:
+        m = array_of(m)
+        return cut(broadcast_to(m, m.shape * 2) if m.ndim == 1 else m, k=k)
+
+    return call
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
@@ -96,5 +107,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.dstack: dstack,
     np.hstack: hstack,
     np.transpose: transpose,
+    np.tril: triangle(tril),
+    np.triu: triangle(triu),
     np.vstack: vstack,
 }  # fmt: skip

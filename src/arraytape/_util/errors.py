@@ -128,6 +128,8 @@ SECTIONS = (
     ("not supported for the input types", "dtype-that-an-op-does-not-take"),
     ("inhomogeneous", "nested-lists-of-unequal-lengths"),
 )
+# NumPy's exceptions that its users catch, also as the ValueError and IndexError that they are.
+NUMPYS = ("AxisError", "LinAlgError")
 # The exceptions that an op documents; whatever a storage raises becomes the nearest of these.
 DOCUMENTED = (IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, ValueError)
 
@@ -149,7 +151,7 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
 def failure(what: str, error: Exception, end: str = "") -> Exception:
     """The documented exception for what went wrong in ``what``, which names the function and its input.
 
-    LinAlgError stays itself; an AttributeError or KeyError from inside becomes a TypeError.
+    NumPy's LinAlgError and AxisError stay themselves; an AttributeError or KeyError from inside becomes a TypeError.
     ``end`` : what the message says of the way out.
     """
     said = str(error).strip()
@@ -161,6 +163,6 @@ def failure(what: str, error: Exception, end: str = "") -> Exception:
         return type(error)(message)
     for kind in DOCUMENTED:
         if isinstance(error, kind):
-            plain = type(error) if type(error).__name__ == "LinAlgError" else kind
+            plain = type(error) if type(error).__name__ in NUMPYS else kind
             return plain(message)
     return TypeError(message)

@@ -28,10 +28,10 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
 
 
 def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
-    """A non-negative axis; IndexError when x has no such axis."""
+    """A non-negative axis; NumPy's AxisError, an IndexError, when x has no such axis."""
     ndim = x.ndim + extra
     if not -ndim <= axis < ndim:
-        raise IndexError(
+        raise np.exceptions.AxisError(
             f"{op}: axis {axis} is out of range for {describe(x)} [at {user_line()}]; it has the axes "
             f"{-ndim} to {ndim - 1}"
         )

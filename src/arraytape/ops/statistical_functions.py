@@ -12,8 +12,8 @@ Axis = int | tuple[int, ...] | None
 
 
 def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The reduced axes as non-negative integers."""
-    if axis is None:
+    """The reduced axes as non-negative integers; none of a 0-d array, whose axis 0 NumPy allows."""
+    if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
@@ -22,7 +22,7 @@ def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp:
     """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
     if keepdims:
         return g
-    if type(axis) is int:
+    if type(axis) is int and shape:
         at = axis % len(shape)
         return xp.reshape(g, (*shape[:at], 1, *shape[at + 1 :]))
     gone = normalize_axis_tuple(axis, len(shape))
