@@ -125,7 +125,7 @@ class Holes:
 
     def q(self):
         """A matrix that is far from singular."""
-        text, x = self.pick("f", lambda x: x.ndim == 2 and x.shape[0] < 5)
+        text, x = self.pick("f", lambda x: x.ndim == 2 and 0 < len(x) < 5)
         if self.first is None:
             self.first = x
         self.rows = len(x)
@@ -191,7 +191,7 @@ class Holes:
             return name if dict(self.program.alive)[name].dtype.kind == "b" else f"({name} > {self.num()})"
         if x.ndim and self.chance(0.8):
             n = x.shape[0] if self.chance(0.5) else x.shape[-1]
-            return f"np.array({[self.chance(0.6) for _ in range(n)]})"
+            return f"np.array({[self.chance(0.6) for _ in range(n)]}, bool)"
         return self.choices.choice(["True", "np.array(True)", "np.array([True, False])"])
 
     def idx(self):
@@ -220,7 +220,7 @@ class Holes:
             if type(x) is np.ndarray and (x.ndim or not scans) and x.dtype.kind in kind + "fc"
         ]  # fmt: skip
         exact = [(name, x) for name, x in fit if x.shape == shape and x.dtype.kind == kind]
-        if exact or self.chance(0.9):
+        if exact or self.chance(0.9) or "choose" in text:
             fit = exact
         if not fit:
             raise Unfillable("out")
@@ -232,9 +232,13 @@ class Holes:
 
     def ax(self):
         ndim = 0 if self.first is None else self.first.ndim
-        return str(self.choices.randrange(-ndim, ndim)) if ndim and self.chance(0.97) else "0"
+        if not ndim:
+            raise Unfillable("axis")
+        return str(self.choices.randrange(-ndim, ndim) if self.chance(0.97) else ndim)
 
     def axis(self):
+        if self.first is None or not self.first.ndim:
+            return self.choices.choice(("None", "0", "-1"))
         return "None" if self.chance(0.3) else self.ax()
 
     def key(self):

@@ -214,7 +214,8 @@ class Program:
             if isinstance(error, UnboundLocalError):
                 before.restore()
                 return None
-            unharmed = not before.changed()
+            scalars = [name for name, x in self.alive if isinstance(x, np.generic) and name in text]
+            unharmed = not before.changed() and not scalars  # scalars lack much that arrays have
             before.restore()
             return guarded(text) if unharmed and self.choices.random() < 0.15 else None
         except (NameError, SyntaxError, ArithmeticError, Warning, RecursionError):
@@ -278,8 +279,7 @@ class Program:
         body = self.grow(self.choices.randint(1, 5), depth + 1)
         returned = Holes(self).pick()[0]
         if self.choices.random() < 0.4:
-            place = self.choices.randrange(len(body) + 1)
-            body.insert(place, f"if np.sum({parameters[0]}) > {holes.num()}:\n    return {parameters[-1]} * 2")
+            body.insert(0, f"if np.sum({parameters[0]}) > {holes.num()}:\n    return {parameters[-1]} * 2")
         block = Block(f"def {name}({', '.join(parameters)}):", [*body, f"return {returned}"])
         return block, f"{new} = {name}({', '.join(text for text, _ in arguments)})"
 

@@ -1,6 +1,6 @@
 """A program that fails, cut down to the statements that matter."""
 
-from .checks import Kink, check
+from .checks import Skipped, check
 from .program import Block, Program
 
 
@@ -13,7 +13,7 @@ def failure(program, body, layout=False):
         return None
     try:
         check(program, text, layout)
-    except Kink:
+    except Skipped:
         return None
     except Exception as error:
         return f"{type(error).__name__}: {error}"
@@ -83,7 +83,7 @@ def replay(seed, layout=False, shrink=True):
     program = Program(seed)
     try:
         check(program, layout=layout)
-    except Kink:
+    except Skipped:
         return False
     except Exception as error:
         body = shrunk(program, layout=layout) if shrink else program.body

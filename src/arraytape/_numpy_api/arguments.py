@@ -66,6 +66,26 @@ def array_of(value: Any) -> Array:
     return found
 
 
+def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of a shape broadcasts to the wanted one."""
+    extra = len(wanted) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
+
+
+def mask_of(name: str, x: Array, where: Any) -> Array:
+    """The truths of ``where=`` for the elements of x: NumPy takes no numbers for them, and no more."""
+    mask: Array = as_arrays(x, where)[1]
+    if mask.dtype.kind != "b":
+        raise TypeError(
+            f"np.{name}: where= takes booleans, not {mask.dtype} [at {user_line()}]; compare first"
+        )
+    if not broadcasts(mask.shape, x.shape):
+        raise ValueError(
+            f"np.{name}: where= of shape {mask.shape} does not broadcast to {x.shape} [at {user_line()}]"
+        )
+    return mask
+
+
 def on_axis(name: str, x: Array, axis: int | None) -> tuple[Array, int]:
     """x and a non-negative axis; for axis=None all of x in one dimension, as NumPy takes it."""
     return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index(name, x, axis))

@@ -32,7 +32,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, assembled, assembled_data
+from .arguments import as_arrays, assembled, assembled_data, broadcasts, mask_of
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -169,7 +169,7 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
     if [*options] == ["dtype"]:
         return function(*in_dtype(ufunc, inputs, options["dtype"]))
     if [*options] == ["where"] and out is not None:
-        mask = as_arrays(out, options["where"])[1]
+        mask = mask_of(ufunc.__name__, out, options["where"])
         with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
             return where(mask, function(*inputs), out)
     return MISSING
@@ -237,23 +237,17 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
 
 def written(out: Array, result: Any, casting: Any = "same_kind", spreads: bool = False) -> Array:
     """``out``, with a result in it; one of another shape where it ``spreads`` over that of ``out``."""
-    if result.shape != out.shape and not (spreads and broadcasts(result.shape, out.shape)):
-        raise ValueError(
-            f"a result of shape {result.shape} does not fit into out={describe(out)} [at {user_line()}]"
-        )
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
             f"casting={casting!r} [at {user_line()}]"
         )
+    if result.shape != out.shape and not (spreads and broadcasts(result.shape, out.shape)):
+        raise ValueError(
+            f"a result of shape {result.shape} does not fit into out={describe(out)} [at {user_line()}]"
+        )
     setitem(out, ..., result)
     return out
-
-
-def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether an array of a shape broadcasts to the wanted one."""
-    extra = len(wanted) - len(shape)
-    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
 
 
 # --- other functions ---------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from ..ops.manipulation_functions import (
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from ..ops.writing import setitem
-from .arguments import array_of, as_arrays, on_axis, on_host, without_gradient
+from .arguments import array_of, as_arrays, mask_of, on_axis, on_host, without_gradient
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
@@ -69,7 +69,7 @@ def clip(a: Any, min: Any = None, max: Any = None) -> Array:
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
     dtype = np.result_type(a.dtype, *bounds)
-    between = "biufc".index(a.dtype.kind) < "biufc".index(dtype.kind) and dtype.kind in "fc"
+    between = dtype != a.dtype and dtype.kind in "fc"
     return elementwise.clip(astype(a, dtype) if between else a, min, max)
 
 
@@ -127,7 +127,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 def put_where(x: Array, mask: Any, value: Any) -> None:
     """``x[...] = value`` where a mask says so."""
-    setitem(x, ..., value if mask is True else where(as_arrays(x, mask)[1], value, x))
+    setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
@@ -135,6 +135,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     a, values = target("putmask", a), as_arrays(a, values)[1]
     if values.size != 1 and values.shape != a.shape:
         raise ValueError(f"np.putmask of Arrays repeats no values [at {user_line()}]")
+    mask = astype(as_arrays(a, mask)[1], np.bool, copy=False)
     put_where(a, mask, values if values.size != 1 else reshape(values, ()))
 
 

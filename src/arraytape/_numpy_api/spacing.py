@@ -23,7 +23,10 @@ def ends(start: Any, stop: Any) -> tuple[Array, Array]:
     first, last = as_arrays(*[
         x if isinstance(x, Array | list | tuple) else np.asarray(x) for x in (start, stop)
     ])  # fmt: skip
-    dtype = np.result_type(*[np.result_type(x.dtype, 1.0) for x in (first, last)])
+    dtype = np.result_type(
+        *[getattr(x, "dtype", a.dtype) if not isinstance(x, int | float | complex) else x
+          for x, a in ((start, first), (stop, last))], 1.0,
+    )  # fmt: skip
     return astype(first, dtype, copy=False), astype(last, dtype, copy=False)
 
 

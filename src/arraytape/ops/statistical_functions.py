@@ -192,10 +192,10 @@ def std(
 
 def _reversed_sums(g: Any, shape: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
     """its running sums from the end of the axis"""
-    at = (axis or 0) % len(shape)
+    at = (axis or 0) % len(g.shape)
     if include_initial:
         g = g[(*(slice(None),) * at, slice(1, None))]
-    return xp.flip(xp.cumulative_sum(xp.flip(g, axis=at), axis=at), axis=at)
+    return xp.reshape(xp.flip(xp.cumulative_sum(xp.flip(g, axis=at), axis=at), axis=at), shape)
 
 
 @linear(
@@ -236,6 +236,8 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
     """its product with the matrix of the products of the other elements,
     which is exact also where elements are 0
     """
+    if not x.shape:
+        return g[-1]
     # d y_j / d x_i = product of the first j without i.  As a matrix over (i, j), so zeros are exact.
     at = (axis or 0) % len(x.shape)
     if include_initial:
