@@ -246,13 +246,13 @@ def check_second(runs, over):
     raise AssertionError(f"second order over a {over}: {found!r}, differences give {tried}")
 
 
-def check(program, text=None, layout=False):
+def check(program, text=None, layout=False, scalars=False):
     """Everything; Skipped where there is nothing to compare with."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with np.errstate(all="ignore"):
             runs = Runs(program, text or program.text)
-            check_values(runs, runs.on_arrays(runs.given()), layout)
+            check_values(runs, runs.on_arrays(runs.given()), layout, scalars)
             env, found, scale = reverse(runs)
             check_values(runs, env, layout)
             flavour = runs.flavour

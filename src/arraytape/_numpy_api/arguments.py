@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
+from .._array.array import IS_VIEW, SCALAR, Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
 from .._util.errors import user_line
 from ..ops.creation_functions import an_array, asarray
+from ..ops.elementwise_functions import positive
 from ..ops.manipulation_functions import normalize_axis_index, reshape
 
 Axis = int | tuple[int, ...] | None
@@ -84,6 +85,15 @@ def mask_of(name: str, x: Array, where: Any) -> Array:
             f"np.{name}: where= of shape {mask.shape} does not broadcast to {x.shape} [at {user_line()}]"
         )
     return mask
+
+
+def scalar(y: Array) -> Array:
+    """A result of shape () as an op's is: ``y += 1`` binds the name to a new Array."""
+    if y._state & IS_VIEW and y.dtype.kind != "b":
+        return positive(y)
+    if not y._state & IS_VIEW:
+        y._state |= SCALAR
+    return y
 
 
 def on_axis(name: str, x: Array, axis: int | None) -> tuple[Array, int]:

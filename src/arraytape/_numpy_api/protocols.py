@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, namespace
+from .._array.array import IS_VIEW, SCALAR, Array, namespace
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.errors import describe, user_line
@@ -32,7 +32,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, assembled, assembled_data, broadcasts, mask_of
+from .arguments import as_arrays, assembled, assembled_data, broadcasts, mask_of, scalar
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -87,6 +87,15 @@ OF_LISTS = {
 SPREADING = {"__call__", "outer", np.clip, np.fix, np.outer}
 # Functions that compute in the dtype of ``out``.
 SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
+# Functions whose results of shape () are arrays in NumPy; those of the others are scalars.
+OF_ARRAYS = {
+    np.array, np.astype, np.block, np.broadcast_arrays, np.broadcast_to, np.copy, np.cov, np.diff,
+    np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full_like, np.imag, np.isin,
+    np.lib.stride_tricks.sliding_window_view, np.linalg.tensordot, np.linalg.tensorsolve,
+    np.meshgrid, np.ones_like, np.pad, np.piecewise, np.real, np.real_if_close, np.reshape, np.resize,
+    np.roll, np.select, np.squeeze, np.tensordot, np.tile, np.transpose, np.unique, np.unique_all,
+    np.unique_inverse, np.where, np.zeros_like,
+}  # fmt: skip
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
@@ -278,7 +287,27 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     if not all(known(kind) for kind in types):
         return NotImplemented
     result = call(function, *args, **kwargs)
-    return result.to_device(x.device) if function in LIKE else result
+    if function in LIKE:
+        return result.to_device(x.device)
+    if isinstance(result, tuple | list):
+        parts = [as_numpys(function, part, args, kwargs) for part in result]
+        same = all(part is before for part, before in zip(parts, result, strict=True))
+        return result if same else type(result)(parts)
+    return as_numpys(function, result, args, kwargs)
+
+
+def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
+    """A result of shape (): immutable where NumPy's is a scalar, writable where it is an array."""
+    if not isinstance(y, Array) or y.shape:
+        return y
+    for x in (*args, *kwargs.values()):
+        if x is y or isinstance(x, list | tuple) and any(part is y for part in x):
+            return y
+    if function not in OF_ARRAYS:
+        return scalar(y)
+    if not y._state & IS_VIEW:
+        y._state &= ~SCALAR
+    return y
 
 
 def known(kind: type) -> bool:

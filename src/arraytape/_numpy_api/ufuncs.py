@@ -17,7 +17,7 @@ from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, res
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
-from .arguments import array_of, as_arrays
+from .arguments import array_of, as_arrays, scalar
 
 LOG2 = math.log(2.0)
 
@@ -37,13 +37,18 @@ def exp2(x: Array) -> Array:
     return 2.0**x
 
 
+def of_ufunc(y: Array) -> Array:
+    """The result of a ufunc: of shape () a scalar, which that of ``where`` is not."""
+    return y if y.shape else scalar(y)
+
+
 def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
     """``numpy.fmax`` and ``numpy.fmin``: of a number and NaN, the number."""
 
     def call(x1: Any, x2: Any) -> Array:
         x1, x2 = as_arrays(x1, x2)
         picked = where(elementwise.isnan(x2), x1, pick(x1, x2))
-        return where(elementwise.isnan(x1), x2, picked)
+        return of_ufunc(where(elementwise.isnan(x1), x2, picked))
 
     return call
 
@@ -65,7 +70,7 @@ def heaviside(x1: Any, x2: Any) -> Array:
     """See ``numpy.heaviside``; the gradient of x2 counts where x1 is 0."""
     x1, x2 = as_arrays(x1, x2)
     step = where(x1 < 0.0, 0.0, where(x1 == 0.0, x2, 1.0))
-    return where(elementwise.isnan(x1), x1, step)
+    return of_ufunc(where(elementwise.isnan(x1), x1, step))
 
 
 def logaddexp2(x1: Any, x2: Any) -> Array:
