@@ -19,7 +19,7 @@ SECOND = 1e-5
 STEPS = (1e-4, 3e-6, 1e-3)  # where a kink lies within one step of differences, another one counts
 
 
-ROUNDED = re.compile(rf"\b({'|'.join(statements.ROUNDED)})\b")
+ROUNDED = re.compile(rf"where=|\b({'|'.join(statements.ROUNDED)})\b")
 
 
 class Skipped(Exception):
@@ -135,8 +135,8 @@ def check_errors(found, expected):
 
 def builtin(error):
     """Python's types of an error, by which somebody may have caught it."""
-    if "'numpy." in str(error):  # of a scalar, which is no array
-        return Exception
+    if "'numpy." in str(error) or "could not broadcast" in str(error):
+        return Exception  # of a scalar, which is no array; beside another reason of ours
     return tuple(kind for kind in type(error).__mro__ if kind.__module__ == "builtins" and issubclass(kind, Exception) and kind is not Exception)
 
 

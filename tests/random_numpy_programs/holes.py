@@ -220,7 +220,7 @@ class Holes:
             if type(x) is np.ndarray and (x.ndim or not scans) and x.dtype.kind in kind + "fc"
         ]  # fmt: skip
         exact = [(name, x) for name, x in fit if x.shape == shape and x.dtype.kind == kind]
-        if exact or self.chance(0.9) or "choose" in text:
+        if exact or self.chance(0.9) or scans or "choose" in text:
             fit = exact
         if not fit:
             raise Unfillable("out")
@@ -285,6 +285,10 @@ class Holes:
         name = f"{letter}{self.program.count}"
         self.program.named.append(name)
         return name
+
+    def box(self):
+        """A name for a container."""
+        return self.fresh("d")
 
     def k(self):
         return self.fresh("k")

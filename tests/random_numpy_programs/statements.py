@@ -134,7 +134,7 @@ EXPRESSIONS = {
 
 # --- several results ------------------------------------------------------------------------------------
 UNPACKED = (2, (
-    "{new}, {new2} = np.split({a}, 2, axis={ax})", "{new}, {new2} = {part}, {a}", "{new}, *{new2} = {a}, {part}, {s}",
+    "{new}, {new2} = np.split({a}, 2, axis={ax})", "{new}, {new2} = {part}, {a}", "{new}, *{box} = {a}, {part}, {s}",
     "{new}, {new2} = np.modf({x})", "{new}, {new2} = np.meshgrid({v}, {v2}, indexing='{ij}')",
     "{new}, {new2} = np.broadcast_arrays({a}, {b})", "{new}, {new2} = np.linalg.slogdet({q})", "{new}, {new2} = np.gradient({m})",
     "{new}, {new2} = np.unstack({a}, axis={ax})", "{new}, {new2} = {a}", "{new}, {new2} = np.divmod({x}, 0.7)",
@@ -142,12 +142,12 @@ UNPACKED = (2, (
 
 # --- containers -----------------------------------------------------------------------------------------
 CONTAINERS = (2.5, (
-    "{new} = {{'u': {a}, 'v': [{part}, {a2}]}}", "{new} = [{a}, {part}]", "{new} = [{a}, [{a2}, {{'w': {part}}}]]",
+    "{box} = {{'u': {a}, 'v': [{part}, {a2}]}}", "{box} = [{a}, {part}]", "{box} = [{a}, [{a2}, {{'w': {part}}}]]",
     "{list}.append({a})", "{list}[0] = {a}", "{dict}['u'] = {part}", "{list}.reverse()", "{new} = {list}[-1]",
     "{new} = {dict}['u'] * {num}", "{new} = sum({list})", "{new} = np.stack({list})", "{new} = np.concatenate({list}, axis={axis0})",
-    "{new} = {{name: np.sum(x) for name, x in {dict}.items() if name == 'u'}}", "{new} = [np.sin(r) for r in {a}]",
-    "{new} = np.stack([r * r[::-1] for r in {a}])", "for {loop} in {list}:\n    {loop} += {num}", "{new} = list({a})",
-    "{list}[0] *= {num}", "{dict}['v'][0] += {num}", "{new} = dict({dict}, u={a})", "{new} = tuple({list})",
+    "{box} = {{name: np.sum(x) for name, x in {dict}.items() if name == 'u'}}", "{box} = [np.sin(r) for r in {a}]",
+    "{new} = np.stack([r * r[::-1] for r in {a}])", "for {loop} in {list}:\n    {loop} += {num}", "{box} = list({a})",
+    "{list}[0] *= {num}", "{dict}['v'][0] += {num}", "{box} = dict({dict}, u={a})", "{box} = tuple({list})",
     "{new} = max({list}, key=lambda t: np.sum(t))",
 ))  # fmt: skip
 
@@ -208,7 +208,7 @@ CLOSURES = (3, (
 ))  # fmt: skip
 CALLS = (3, (
     "{new} = {call}({a})", "{new} = {call}({call}({a}))", "{new} = {call}({part})", "{a}[{key}] = {call}({a}[{key}])",
-    "{new} = list(map({call}, [{a}, {s}]))",
+    "{box} = list(map({call}, [{a}, {s}]))",
 ))  # fmt: skip
 
 # Functions that are several ops of ours: their values are NumPy's but for rounding.

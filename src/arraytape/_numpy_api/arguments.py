@@ -137,7 +137,7 @@ def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
         values += [part for x in values if isinstance(x, tuple | list) for part in x]
         home = next(x for x in values if isinstance(x, Array))
         answer = function(*plain(args), **{n: plain(x) for n, x in options.items()})
-        if isinstance(answer, bool | np.bool):
+        if isinstance(answer, bool):
             return answer
         if isinstance(answer, tuple):
             return tuple([asarray_like(home, np.asarray(part)) for part in answer])

@@ -10,7 +10,7 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.indexing_functions import take
@@ -121,8 +121,14 @@ def target(name: str, x: Any) -> Array:
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
-    dst, src = target("copyto", dst), as_arrays(dst, src)[1]
-    put_where(dst, where, src)
+    dst, value = target("copyto", dst), as_arrays(dst, src)[1]
+    dtype = np.result_type(dst.dtype, src) if isinstance(src, int | float | complex) else value.dtype
+    if not np.can_cast(dtype, dst.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"np.copyto: {describe(src)} does not fit into {describe(dst)} by casting={casting!r} "
+            f"[at {user_line()}]"
+        )
+    put_where(dst, where, value)
 
 
 def put_where(x: Array, mask: Any, value: Any) -> None:
