@@ -169,7 +169,7 @@ WRITES = {
         "np.{any2}({t}, {b}, {t})", "np.{any2}({t}[1:], {t}[:-1], out={t}[1:])", "np.{any1}({t}, out={t}[::-1])",
         "np.{any2}({t}, {t}.T, out={t})", "np.{any2}({a}, {b}, out={out}, where={mask})", "np.{any1}({a}, out={out}, where={mask})",
         "np.{red}({a}, axis={axis}, out={out})", "{a}.{red}(axis={axis}, out={out})", "np.{order_red}({x}, axis={axis}, out={out})",
-        "np.cumsum({x}, axis={ax}, out={out})", "np.matmul({m}, {m2}, out={out})", "np.dot({m}, {m2}, out={out})",
+        "np.cumsum({x}, axis={ax}, out={out})", "np.matmul({m}, {m2}, out={out})",
         "np.take({a}, {idx}, axis={ax}, out={out})", "np.clip({x}, -0.4, 0.6, out={out})", "np.einsum('ij->ji', {m}, out={out})",
         "np.concatenate([{a}, {s}], axis=0, out={out})", "np.stack([{a}, {s}], out={out})", "np.{spread}({x}, axis={ax}, out={out})",
         "np.add({a}, {b}, out={out}, casting='unsafe')", "np.choose({mask} * 1, [{a}, {b}], out={out})",

@@ -189,7 +189,14 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
     dtype = np.dtype(dtype)
     if dtype.kind not in "fc":
         raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
-    return [astype(x, dtype, copy=False) for x in as_arrays(*inputs)]
+    arrays = as_arrays(*inputs)
+    for x in arrays:
+        if not np.can_cast(x.dtype, dtype, "same_kind"):
+            raise TypeError(
+                f"np.{ufunc.__name__}: {describe(x)} is no {dtype} by casting='same_kind' "
+                f"[at {user_line()}]"
+            )
+    return [astype(x, dtype, copy=False) for x in arrays]
 
 
 def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:

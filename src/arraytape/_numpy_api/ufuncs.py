@@ -56,7 +56,11 @@ def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
 def fmod(x1: Any, x2: Any) -> Array:
     """See ``numpy.fmod``: the remainder has the sign of x1."""
     x1, x2 = as_arrays(x1, x2)
-    return elementwise.sign(x1) * elementwise.remainder(abs(x1), abs(x2))
+    if x1.dtype.kind != "f":
+        return elementwise.sign(x1) * elementwise.remainder(abs(x1), abs(x2))
+    # x1 times its sign: its absolute value, which has a slope at 0, too.
+    sign = elementwise.copysign(1.0, x1)
+    return sign * elementwise.remainder(x1 * sign, abs(x2))
 
 
 def float_power(x1: Any, x2: Any) -> Array:
