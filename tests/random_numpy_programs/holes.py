@@ -1,41 +1,19 @@
 """What fills the holes of a template: arrays that are alive, keys, axes, numbers, names.
 
-A hole is a kind and perhaps a digit, so that ``{a}`` and ``{a2}`` are two arrays.  What has to fit another
+A hole is a kind and perhaps a digit, so that ``{a}`` and ``{a2}`` are two arrays.  What has to fit an
 operand looks at the first one of the template.
 """
 
-import random
 import re
 
 import numpy as np
 
-from .statements import PARTS
+from .statements import PARTS, WORDS
 
 HOLE = re.compile(r"\{([a-z_]+)(\d?)\}")
-WORDS = {
-    "any1": "sin cos tanh negative square positive exp sinh arcsinh conjugate expm1 cosh".split(),
-    "real1": "arctan absolute exp2 fabs floor rint deg2rad log1p fabs degrees trunc".split(),
-    "any2": "add subtract multiply add subtract multiply add true_divide".split(),
-    "real2": "maximum minimum fmax fmin arctan2 hypot logaddexp copysign heaviside".split(),
-    "op": "+ - * + - * /".split(),
-    "iop": "+ - * + - *".split(),
-    "cmp": "< <= > >= == !=".split(),
-    "red": "sum mean prod sum".split(),
-    "order_red": "max min amax amin max min".split(),
-    "spread": "var std".split(),
-    "ranked": "median nanmedian ptp".split(),
-    "nanred": "nansum nanmean nanprod nanmax nanmin nanvar nanstd nanmedian nansum".split(),
-    "order": "C F A K".split(),
-    "mode": "full same valid".split(),
-    "padmode": "constant edge reflect symmetric wrap linear_ramp mean maximum".split(),
-    "pads": ["1, 2", "0, 1", "2, 0"],
-    "bool": "True False".split(),
-    "ddof": "0 1".split(),
-    "ij": "ij xy".split(),
-}
-
-
-OPERANDS = {"a", "n", "x", "z", "i", "v", "m", "q", "t", "tn", "tp"}
+OPERANDS = {"a", "n", "x", "z", "i", "v", "m", "q", "t", "tn", "tp"}  # are filled first
+OUT = re.compile(r"(, )?(out=)?\(?<>,?\)?")
+DTYPES = {np.dtype(name) for name in ("f4", "f8", "c8", "c16", "i8", "?")}
 
 
 class Unfillable(Exception):
@@ -52,49 +30,51 @@ class Holes:
         self.first = None  # the value of the first operand
 
     def fill(self, template):
-        for match in HOLE.finditer(template):  # what has to fit looks at operands
+        for match in HOLE.finditer(template):
             if match[1] in OPERANDS:
                 self.fill_one(match)
         text = HOLE.sub(self.fill_one, template).replace("{{", "{").replace("}}", "}")
-        return self.with_out(text) if "out=<>" in text or "<>" in text else text
+        return self.with_out(text) if "<>" in text else text
 
     def fill_one(self, match):
-        hole = match[0]
+        hole, kind = match[0], match[1]
         if hole not in self.filled:
-            kind = match[1]
             words = WORDS.get(hole[1:-1]) or WORDS.get(kind)
-            found = self.choices.choice(words) if words else getattr(self, kind)()
-            if found is None:
-                raise Unfillable(kind)
-            self.filled[hole] = found
+            self.filled[hole] = self.one(words.split()) if words else getattr(self, kind)()
         return self.filled[hole]
 
     def chance(self, p):
         return self.choices.random() < p
 
-    def value(self, text):
-        """What an expression is now; None when NumPy refuses it."""
-        return self.program.value(text)
+    def one(self, options):
+        if not options:
+            raise Unfillable
+        return options[int(self.choices.random() * len(options))]
+
+    def integer(self, low, high):
+        """low <= integer < high."""
+        return low + int(self.choices.random() * (high - low))
 
     # --- operands -------------------------------------------------------------------------------------
     def pick(self, kinds="fc", fits=None, parts=0.25):
         """An array of some kinds, or an expression around one: text and value."""
-        alive = self.program.alive
-        found = [(name, x) for name, x in alive if x.dtype.kind in kinds and (not fits or fits(x))]
-        if not found:
-            raise Unfillable(kinds)
-        name, x = self.choices.choice(found)
+        name, x = self.one([
+            (name, x) for name, x in self.program.alive
+            if x.dtype.kind in kinds and (not fits or fits(x))
+        ])  # fmt: skip
         if self.chance(parts):
             text = self.around(name, x)
-            part = self.value(text)
-            if getattr(part, "dtype", None) in DTYPES and part.dtype.kind in kinds and (not fits or fits(part)):
-                name, x = text, part
+            part = self.program.value(text)
+            if getattr(part, "dtype", None) in DTYPES and part.dtype.kind in kinds:
+                return (text, part) if not fits or fits(part) else (name, x)
         return name, x
 
     def around(self, name, x):
         """An expression around an array: a part of it, another order of its axes, a copy."""
-        part = self.choices.choice(PARTS)
-        return part.replace("{o}", name).replace("{key}", self.key_of(x)) if "{key}" in part else part.replace("{o}", name)
+        part = self.one(PARTS)
+        if "{key}" in part:
+            part = part.replace("{key}", self.key_of(x))
+        return part.replace("{o}", name)
 
     def operand(self, *how, **more):
         text, x = self.pick(*how, **more)
@@ -103,7 +83,7 @@ class Holes:
         return text
 
     def a(self):
-        return self.operand("fc")
+        return self.operand()
 
     def n(self):
         return self.operand("fcib")
@@ -118,101 +98,73 @@ class Holes:
         return self.operand("i")
 
     def v(self):
-        return self.operand("fc", lambda x: x.ndim == 1)
+        return self.operand(fits=lambda x: x.ndim == 1)
 
     def m(self):
-        return self.operand("fc", lambda x: x.ndim == 2)
+        return self.operand(fits=lambda x: x.ndim == 2)
 
     def q(self):
-        """A matrix that is far from singular."""
+        """A symmetric matrix that is far from singular."""
         text, x = self.pick("f", lambda x: x.ndim == 2 and 0 < len(x) < 5)
-        if self.first is None:
-            self.first = x
+        self.first = x if self.first is None else self.first
         self.rows = len(x)
-        weights = ", ".join(f"{2.0 + 0.9 * i:.1f}" for i in range(len(x)))
-        return f"({text} @ {text}.T * 0.1 + np.diag([{weights}]))"
+        diagonal = ", ".join(f"{2.0 + 0.9 * i:.1f}" for i in range(len(x)))
+        return f"({text} @ {text}.T * 0.1 + np.diag([{diagonal}]))"
 
     def qv(self):
+        """The right-hand side of an equation with ``{q}``."""
         return self.operand("f", lambda x: x.ndim in (1, 2) and len(x) == self.rows)
 
     def part(self):
-        """A part of an array, or a rearrangement of it."""
-        text, x = self.pick("fc", parts=0.1)
-        return self.around(text, x)
+        return self.around(*self.pick(parts=0.1))
 
     def t(self):
-        """An array to write to."""
-        return self.operand("fc" if self.chance(0.93) else "fcib", lambda x: type(x) is np.ndarray, parts=0.35)
+        """An array to write to, or a part of one."""
+        kinds = "fc" if self.chance(0.93) else "fcib"
+        return self.operand(kinds, lambda x: type(x) is np.ndarray, parts=0.35)
 
     def tp(self):
         """An array to write to, by its name alone."""
-        return self.operand("fc", lambda x: type(x) is np.ndarray, parts=0)
+        return self.operand(fits=lambda x: type(x) is np.ndarray, parts=0)
 
     def tn(self):
-        """The name of an array to write to, which may be bound anew."""
-        names = [(name, x) for name, x in self.program.alive if name in self.program.own and x.dtype.kind in "fc"]
-        if not names:
-            return None
-        name, self.first = self.choices.choice(names)
+        """The name of an array or scalar, which a statement may bind anew."""
+        own = self.program.own
+        name, self.first = self.one([
+            (name, x) for name, x in self.program.alive if name in own and x.dtype.kind in "fc"
+        ])  # fmt: skip
         return name
 
     def b(self):
         """What broadcasts with the first operand: an array or a number."""
-        if self.first is None:
-            return self.a()
-        return self.spreading(self.first.shape)
+        return self.a() if self.first is None else self.spreading(self.first.shape)
 
     def s(self):
         """What has the shape of the first operand."""
-        same = [name for name, x in self.program.alive if x.shape == self.first.shape and x.dtype.kind in "fc"]
-        return self.choices.choice(same) if same and self.chance(0.9) else self.pick()[0]
+        same = [
+            name for name, x in self.program.alive
+            if x.shape == self.first.shape and x.dtype.kind in "fc"
+        ]  # fmt: skip
+        return self.one(same) if same and self.chance(0.9) else self.pick()[0]
 
     def spreading(self, shape):
         if self.chance(0.15):
             return self.num()
         fit = [name for name, x in self.program.operands if spreads(x.shape, shape)]
-        if fit and self.chance(0.95):
-            return self.choices.choice(fit)
-        return self.pick("fcib")[0]
+        return self.one(fit) if fit and self.chance(0.95) else self.pick("fcib")[0]
 
     def region(self):
-        """What fits where a key of the first operand points."""
-        part = self.value(f"{self.filled.get('{t}') or self.filled['{a}']}[{self.filled['{key}']}]")
-        return self.spreading(np.shape(part))
-
-    def mask(self):
-        return self.mask_for(self.first)
-
-    def mask_for(self, x):
-        """Truths in the shape of an array."""
-        same = [n for n, y in self.program.alive if y.shape == x.shape and y.dtype.kind in "bf"]
-        if same and self.chance(0.7):
-            name = self.choices.choice(same)
-            return name if dict(self.program.alive)[name].dtype.kind == "b" else f"({name} > {self.num()})"
-        if x.ndim and self.chance(0.8):
-            n = x.shape[0] if self.chance(0.5) else x.shape[-1]
-            return f"np.array({[self.chance(0.6) for _ in range(n)]}, bool)"
-        return self.choices.choice(["True", "np.array(True)", "np.array([True, False])"])
-
-    def idx(self):
-        """Places along an axis."""
-        n = max([*self.first.shape, 1]) if self.chance(0.05) else min([*self.first.shape, 3])
-        places = [self.choices.randrange(-n, n) for _ in range(self.choices.randint(1, 4))] if n else [0]
-        if self.chance(0.2):
-            return str(places[0])
-        if self.chance(0.2):
-            places = [places, places[::-1]]
-        return f"np.array({places})" if self.chance(0.7) else str(places)
+        """What fits where the key of the first operand points."""
+        target = self.filled.get("{t}") or self.filled["{a}"]
+        return self.spreading(np.shape(self.program.value(f"{target}[{self.filled['{key}']}]")))
 
     def out(self):
-        return "<>"
+        return "<>"  # with_out fills it when the rest is there
 
     def with_out(self, text):
-        """The statement with an array that fits its result in the place of ``out``."""
-        call = re.sub(r"^\{?\w+\}? = ", "", text) if re.match(r"\w+ = ", text) else text
-        call = call.replace("out=(<>,)", "out=<>").replace(", out=<>", "").replace(", <>)", ")").replace("(out=<>)", "()")
-        call = re.sub(r", where=(?!.*initial).*\)$", ")", call)
-        result = self.value(call)
+        """The statement with an array that fits its result as ``out``."""
+        call = OUT.sub("", re.sub(r"^\w+ = ", "", text), count=1)
+        result = self.program.value(re.sub(r", where=.*\)$", ")", call))
         shape, kind = np.shape(result), np.asarray(result).dtype.kind
         scans = "cum" in text or "accumulate" in text  # into a 0-d out these crash NumPy 2.4
         fit = [
@@ -220,26 +172,52 @@ class Holes:
             if type(x) is np.ndarray and (x.ndim or not scans) and x.dtype.kind in kind + "fc"
         ]  # fmt: skip
         exact = [(name, x) for name, x in fit if x.shape == shape and x.dtype.kind == kind]
-        if exact or self.chance(0.9) or scans or "choose" in text:
-            fit = exact
-        if not fit:
-            raise Unfillable("out")
-        return text.replace("<>", self.choices.choice(fit)[0])
+        refused = self.chance(0.1) and not exact and not scans and "choose" not in text
+        return text.replace("<>", self.one(fit if refused else exact)[0])
 
-    # --- numbers and axes -----------------------------------------------------------------------------
+    # --- numbers, axes, keys --------------------------------------------------------------------------
     def num(self):
-        return f"{self.choices.uniform(0.05, 1.2) * self.choices.choice((-1, 1)):.2f}"
+        return f"{self.choices.uniform(0.05, 1.2) * self.one((-1, 1)):.2f}"
 
     def ax(self):
+        """An axis of the first operand."""
         ndim = 0 if self.first is None else self.first.ndim
         if not ndim:
-            raise Unfillable("axis")
-        return str(self.choices.randrange(-ndim, ndim) if self.chance(0.97) else ndim)
+            raise Unfillable
+        return str(self.integer(-ndim, ndim) if self.chance(0.97) else ndim)
 
     def axis(self):
+        """An axis or None, as reductions take it."""
         if self.first is None or not self.first.ndim:
-            return self.choices.choice(("None", "0", "-1"))
+            return self.one(("None", "0", "-1"))
         return "None" if self.chance(0.3) else self.ax()
+
+    def mask(self):
+        return self.mask_for(self.first)
+
+    def mask_for(self, x):
+        """Truths for the elements of an array."""
+        same = [
+            (name, y.dtype.kind) for name, y in self.program.alive
+            if y.shape == x.shape and y.dtype.kind in "bf"
+        ]  # fmt: skip
+        if same and self.chance(0.7):
+            name, kind = self.one(same)
+            return name if kind == "b" else f"({name} > {self.num()})"
+        if x.ndim and self.chance(0.8):
+            n = x.shape[0] if self.chance(0.5) else x.shape[-1]
+            return f"np.array({[self.chance(0.6) for _ in range(n)]}, bool)"
+        return self.one(("True", "np.array(True)", "np.array([True, False])"))
+
+    def idx(self):
+        """Places along an axis."""
+        n = max([*self.first.shape, 1]) if self.chance(0.05) else min([*self.first.shape, 3])
+        places = [self.integer(-n, n) for _ in range(self.integer(1, 5))] if n else [0]
+        if self.chance(0.2):
+            return str(places[0])
+        if self.chance(0.2):
+            places = [places, places[::-1]]
+        return f"np.array({places})" if self.chance(0.7) else str(places)
 
     def key(self):
         return self.key_of(self.first)
@@ -247,47 +225,44 @@ class Holes:
     def key_of(self, x):
         """Any key that fits an array."""
         if not x.ndim:
-            return self.choices.choice(["...", "()", "None"])
-        parts = [self.key_part(n) for n in x.shape]
-        kind = self.choices.random()
+            return self.one(("...", "()", "None"))
+        parts, kind = [self.key_part(n) for n in x.shape], self.choices.random()
         if kind < 0.12:
             return self.mask_for(x)
         if kind < 0.3 and 0 not in x.shape:
-            at = self.choices.randrange(x.ndim)
+            at = self.integer(0, x.ndim)
             n = x.shape[at]
-            places = [self.choices.randrange(-n, n) for _ in range(self.choices.randint(1, 3))]
-            parts[at] = str(places) if self.chance(0.5) else f"np.array({places})"
-            if self.chance(0.1):
-                parts[at] = f"np.array([{places}, {places[::-1]}])"
+            places = [self.integer(-n, n) for _ in range(self.integer(1, 4))]
+            parts[at] = self.one((
+                f"{places}", f"{places}", f"np.array({places})", f"np.array([{places}, {places[::-1]}])"
+            ))  # fmt: skip
         elif kind < 0.5:
-            parts.insert(self.choices.randrange(len(parts) + 1), "None")
-        parts = parts[: self.choices.randint(1, len(parts))]
+            parts.insert(self.integer(0, len(parts) + 1), "None")
+        parts = parts[: self.integer(1, len(parts) + 1)]
         if self.chance(0.2):
-            parts = ["..."] + parts[-1:] if self.chance(0.5) else parts[:1] + ["..."]
+            parts = ["...", *parts[-1:]] if self.chance(0.5) else [*parts[:1], "..."]
         return ", ".join(parts)
 
     def key_part(self, n):
         if self.chance(0.4):
             n = n if self.chance(0.98) else n + 3
-            return str(self.choices.randrange(-n, n)) if n else ":"
-        return self.choices.choice([":", "::-1", "1:", ":-1", "::2", "::-2", ":2", "1:2"])
+            return str(self.integer(-n, n)) if n else ":"
+        return self.one((":", "::-1", "1:", ":-1", "::2", "::-2", ":2", "1:2"))
 
     # --- names ----------------------------------------------------------------------------------------
-    def new(self):
-        """A name for a result: a fresh one, or an array's that is bound anew."""
-        own = [name for name, _ in self.program.alive if name in self.program.own]
-        if len(self.program.alive) < 14 and self.chance(0.92) or not own:
-            return self.fresh("a")
-        return self.choices.choice(own)
-
     def fresh(self, letter):
         self.program.count += 1
         name = f"{letter}{self.program.count}"
         self.program.named.append(name)
         return name
 
+    def new(self):
+        """A name for a result: a fresh one, or an array's that is bound anew."""
+        own = [name for name, _ in self.program.alive if name in self.program.own]
+        few = len(self.program.alive) < 14
+        return self.fresh("a") if (few and self.chance(0.92)) or not own else self.one(own)
+
     def box(self):
-        """A name for a container."""
         return self.fresh("d")
 
     def k(self):
@@ -296,15 +271,12 @@ class Holes:
     def row(self):
         return self.fresh("row")
 
-    def loop(self):
-        return self.fresh("item")
-
     def fun(self):
         return self.fresh("f")
 
     def of_type(self, kind):
-        names = [name for name, x in self.program.env.items() if type(x) is kind and name[0] != "_"]
-        return self.choices.choice(names) if names else None
+        env = self.program.env
+        return self.one([n for n, value in env.items() if type(value) is kind and n[0] != "_"])
 
     def list(self):
         return self.of_type(list)
@@ -313,14 +285,10 @@ class Holes:
         return self.of_type(dict)
 
     def call(self):
-        return self.of_type(FUNCTION)
+        return self.of_type(type(spreads))
 
 
 def spreads(shape, wanted):
     """Whether an operand of a shape broadcasts to the wanted one."""
     extra = len(wanted) - len(shape)
     return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
-
-
-FUNCTION = type(spreads)
-DTYPES = {np.dtype(name) for name in ("f4", "f8", "c8", "c16", "i8", "?")}
