@@ -10,10 +10,11 @@ import numpy as np
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 from ..ops.creation_functions import an_array, asarray
 from ..ops.elementwise_functions import positive
 from ..ops.manipulation_functions import normalize_axis_index, reshape
+from ..ops.writing import setitem
 
 Axis = int | tuple[int, ...] | None
 
@@ -105,6 +106,30 @@ def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
     """The non-negative axes that an int, a tuple of ints or None (all axes) stands for."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return [normalize_axis_index(name, x, i) for i in axes]
+
+
+def check_cast(name: str, x: Array, dtype: Any, casting: Any) -> None:
+    """TypeError where a cast is not allowed."""
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise TypeError(
+            f"np.{name}: {describe(x)} does not fit into {dtype} by casting={casting!r} "
+            f"[at {user_line()}]"
+        )
+
+
+def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
+    """``out``, with a result of its shape in it."""
+    if not np.can_cast(result.dtype, out.dtype, casting):
+        raise TypeError(
+            f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
+            f"casting={casting!r} [at {user_line()}]"
+        )
+    if result.shape != out.shape:
+        raise ValueError(
+            f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
+        )
+    setitem(out, ..., result)
+    return out
 
 
 def check_only(name: str, parameter: str, value: Any, known: Any) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import IS_VIEW, Array
-from .._util.errors import describe, user_line
+from .._array.array import Array
+from .._array.paths import IMAG, PAIRS, REAL
+from .._array.views import alias, in_order
+from .._util.errors import describe, explain, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
 from ..ops import indexing_functions as indexing
@@ -19,10 +21,11 @@ from ..ops import linalg, sorting_functions
 from ..ops import manipulation_functions as manipulation
 from ..ops import searching_functions as searching
 from ..ops.creation_functions import copied
-from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, permute_dims
+from ..ops.manipulation_functions import normalize_axis_index, part, permute_dims
 from ..ops.writing import setitem
 from . import pieces, reductions, selection, ufuncs
 from .arguments import Axis, as_arrays, on_axis, without_gradient
+from .flat import FlatIterator
 from .products import dot
 
 
@@ -179,7 +182,7 @@ def astype(
     dtype : dtype
         The dtype of the result.  An integer or boolean one cuts the gradient.
     order : str, default: 'K'
-        Not used: the layout in memory is not for the caller to choose.
+        The layout of the result in memory, as of ``numpy.asarray``.
     casting : str, default: 'unsafe'
         Which casts are allowed, as of ``numpy.can_cast``.
     subok : bool, default: True
@@ -201,7 +204,7 @@ def astype(
         raise TypeError(
             f"astype: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
         )
-    return dtypes.astype(x, dtype, copy=copy)
+    return pieces.laid_out(dtypes.astype(x, dtype, copy=copy), order, x)
 
 
 def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
@@ -210,7 +213,7 @@ def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
     Parameters
     ----------
     order : str, default: 'C'
-        Not used.
+        The layout of the copy in memory: 'C', 'F', 'A' ('F' where x lies so) or 'K' (as x).
     subok : bool, default: False
         Not used.
 
@@ -219,7 +222,7 @@ def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
     Array
         A copy in memory of its own.
     """
-    return copied(x)
+    return pieces.laid_out(copied(x), order, x)
 
 
 def flatten(x: Array, order: str = "C") -> Array:
@@ -244,18 +247,20 @@ def view(x: Array, dtype: Any = None) -> Array:
     Parameters
     ----------
     dtype : dtype | None, default: None
-        None or that of x: a view.  The complex dtype of the same precision, or back: pairs along
-        the last axis are read as complex numbers, in a read-only copy.
+        None or that of x.  The complex dtype of the same precision, or back: pairs along the
+        last axis are read as complex numbers.
 
     Returns
     -------
     Array
-        A view, or a read-only copy.
+        A view; on storages without such views a copy to read.
 
     Raises
     ------
     TypeError
         When x cannot be read as that dtype; use astype to convert.
+    ValueError
+        When the last axis has gaps in memory, or an odd length.
     """
     wanted = x.dtype if dtype is None else np.dtype(dtype)
     if wanted == x.dtype:
@@ -268,8 +273,10 @@ def view(x: Array, dtype: Any = None) -> Array:
             f"view: {describe(x)} cannot be read as {wanted} [at {user_line()}]; a real dtype only as "
             "the complex one of its precision and back: use astype to convert"
         )
-    copy = dtypes.reinterpreted(x, wanted.kind)
-    return broadcast_to(copy, copy.shape)  # read-only, since a write to it would not arrive in x
+    try:
+        return part(x, PAIRS, wanted.kind)
+    except ValueError as error:
+        raise explain("view", error, x=x, dtype=dtype) from error
 
 
 # --- elements ----------------------------------------------------------------------------------
@@ -341,8 +348,9 @@ def take(x: Array, indices: Any, axis: int | None = None) -> Array:
     """
     if isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
         return indexing.take(x, indices, axis=axis)
-    x, at = on_axis("take", x, axis)
-    return x[(*(slice(None),) * at, indices)]
+    x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
+    found = x[(*(slice(None),) * at, indices)]
+    return in_order(found, "C") if found.ndim else found
 
 
 def argsort(
@@ -380,7 +388,7 @@ def last_two(x: Array, axis1: int, axis2: int) -> Array:
 
 
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """Copy a diagonal, of the first two axes unless others are named.
+    """View a diagonal, of the first two axes unless others are named.
 
     Parameters
     ----------
@@ -394,7 +402,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array
     Returns
     -------
     Array
-        The diagonals along the last axis.
+        The diagonals along the last axis, to read.
 
     Raises
     ------
@@ -517,19 +525,24 @@ def partition(x: Array, kth: Any, axis: int = -1) -> None:
 
 
 def get_real(x: Array) -> Array:
-    """The real part: of real numbers a view, of complex ones a copy."""
-    return elementwise.real(x) if x.dtype.kind == "c" else x[...]
+    """The real part: of complex numbers a view, of real ones x itself."""
+    return elementwise.real(x)
 
 
 def set_real(x: Array, value: Any) -> None:
     """Write the real part."""
-    if x.dtype.kind == "c":
-        value = as_arrays(x, value)[1] + 1j * elementwise.imag(x)
-    setitem(x, ..., value)
+    if x.dtype.kind != "c":
+        setitem(x, ..., value)
+        return
+    seen = alias(x, REAL, None)
+    if seen is None:  # a storage without such views
+        setitem(x, ..., as_arrays(x, value)[1] + 1j * elementwise.imag(x))
+    else:
+        setitem(seen, ..., value)
 
 
 def get_imag(x: Array) -> Array:
-    """The imaginary part; zeros for real numbers."""
+    """The imaginary part: of complex numbers a view, of real ones zeros to read."""
     return elementwise.imag(x)
 
 
@@ -537,19 +550,27 @@ def set_imag(x: Array, value: Any) -> None:
     """Write the imaginary part."""
     if x.dtype.kind != "c":
         raise TypeError(f"imag: {describe(x)} has no imaginary part to set [at {user_line()}]")
-    setitem(x, ..., elementwise.real(x) + 1j * as_arrays(x, value)[1])
+    seen = alias(x, IMAG, None)
+    if seen is None:
+        setitem(x, ..., elementwise.real(x) + 1j * as_arrays(x, value)[1])
+    else:
+        setitem(seen, ..., value)
 
 
-def get_flat(x: Array) -> Array:
-    """The elements in one dimension: a view, or where that is impossible a read-only copy."""
-    found = manipulation.reshape(x, (-1,))
-    return found if found._state & IS_VIEW else broadcast_to(found, found.shape)
+def conj(x: Array) -> Array:
+    """Conjugate complex numbers, as ``numpy.ndarray.conj`` does.
+
+    Returns
+    -------
+    Array
+        The conjugates; of real data x itself.
+    """
+    return elementwise.conj(x) if x.dtype.kind == "c" else x._snapshot()
 
 
 def set_flat(x: Array, value: Any) -> None:
-    """One value everywhere, or one for each element."""
-    value = as_arrays(x, value)[1]
-    setitem(x, ..., manipulation.reshape(value, x.shape if value.size == x.size else ()))
+    """Write the elements in the order of C; values begin again where they are too few."""
+    FlatIterator(x)[:] = value
 
 
 # --- all of them -------------------------------------------------------------------------------
@@ -608,15 +629,15 @@ METHODS: dict[str, Any] = {
     "choose": selection.choose,
     "clip": clip,
     "compress": compress,
-    "conj": elementwise.conj,
-    "conjugate": elementwise.conj,
+    "conj": conj,
+    "conjugate": conj,
     "copy": copy,
     "cumprod": reductions.cumprod,
     "cumsum": reductions.cumsum,
     "diagonal": diagonal,
     "dot": dot,
     "fill": fill,
-    "flat": property(get_flat, set_flat),
+    "flat": property(FlatIterator, set_flat),
     "flatten": flatten,
     "imag": property(get_imag, set_imag),
     "itemsize": property(itemsize),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._util.errors import user_line
+from .._array.views import in_order
+from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
@@ -18,22 +20,40 @@ from ..ops.elementwise_functions import sqrt
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import concat, moveaxis, reshape
-from ..ops.searching_functions import count_nonzero, where
-from .arguments import array_of, as_arrays, axes_of
+from ..ops.searching_functions import count_nonzero
+from .arguments import array_of, as_arrays, axes_of, check_cast, into
 
 
-def einsum(*operands: Any, optimize: Any = False) -> Array:
+def einsum(
+    *operands: Any,
+    optimize: Any = False,
+    dtype: Any = None,
+    casting: str = "safe",
+    out: Array | None = None,
+) -> Array:
     """See ``numpy.einsum``; the letters may also come as lists of numbers behind the operands."""
     if isinstance(operands[0], str):
-        return einstein(operands[0], *as_arrays(*operands[1:]), optimize=optimize)
-    arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
-    letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
-    arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
-    return einstein(",".join(letters) + arrow, *arrays, optimize=optimize)
+        subscripts, arrays = operands[0], as_arrays(*operands[1:])
+    else:
+        arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
+        letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
+        arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
+        subscripts = ",".join(letters) + arrow
+    common = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
+    for x in arrays:
+        check_cast("einsum", x, common, casting)
+    arrays = [astype(x, common, copy=False) for x in arrays]
+    # The standard's sums of small integers are of int64; NumPy's keep the dtype.
+    y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
+    return y if out is None else into(out, y, casting)
 
 
 def letter(i: Any) -> str:
-    return "..." if i is Ellipsis else "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[i]
+    if i is Ellipsis:
+        return "..."
+    if not 0 <= i < 52:
+        raise ValueError(f"np.einsum: subscripts are 0 to 51, got {i} [at {user_line()}]")
+    return (string.ascii_uppercase + string.ascii_lowercase)[i]
 
 
 def dot(a: Any, b: Any) -> Array:
@@ -59,8 +79,12 @@ def dot(a: Any, b: Any) -> Array:
     """
     a, b = as_arrays(a, b)
     if not a.ndim or not b.ndim:
-        return a * b
-    return matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
+        product = a * b
+        return (
+            in_order(product, "C") if product.ndim <= 2 and product.dtype.kind in "fc" else product
+        )
+    product = matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
+    return in_order(product, "C")
 
 
 def outer(a: Any, b: Any) -> Array:
@@ -72,7 +96,7 @@ def outer(a: Any, b: Any) -> Array:
 def inner(a: Any, b: Any) -> Array:
     """See ``numpy.inner``."""
     a, b = as_arrays(a, b)
-    return tensordot(a, b, axes=([-1], [-1])) if a.ndim and b.ndim else a * b
+    return in_order(tensordot(a, b, axes=([-1], [-1])), "C") if a.ndim and b.ndim else dot(a, b)
 
 
 def vdot(a: Any, b: Any) -> Array:
@@ -106,6 +130,8 @@ def cross(
 
 def multi_dot(arrays: Sequence[Any]) -> Array:
     """See ``numpy.linalg.multi_dot``, from the left."""
+    if len(arrays) < 2:
+        raise ValueError(f"np.linalg.multi_dot: needs two arrays or more [at {user_line()}]")
     return functools.reduce(matmul, as_arrays(*arrays))
 
 
@@ -161,11 +187,16 @@ def squared_modulus(x: Array) -> Array:
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     """See ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
-    a, b = as_arrays(a, b)
+    a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in as_arrays(a, b))
+    if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.lstsq: needs a matrix and as many rows beside it, got {describe(a)} and "
+            f"{describe(b)} [at {user_line()}]"
+        )
     m, n = a.shape
     rcond = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
     values = linalg.svdvals(a)
-    rank = int(count_nonzero(values > rcond * values[0]))
+    rank = int(count_nonzero(values > rcond * values[:1]))
     x = matmul(linalg.pinv(a, rtol=rcond), b)
     residual = matmul(a, x) - b
     squares = statistics.sum(squared_modulus(residual), axis=0)
@@ -205,15 +236,16 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 def gradient(f: Any, /, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """See ``numpy.gradient``: differences of neighbours, of first or second order at the ends."""
-    f, *spacing = as_arrays(f, *varargs)
+    f, *spacing = (
+        astype(x, np.float64) if x.dtype.kind in "biu" else x for x in as_arrays(f, *varargs)
+    )
     places = axes_of("gradient", f, axis)
     spacing = spacing or [asarray_like(f, np.asarray(1.0))]
     spacing = spacing * len(places) if len(spacing) == 1 else spacing
     if len(spacing) != len(places) or edge_order not in (1, 2):
         raise TypeError(f"np.gradient: a spacing per axis, edge_order 1 or 2 [at {user_line()}]")
-    dtype = f.dtype if f.dtype.kind in "fc" else np.dtype(np.float64)
     found = tuple([
-        astype(moveaxis(slopes(moveaxis(f, at, -1), h, edge_order), -1, at), dtype, copy=False)
+        astype(moveaxis(slopes(moveaxis(f, at, -1), h, edge_order), -1, at), f.dtype, copy=False)
         for at, h in zip(places, spacing, strict=True)
     ])  # fmt: skip
     return found[0] if len(found) == 1 else found
@@ -235,12 +267,8 @@ def slopes(f: Array, h: Array, edge_order: int) -> Array:
 
 
 def sinc(x: Any) -> Array:
-    """See ``numpy.sinc``; smooth at 0 to the second order."""
-    x = array_of(x)
-    angle = np.pi * x
-    near = x == 0.0
-    series = 1.0 - angle * angle / 6.0
-    return where(near, series, elementwise.sin(angle) / where(near, 1.0, angle))
+    """See ``numpy.sinc``."""
+    return elementwise.sinc_derivative(array_of(x), order=0)
 
 
 def over_planes(name: str) -> Callable[..., Array]:

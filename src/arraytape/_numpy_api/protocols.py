@@ -18,8 +18,8 @@ from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.errors import describe, user_line
 from ..ops.data_type_functions import astype
+from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
-from ..ops.writing import setitem
 from . import (
     emath,
     files,
@@ -32,7 +32,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, assembled, assembled_data, broadcasts, mask_of, scalar
+from .arguments import as_arrays, assembled, assembled_data, into, mask_of, scalar
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -151,10 +151,12 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         name: value for name, value in options.items()
         if name not in SILENT and value is not np._NoValue
     }  # fmt: skip
-    result = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
+    result: Any = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
-    return result if out is None else written(out, result, casting, method in SPREADING)
+    if out is None:
+        return result
+    return (written if method in SPREADING else into)(out, result, casting)
 
 
 def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
@@ -251,19 +253,11 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
     return unknown(name + said, home=home)
 
 
-def written(out: Array, result: Any, casting: Any = "same_kind", spreads: bool = False) -> Array:
-    """``out``, with a result in it; one of another shape where it ``spreads`` over that of ``out``."""
-    if not np.can_cast(result.dtype, out.dtype, casting):
-        raise TypeError(
-            f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
-            f"casting={casting!r} [at {user_line()}]"
-        )
-    if result.shape != out.shape and not (spreads and broadcasts(result.shape, out.shape)):
-        raise ValueError(
-            f"a result of shape {result.shape} does not fit into out={describe(out)} [at {user_line()}]"
-        )
-    setitem(out, ..., result)
-    return out
+def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
+    """``out``, with the result of a ufunc in it, which may be broadcast."""
+    if result.shape != out.shape:
+        result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
+    return into(out, result, casting)
 
 
 # --- other functions ---------------------------------------------------------------------------
@@ -308,7 +302,7 @@ def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(y, Array) or y.shape:
         return y
     for x in (*args, *kwargs.values()):
-        if x is y or isinstance(x, list | tuple) and any(part is y for part in x):
+        if x is y or (isinstance(x, list | tuple) and any(part is y for part in x)):
             return y
     if function not in OF_ARRAYS:
         return scalar(y)
@@ -329,12 +323,14 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     name = function.__name__
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
-    args = tuple([as_data(function, x) for x in args])
-    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
     ours = COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of(function)
-    elif not kwargs and len(args) <= 2:  # the first two positions are NumPy's
+    args = tuple([as_data(function, x) for x in args])
+    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
+    if (
+        function in COUNTERPARTS and not kwargs and len(args) <= 2
+    ):  # the first two positions are NumPy's
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
@@ -346,8 +342,12 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
         if function in SUMS:
             given.arguments |= in_dtype_of_out(given.arguments["a"], given.arguments, out)
     positional, options = matched(name, given, ours)
+    if out is not None and "out" in accepted(ours)[1]:
+        return ours(*positional, out=out, **options)
     result = ours(*positional, **options)
-    return result if out is None else written(out, result, spreads=function in SPREADING)
+    if out is None:
+        return result
+    return (written if function in SPREADING else into)(out, result)
 
 
 def as_data(function: Any, value: Any) -> Any:

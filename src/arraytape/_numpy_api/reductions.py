@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._util.errors import user_line
+from .._array.views import current
+from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops import statistical_functions as statistics
@@ -332,7 +333,7 @@ def nanvar(
 
 def nanstd(a: Any, axis: Axis = None, dtype: Any = None, **options: Any) -> Array:
     """See ``numpy.nanstd``."""
-    return elementwise.sqrt(nanvar(a, axis, dtype, **options))
+    return elementwise.root_of_variance(nanvar(a, axis, dtype, **options))
 
 
 # --- along an axis -----------------------------------------------------------------------------
@@ -363,6 +364,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     a, *ends = as_arrays(
         a, *[x if x is None or isinstance(x, Array) else np.asarray(x) for x in (prepend, append)]
     )
+    if not n:
+        return a
     at = normalize_axis_index("diff", a, axis)
     edge = (*a.shape[:at], 1, *a.shape[at + 1 :])
     first, last = (x if x is None or x.ndim else broadcast_to(x, edge) for x in ends)
@@ -372,7 +375,15 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """See ``numpy.ediff1d``."""
     ary, *ends = as_arrays(ary, to_begin, to_end)
-    first, end = (x if x is None else reshape(x, (-1,)) for x in ends)
+    for x in ends:
+        if x is not None and not np.can_cast(x.dtype, ary.dtype, "same_kind"):
+            raise TypeError(
+                f"np.ediff1d: an end of dtype {x.dtype} does not fit to {describe(ary)} "
+                f"[at {user_line()}]"
+            )
+    first, end = (
+        x if x is None else astype(reshape(x, (-1,)), ary.dtype, copy=False) for x in ends
+    )
     between = utilities.diff(reshape(ary, (-1,)))
     return concat([x for x in (first, between, end) if x is not None])
 
@@ -408,15 +419,13 @@ def rounded(a: Any, decimals: int = 0) -> Array:
     Derivative: none; the gradient is None.
     """
     a = array_of(a)
-    if a.dtype.kind not in "fc":
+    data = current(a)[1]
+    if type(data) is np.ndarray or a.dtype.kind not in "fc":
         return asarray_like(a, np.round(on_host(a), decimals))
+    unit = 10.0 ** abs(decimals)
     if decimals > 0:
-        return elementwise.round(a * 10.0**decimals) / 10.0**decimals
-    return (
-        elementwise.round(a / 10.0**-decimals) * 10.0**-decimals
-        if decimals
-        else elementwise.round(a)
-    )
+        return elementwise.round(a * unit) / unit
+    return elementwise.round(a / unit) * unit if decimals else elementwise.round(a)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

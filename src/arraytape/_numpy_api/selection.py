@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current
+from .._array.views import current, in_order
 from .._storage.storage import storage_of
 from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
@@ -26,9 +27,11 @@ from ..ops.writing import setitem
 from .arguments import array_of, as_arrays, mask_of, on_axis, on_host, without_gradient
 
 
-def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Whether a write to one may be seen through the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.may_share_memory(first, second, max_work)
     return type(first) is type(second) and storage_of(first).shares(first, second)
 
 
@@ -57,11 +60,20 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError(
             f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
         )
+    values = [*choicelist, default]
     *parts, y = as_arrays(*choicelist, *condlist, default)
     choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
+    if builtins.any(condition.dtype.kind != "b" for condition in conditions):
+        raise TypeError(f"np.select: conditions must be boolean [at {user_line()}]")
+    weak = (int, float, complex)  # numbers of Python's give way to the dtypes of arrays
+    dtype = np.result_type(*[
+        value if type(value) in weak else x.dtype
+        for value, x in zip(values, [*choices, y], strict=True)
+    ])  # fmt: skip
+    y = astype(y, dtype, copy=False)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        y = where(condition, choice, y)
-    return y
+        y = where(condition, astype(choice, dtype, copy=False), y)
+    return in_order(y, "C")
 
 
 def clip(a: Any, min: Any = None, max: Any = None) -> Array:
@@ -99,7 +111,7 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
-    return y
+    return in_order(y, "C")
 
 
 def extract(condition: Any, arr: Any) -> Array:
@@ -122,7 +134,9 @@ def target(name: str, x: Any) -> Array:
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
     dst, value = target("copyto", dst), as_arrays(dst, src)[1]
-    dtype = np.result_type(dst.dtype, src) if isinstance(src, int | float | complex) else value.dtype
+    dtype = (
+        np.result_type(dst.dtype, src) if isinstance(src, int | float | complex) else value.dtype
+    )
     if not np.can_cast(dtype, dst.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"np.copyto: {describe(src)} does not fit into {describe(dst)} by casting={casting!r} "
@@ -137,15 +151,22 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """See ``numpy.putmask``; one value, or one for each element."""
+    """See ``numpy.putmask``: values are repeated where there are fewer than elements."""
     a, values = target("putmask", a), as_arrays(a, values)[1]
-    if values.size != 1 and values.shape != a.shape:
-        raise ValueError(f"np.putmask of Arrays repeats no values [at {user_line()}]")
-    mask = astype(as_arrays(a, mask)[1], np.bool, copy=False)
-    put_where(a, mask, values if values.size != 1 else reshape(values, ()))
+    mask = on_host(mask)
+    if mask.size != a.size:
+        raise ValueError(f"np.putmask: mask and data must be the same size [at {user_line()}]")
+    if values.size:
+        places = np.flatnonzero(mask)
+        put(a, places, repeated(values, places))
 
 
-def put(a: Any, ind: Any, v: Any) -> None:
+def repeated(values: Array, places: np.ndarray[Any, Any]) -> Array:
+    """Of values in one dimension, those at some places, counted round and round."""
+    return reshape(values, (-1,))[asarray_like(values, places % values.size)]
+
+
+def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
     """Write to some places of the flattened array, as ``numpy.put`` does.
 
     Parameters
@@ -155,19 +176,29 @@ def put(a: Any, ind: Any, v: Any) -> None:
     ind : Array | int | list
         The places; negative ones count from the end.
     v : Array or number
-        One value, or one for each place.
+        The values, which are repeated where there are fewer than places.
+    mode : str, default: 'raise'
+        What a place out of range is: an error, counted round ("wrap"), or the last one ("clip").
 
     Raises
     ------
     ValueError
-        When the array is read-only, or the values do not fit the places.
+        When the array is read-only, or there is no such mode.
     IndexError
         When a place is out of range.
     """
     a, v = target("put", a), as_arrays(a, v)[1]
-    ind = on_host(ind)
-    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
-    setitem(a, key, reshape(v, ()) if v.size == 1 else reshape(v, ind.shape))
+    ind = np.ravel(on_host(ind))
+    if not ind.size or not v.size:
+        return
+    if mode == "raise":
+        if not (-a.size <= ind.min() and ind.max() < a.size):
+            raise IndexError(
+                f"np.put: a place is out of range for {describe(a)} [at {user_line()}]"
+            )
+        ind = np.where(ind < 0, ind + a.size, ind)
+    key = np.unravel_index(np.ravel_multi_index((ind,), (a.size,), mode=mode), a.shape)
+    setitem(a, key, astype(repeated(v, np.arange(ind.size)), a.dtype, copy=False))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:

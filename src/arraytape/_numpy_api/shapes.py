@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._util.errors import user_line
 from ..ops import data_type_functions as dtypes
+from ..ops import manipulation_functions as manipulation
 from ..ops.creation_functions import tril, triu
-from ..ops.manipulation_functions import broadcast_to, concat, reshape
+from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .arguments import array_of, as_arrays, check_only
+from .arguments import array_of, as_arrays, check_cast, into
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -47,17 +49,49 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
     numbers = iter(as_arrays(*[x for x in plain if x.dtype.kind in NUMBERS]))
     shape = np.broadcast_shapes(*[x.shape for x in plain])
+    if all(x.shape == shape for x in plain):
+        return tuple([next(numbers) if x.dtype.kind in NUMBERS else x for x in plain])
     return tuple([
-        broadcast_to(next(numbers), shape) if x.dtype.kind in NUMBERS
-        else np.broadcast_to(x, shape)
+        in_shape(next(numbers), shape) if x.dtype.kind in NUMBERS else np.broadcast_to(x, shape)
         for x in plain
     ])  # fmt: skip
 
 
-def joined(arrays: list[Array], axis: int, dtype: Any = None, casting: str = "same_kind") -> Array:
-    check_only("concatenate", "casting", casting, "same_kind")
-    whole = concat(arrays, axis=axis)
-    return whole if dtype is None else dtypes.astype(whole, dtype, copy=False)
+def joined(
+    arrays: list[Array],
+    axis: int | None,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    out: Array | None = None,
+    *,
+    join: Callable[..., Array] = concat,
+) -> Array:
+    """Arrays joined in their common dtype, or in the one asked for, or in that of ``out``."""
+    if dtype is not None and out is not None:
+        raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
+    if dtype is not None or out is not None:
+        dtype = np.dtype(dtype) if out is None else out.dtype
+        for x in arrays:
+            check_cast(join.__name__, x, dtype, casting)
+        arrays = [dtypes.astype(x, dtype, copy=False) for x in arrays]
+    whole = join(arrays, axis=axis)
+    return whole if out is None else into(out, whole)
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0, **options: Any) -> Array:
+    """See ``numpy.concatenate``."""
+    return joined(as_arrays(*arrays), axis, **options)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Array:
+    """See ``numpy.stack``."""
+    return joined(as_arrays(*arrays), axis, join=manipulation.stack, **options)
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
+    """See ``numpy.broadcast_to``."""
+    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    return manipulation.broadcast_to(array_of(array), shape)
 
 
 def hstack(tup: Sequence[Any], **options: Any) -> Array:
@@ -96,16 +130,20 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
         for function in (
-            np.copy, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
+            np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
         )
     },
     np.atleast_1d: at_least(1),
     np.atleast_2d: at_least(2),
     np.atleast_3d: at_least(3),
     np.broadcast_arrays: broadcast_arrays,
+    np.broadcast_to: broadcast_to,
+    np.concatenate: concatenate,
     np.column_stack: column_stack,
+    np.copy: lambda a, order="K", subok=False: methods.copy(array_of(a), order),
     np.dstack: dstack,
     np.hstack: hstack,
+    np.stack: stack,
     np.transpose: transpose,
     np.tril: triangle(tril),
     np.triu: triangle(triu),

@@ -128,8 +128,6 @@ SECTIONS = (
     ("not supported for the input types", "dtype-that-an-op-does-not-take"),
     ("inhomogeneous", "nested-lists-of-unequal-lengths"),
 )
-# NumPy's exceptions that its users catch, also as the ValueError and IndexError that they are.
-NUMPYS = ("AxisError", "LinAlgError")
 # The exceptions that an op documents; whatever a storage raises becomes the nearest of these.
 DOCUMENTED = (IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, ValueError)
 
@@ -151,7 +149,8 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
 def failure(what: str, error: Exception, end: str = "") -> Exception:
     """The documented exception for what went wrong in ``what``, which names the function and its input.
 
-    NumPy's LinAlgError and AxisError stay themselves; an AttributeError or KeyError from inside becomes a TypeError.
+    LinAlgError and AxisError stay themselves; an AttributeError or KeyError from inside becomes a
+    TypeError.
     ``end`` : what the message says of the way out.
     """
     said = str(error).strip()
@@ -163,6 +162,6 @@ def failure(what: str, error: Exception, end: str = "") -> Exception:
         return type(error)(message)
     for kind in DOCUMENTED:
         if isinstance(error, kind):
-            plain = type(error) if type(error).__name__ in NUMPYS else kind
-            return plain(message)
+            named = type(error).__name__ in ("AxisError", "LinAlgError")
+            return type(error)(message) if named else kind(message)
     return TypeError(message)
