@@ -208,6 +208,7 @@ class Program:
         except REFUSED as error:
             # Scalars lack much of what arrays have: their errors are their own.
             scalars = any(isinstance(x, np.generic) and name in text for name, x in self.alive)
+            scalars = scalars or "like=" in text
             kept = not before.changed() and not scalars and self.choices.random() < 0.15
             before.restore()
             if not kept:

@@ -223,8 +223,8 @@ STATEMENTS = {
         "{t}.put({idx}, {v})", "np.putmask({t}, {mask}, {b})", "np.fill_diagonal({t}, {num})",
         "{t}.fill({num})", "{t}.sort()", "{t}.sort(axis=0)",
         "np.put_along_axis({t}, np.argmax({t}, axis=0)[None], {num}, axis=0)",
-        "np.add.at({t}, {idx}, {num})", "np.add.at({t}, ({idx}, ...), {t}[0])",
-        "np.subtract.at({t}, {idx}, {b})", "{t}.partition(0)", "np.fill_diagonal({t}, {v})",
+        "np.add.at({tp}, {idx}, {num})", "np.add.at({tp}, ({idx}, ...), {tp}[0] * 1.0)",
+        "np.subtract.at({tp}, {idx}, {b} * 1.0)", "{t}.partition(0)", "np.fill_diagonal({t}, {v})",
     )),
     "loops": (3, (
         "for {k} in range(1, len({tp})):\n    {tp}[{k}] {iop}= {tp}[{k} - 1] * 0.5",
@@ -302,5 +302,5 @@ WORDS = {
 ROUNDED = (
     "einsum", "multi_dot", "lstsq", "tensordot", "inner", "norm", "correlate", "convolve",
     "gradient", "quantile", "percentile", "float_power", "at", "cov", "corrcoef", "interp",
-    "median", "nanmedian", "linalg", "fft", "vecdot", "matvec", "kron", "cdouble", "emath",
+    "median", "nanmedian", "linalg", "fft", "vecdot", "matvec", "kron", "dot", "vander", "cdouble", "emath",
 )  # fmt: skip

@@ -24,7 +24,7 @@ from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import normalize_axis_index, part, permute_dims
 from ..ops.writing import setitem
 from . import pieces, reductions, selection, ufuncs
-from .arguments import Axis, as_arrays, on_axis, without_gradient
+from .arguments import Axis, as_arrays, cast, on_axis, without_gradient
 from .flat import FlatIterator
 from .products import dot
 
@@ -200,10 +200,8 @@ def astype(
     TypeError
         When dtype is no dtype, or the cast is not allowed.
     """
-    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"astype: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
-        )
+    if casting != "unsafe":
+        cast("astype", x, dtype, casting)
     return pieces.laid_out(dtypes.astype(x, dtype, copy=copy), order, x)
 
 
@@ -326,7 +324,7 @@ def compress(x: Array, condition: Any, axis: int | None = None) -> Array:
     return pieces.compress(condition, x, axis)
 
 
-def take(x: Array, indices: Any, axis: int | None = None) -> Array:
+def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Array:
     """Take elements at some places, as ``numpy.take`` does.
 
     Parameters
@@ -335,6 +333,8 @@ def take(x: Array, indices: Any, axis: int | None = None) -> Array:
         Places along the axis, in any shape; negative ones count from the end.
     axis : int | None, default: None
         The axis; None: x is flattened first.
+    mode : str, default: 'raise'
+        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
 
     Returns
     -------
@@ -346,16 +346,18 @@ def take(x: Array, indices: Any, axis: int | None = None) -> Array:
     IndexError
         When an index is out of range, or there is no such axis.
     """
-    if isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
+    if mode == "raise" and isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
         return indexing.take(x, indices, axis=axis)
     x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
+    indices = selection.within(indices, x.shape[at], mode)
     found = x[(*(slice(None),) * at, indices)]
     return in_order(found, "C") if found.ndim else found
 
 
 def argsort(
-    x: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool = True
-) -> Array:
+    x: Array, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None,
+) -> Array:  # fmt: skip
     """Indices that sort along an axis: ``argsort`` as a method.
 
     Parameters
@@ -364,7 +366,9 @@ def argsort(
         The axis; None: x is flattened first.
     kind : str | None, default: None
         Not used.
-    stable : bool, default: True
+    order : None, default: None
+        Names of fields, which no Array has.
+    stable : bool | None, default: None
         Whether equal elements keep their order; they do so in any case.
 
     Returns
@@ -377,8 +381,9 @@ def argsort(
     IndexError
         When there is no such axis.
     """
+    reductions.without_fields(order)
     x, at = on_axis("argsort", x, axis)
-    return sorting_functions.argsort(x, axis=at, stable=stable)
+    return sorting_functions.argsort(x, axis=at)
 
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
@@ -414,7 +419,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array
     return linalg.diagonal(last_two(x, axis1, axis2), offset=offset)
 
 
-def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Array:
     """Sum over a diagonal, of the first two axes unless others are named.
 
     Parameters
@@ -425,6 +430,8 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         The axis of the rows.
     axis2 : int, default: 1
         The axis of the columns.
+    dtype : dtype | None, default: None
+        The dtype of the sums.
 
     Returns
     -------
@@ -438,7 +445,7 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     IndexError
         When there is no such axis.
     """
-    return linalg.trace(last_two(x, axis1, axis2), offset=offset)
+    return linalg.trace(last_two(x, axis1, axis2), offset=offset, dtype=dtype)
 
 
 def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> Array:
@@ -465,6 +472,31 @@ def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> A
     """
     found: Array = without_gradient(np.argpartition)(x, kth, axis, **options)
     return found
+
+
+def searchsorted(x: Array, v: Any, side: Any = "left", sorter: Any = None) -> Array:
+    """Find where elements would keep a sorted array sorted: ``searchsorted`` as a method.
+
+    Parameters
+    ----------
+    v : Array | number
+        The elements, of real dtype.
+    side : str, default: 'left'
+        Where to insert: before ('left') or after ('right') equal elements.
+    sorter : Array | None, default: None
+        Indices that sort x; None: x is sorted.
+
+    Returns
+    -------
+    Array
+        Indices into x, int64 and of the shape of v.
+
+    Raises
+    ------
+    ValueError
+        When x has not one dimension, sorter not its shape, or side is another word.
+    """
+    return searching.searchsorted(x, v, side=side, sorter=sorter)
 
 
 # --- writing -----------------------------------------------------------------------------------
@@ -654,7 +686,7 @@ METHODS: dict[str, Any] = {
     "repeat": repeat,
     "reshape": reshape,
     "round": reductions.rounded,
-    "searchsorted": searching.searchsorted,
+    "searchsorted": searchsorted,
     "sort": sort,
     "squeeze": squeeze,
     "std": reductions.std,

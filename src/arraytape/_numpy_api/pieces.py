@@ -14,7 +14,7 @@ from .._util.errors import describe, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
 from ..ops.data_type_functions import astype
-from ..ops.extras import diag, pad
+from ..ops.extras import diag
 from ..ops.indexing_functions import take
 from ..ops.manipulation_functions import (
     broadcast_to,
@@ -30,7 +30,7 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .arguments import array_of, as_arrays, axes_of, check_only, on_axis, on_host
+from .arguments import array_of, as_arrays, axes_of, on_axis, on_host
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -190,10 +190,16 @@ def apply_along_axis(
     return moveaxis(whole, ends, tuple(range(at, at + extra)))
 
 
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, **options: Any) -> Array:
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Array:
     """See ``numpy.lib.stride_tricks.sliding_window_view``: a view to read."""
     x = array_of(x)
-    check_only("sliding_window_view", "writeable", options.pop("writeable", False), False)
+    if writeable:
+        raise TypeError(
+            f"sliding_window_view: no writeable=True for Arrays, since windows overlap: a write through "
+            f"one is a write to others [at {user_line()}]; write to the array itself"
+        )
     lengths = np.atleast_1d(window_shape).tolist()
     axes = axes_of("sliding_window_view", x, axis)
     if len(lengths) != len(axes) or min(lengths, default=0) < 0:
@@ -305,6 +311,8 @@ def reshaped(
 ) -> Array:
     """See ``numpy.reshape``."""
     shape = newshape if shape is None else shape
+    if order == "K":
+        raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
     shape = tuple(np.atleast_1d(shape).tolist())
     return with_order(array_of(a), shape, order, copy)
 
@@ -393,7 +401,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.meshgrid: meshgrid,
     np.ones_like: like("ones"),
-    np.pad: pad,
     np.ravel: ravel,
     np.reshape: reshaped,
     np.rollaxis: rollaxis,

@@ -9,12 +9,11 @@ import numpy as np
 
 from .._array.array import Array
 from .._util.errors import user_line
-from ..ops import data_type_functions as dtypes
 from ..ops import manipulation_functions as manipulation
 from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .arguments import array_of, as_arrays, check_cast, into
+from .arguments import array_of, as_arrays, cast, into
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -58,7 +57,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 
 def joined(
-    arrays: list[Array],
+    arrays: Sequence[Any],
     axis: int | None,
     dtype: Any = None,
     casting: str = "same_kind",
@@ -67,25 +66,24 @@ def joined(
     join: Callable[..., Array] = concat,
 ) -> Array:
     """Arrays joined in their common dtype, or in the one asked for, or in that of ``out``."""
+    parts = as_arrays(*arrays)
     if dtype is not None and out is not None:
         raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
     if dtype is not None or out is not None:
         dtype = np.dtype(dtype) if out is None else out.dtype
-        for x in arrays:
-            check_cast(join.__name__, x, dtype, casting)
-        arrays = [dtypes.astype(x, dtype, copy=False) for x in arrays]
-    whole = join(arrays, axis=axis)
+        parts = [cast(f"np.{join.__name__}", x, dtype, casting) for x in parts]
+    whole = join(parts, axis=axis)
     return whole if out is None else into(out, whole)
 
 
 def concatenate(arrays: Sequence[Any], axis: int | None = 0, **options: Any) -> Array:
     """See ``numpy.concatenate``."""
-    return joined(as_arrays(*arrays), axis, **options)
+    return joined(arrays, axis, **options)
 
 
 def stack(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Array:
     """See ``numpy.stack``."""
-    return joined(as_arrays(*arrays), axis, join=manipulation.stack, **options)
+    return joined(arrays, axis, join=manipulation.stack, **options)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
@@ -130,7 +128,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
         for function in (
-            np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
+            np.argsort, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take,
+            np.trace,
         )
     },
     np.atleast_1d: at_least(1),
