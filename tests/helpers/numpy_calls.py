@@ -32,7 +32,9 @@ MW = np.asarray([True, False, True])
 E = np.asarray([1.5, 0.0, -2.5, 0.0])
 INFINITE = np.asarray([np.nan, np.inf, -np.inf, 1.5])
 X4 = np.arange(24.0).reshape(2, 3, 4) ** 1.1 + 0.3
-CUBE = 0.2 * np.random.default_rng(3).normal(size=(2, 3, 2, 3)) + 2.0 * np.eye(6).reshape(2, 3, 2, 3)
+CUBE = 0.2 * np.random.default_rng(3).normal(size=(2, 3, 2, 3)) + 2.0 * np.eye(6).reshape(
+    2, 3, 2, 3
+)
 BINS = np.asarray([-2.0, 0.0, 1.0, 2.5])
 METHODS = (
     "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf",

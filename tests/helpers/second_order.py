@@ -145,7 +145,9 @@ def total_of_numpy(outputs):
 def along(function, values, direction, step):
     """The second derivative along a direction: one-sided, by a step; NaN where there is none."""
     line = [
-        total_of_numpy(function(*[v + k * step * d for v, d in zip(values, direction, strict=True)]))
+        total_of_numpy(
+            function(*[v + k * step * d for v, d in zip(values, direction, strict=True)])
+        )
         for k in range(len(ONE_SIDED))
     ]
     return np.dot(ONE_SIDED, np.asarray(line, np.longdouble)) / step**2

@@ -27,9 +27,7 @@ from arraytape import testing
 from arraytape._numpy_api import examples
 
 FUNCTIONS = {
-    name: function
-    for name, function in scope_table.public()
-    if not isinstance(function, np.ufunc)
+    name: function for name, function in scope_table.public() if not isinstance(function, np.ufunc)
 }
 UNDEFINED = {"np.empty_like"}  # values
 FILES = (io.BytesIO, io.StringIO)
@@ -134,7 +132,9 @@ def test_one_array_is_enough(name, i):
         try:
             found, lost = with_one_array(name, call, at)
         except TypeError as error:
-            assert "cannot write a recorded" in str(error) or "no recorded counterpart" in str(error)
+            assert "cannot write a recorded" in str(error) or "no recorded counterpart" in str(
+                error
+            )
             continue
         if name == "np.unique_values":
             found, reference = np.sort(found), np.sort(reference)

@@ -542,17 +542,20 @@ def partition(x: Array, kth: Any, axis: int = -1) -> None:
     Parameters
     ----------
     kth : int
-        Not used.
+        The place in order at which to partition.
     axis : int, default: -1
         The axis; a negative one counts from the end.
 
     Raises
     ------
     ValueError
-        When the array is read-only.
+        When the array is read-only, or kth is out of range.
+    TypeError
+        When kth is no integer.
     IndexError
         When there is no such axis.
     """
+    reductions.check_places("partition", x, kth, axis)
     sort(x, axis)
 
 

@@ -326,7 +326,20 @@ def partition(
 ) -> Array:
     """See ``numpy.partition``: what is in order is partitioned anywhere."""
     without_fields(order)
-    return ordered(a, axis)
+    a, at = on_axis("partition", array_of(a), axis)
+    check_places("partition", a, kth, at)
+    return ordered(a, at)
+
+
+def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
+    """TypeError and ValueError, as NumPy has them, for what is no place along an axis."""
+    places, n = on_host(kth), a.shape[axis] if a.ndim else 1
+    if places.dtype.kind not in "iu":
+        raise TypeError(f"{name}: kth must be integers, got {describe(kth)} [at {user_line()}]")
+    if a.size and places.size and (places.min() < -n or places.max() >= n):
+        raise ValueError(
+            f"{name}: kth {kth} is out of range for axis {axis} of {describe(a)} [at {user_line()}]"
+        )
 
 
 def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current, in_order
+from .._array.views import current, in_order, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util.errors import failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -56,6 +56,8 @@ def unique(
     _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
     values = take(x, asarray_like(ar, index), axis=at)
+    first = (at, *(i for i in range(x.ndim) if i != at))  # NumPy sorts along the axis in front
+    values = with_axes_in_memory(values, first)
     asked = zip(
         (return_index, return_inverse, return_counts), (index, inverse, counts), strict=True
     )
