@@ -152,7 +152,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         if kind is list or kind is tuple:
             inputs = tuple([assembled(value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
-        return UFUNCS[ufunc](*inputs)
+        return ufuncs.result_of(UFUNCS[ufunc](*inputs))
     out = out_of(ufunc, options.pop("out", None))
     casting = options.pop("casting", "same_kind")
     options = {
@@ -163,7 +163,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
     if out is None:
-        return result
+        return ufuncs.result_of(result)
     return (written if method in SPREADING else into)(out, result, casting)
 
 

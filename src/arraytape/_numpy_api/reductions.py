@@ -28,7 +28,7 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.sorting_functions import sort
 from ..ops.writing import setitem
-from .arguments import Axis, array_of, as_arrays, axes_of, mask_of, on_axis, on_host
+from .arguments import Axis, array_of, as_arrays, axes_of, mask_of, on_axis, on_host, scalar
 from .implementations import program_of, root
 
 DOCSTRING = """\
@@ -369,7 +369,8 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
         return out
     data = current(a)[1]
     if type(data) is np.ndarray or a.dtype.kind not in "fc":
-        return asarray_like(a, np.round(on_host(a), decimals))
+        y = asarray_like(a, np.round(on_host(a), decimals))
+        return y if y.ndim else scalar(y)
     unit = 10.0 ** abs(decimals)
     if decimals > 0:
         return elementwise.round(a * unit) / unit
