@@ -382,6 +382,8 @@ def argsort(
         When there is no such axis.
     """
     reductions.without_fields(order)
+    if not x.ndim and axis in (0, -1):
+        return reshape(argsort(reshape(x, (1,)), 0), ())
     x, at = on_axis("argsort", x, axis)
     return sorting_functions.argsort(x, axis=at)
 

@@ -113,6 +113,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     arr, at = on_axis("insert", arr, axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
     single = not isinstance(obj, slice) and np.ndim(obj) == 0
+    while values.ndim > arr.ndim and values.shape[0] == 1:
+        values = values[0]  # as NumPy's writes drop them
     values = reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     values = moveaxis(values, 0, at) if single else values
     n = arr.shape[at]

@@ -120,8 +120,12 @@ def cross(
 ) -> Array:
     """See ``numpy.cross``: of vectors of length 3."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    a, b = as_arrays(a, b)
-    return moveaxis(linalg.cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)), -1, axisc)
+    a, b = (moveaxis(x, at, -1) for x, at in zip(as_arrays(a, b), (axisa, axisb), strict=True))
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ValueError(
+            f"np.cross: vectors of length 3, not {a.shape[-1]} and {b.shape[-1]} [at {user_line()}]"
+        )
+    return moveaxis(linalg.cross(a, b), -1, axisc)
 
 
 def svd(

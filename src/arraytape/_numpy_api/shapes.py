@@ -10,6 +10,7 @@ import numpy as np
 from .._array.array import Array
 from .._util.errors import user_line
 from ..ops import manipulation_functions as manipulation
+from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
 from .arguments import array_of, as_arrays, cast, into
@@ -113,6 +114,16 @@ def column_stack(tup: Sequence[Any]) -> Array:
     return joined([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
 
 
+def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
+    """``numpy.tril`` and ``numpy.triu``; of one dimension every row of a matrix is it."""
+
+    def call(m: Any, k: int = 0) -> Array:
+        m = array_of(m)
+        return cut(broadcast_to(m, m.shape * 2) if m.ndim == 1 else m, k=k)
+
+    return call
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
@@ -133,5 +144,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.hstack: hstack,
     np.stack: stack,
     np.transpose: transpose,
+    np.tril: triangle(tril),
+    np.triu: triangle(triu),
     np.vstack: vstack,
 }  # fmt: skip
