@@ -116,7 +116,13 @@ def cross(
     """See ``numpy.cross``: of vectors of length 3."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
     a, b = as_arrays(a, b)
-    return moveaxis(linalg.cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)), -1, axisc)
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    if 2 in (a.shape[-1], b.shape[-1]):
+        raise TypeError(
+            f"np.cross of Arrays is of vectors of length 3, got {describe(a)} and {describe(b)} "
+            f"[at {user_line()}]; those of length 2 are deprecated in NumPy: append a 0"
+        )
+    return moveaxis(linalg.cross(a, b), -1, axisc)
 
 
 def multi_dot(arrays: Sequence[Any]) -> Array:
