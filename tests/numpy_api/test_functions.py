@@ -105,7 +105,6 @@ def test_comparisons_are_numpys(equal_nan):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: np.ravel(x.T, order="K"), "order='K'"),
         (lambda x: np.nan_to_num(x, copy=False), "copy=False"),
         (lambda x: np.cov(x, aweights=[1, 2, 3]), "aweights"),
         (lambda x: np.interp(x, x, x, period=2.0), "period"),

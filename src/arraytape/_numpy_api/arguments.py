@@ -12,10 +12,23 @@ from .._array.views import current
 from .._storage.storage import storage_of
 from .._util.errors import describe, user_line
 from ..ops.creation_functions import an_array, asarray
+from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import normalize_axis_index, reshape
 from ..ops.writing import setitem
 
 Axis = int | tuple[int, ...] | None
+# Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
+OF_SEQUENCES = {
+    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
+    np.stack, np.vstack,
+}  # fmt: skip
+# Functions in whose arguments a list of integers is an array, never a shape, axes or places.
+OF_INTEGERS = {np.bincount, np.take_along_axis}
+# Functions in whose arguments lists have a meaning of their own, which they see to themselves.
+OF_LISTS = {
+    np.apply_along_axis, np.block, np.einsum_path, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
+    np.pad, np.piecewise, np.ravel_multi_index,
+}  # fmt: skip
 
 
 def assembled(value: Any) -> Any:
@@ -30,6 +43,15 @@ def assembled_data(value: Any) -> Any:
     """The same, except for lists whose Arrays are integers alone: lengths, axes and places."""
     holds = isinstance(value, list | tuple) and not is_plain(value)
     return asarray(value) if holds else value
+
+
+def as_data(function: Any, value: Any) -> Any:
+    """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
+    if not isinstance(value, list | tuple) or function in OF_LISTS:
+        return value
+    if function in OF_SEQUENCES:
+        return [assembled_data(part) for part in value]
+    return assembled(value) if function in OF_INTEGERS else assembled_data(value)
 
 
 def is_plain(nested: list[Any] | tuple[Any, ...]) -> bool:
@@ -78,15 +100,6 @@ def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
     return [normalize_axis_index(name, x, i) for i in axes]
 
 
-def check_cast(name: str, x: Array, dtype: Any, casting: Any) -> None:
-    """TypeError where a cast is not allowed."""
-    if not np.can_cast(x.dtype, dtype, casting):
-        raise TypeError(
-            f"np.{name}: {describe(x)} does not fit into {dtype} by casting={casting!r} "
-            f"[at {user_line()}]"
-        )
-
-
 def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
     """``out``, with a result of its shape in it."""
     if result.shape != out.shape:
@@ -102,12 +115,14 @@ def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
     return out
 
 
-def check_only(name: str, parameter: str, value: Any, known: Any) -> None:
-    """TypeError for a parameter's value that has no recorded counterpart."""
-    if value != known:
+def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
+    """x in another dtype, if NumPy's rule of casting allows it."""
+    dtype = np.dtype(dtype)
+    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
-            f"np.{name} of Arrays has no {parameter}={value!r}, only {known!r} [at {user_line()}]"
+            f"{name}: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
         )
+    return astype(x, dtype, copy=False)
 
 
 def on_host(x: Any) -> Any:

@@ -16,23 +16,23 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
-from .._util.errors import user_line
+from .._util.errors import see, user_line
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
 from . import (
     emath,
     files,
+    implementations,
     pieces,
     products,
     reductions,
     selection,
     shapes,
-    spacing,
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, assembled, assembled_data, into
+from .arguments import as_arrays, as_data, assembled, into, on_host
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -54,7 +54,17 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 }
 # Functions that the standard lacks, or has with fewer parameters; their first two parameters are at
 # NumPy's positions.
-MODULES = (emath, files, pieces, products, reductions, selection, shapes, spacing, sums)
+MODULES = (
+    emath,
+    files,
+    implementations,
+    pieces,
+    products,
+    reductions,
+    selection,
+    shapes,
+    sums,
+)
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }
@@ -66,23 +76,21 @@ LIKE = {
     np.arange, np.array, np.asarray, np.empty, np.eye, np.full, np.identity, np.ones, np.zeros,
 }  # fmt: skip
 # Parameters that change how or where a result is computed, but not its value.
-SILENT = frozenset(("casting", "kind", "order", "overwrite_input", "subok"))
+SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
+        getattr(from_, "dtype", from_), to, casting
+    ),
+    np.common_type: lambda *arrays: np.common_type(
+        *[np.empty(0, x.dtype) for x in as_arrays(*arrays)]
+    ),
+    np.min_scalar_type: lambda a: np.min_scalar_type(on_host(a)),
     np.ndim: lambda a: a.ndim,
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
-# Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
-OF_SEQUENCES = {
-    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
-    np.stack, np.vstack,
-}  # fmt: skip
-# Functions in whose arguments lists have a meaning of their own, which they see to themselves.
-OF_LISTS = {
-    np.apply_along_axis, np.block, np.lexsort, np.pad, np.piecewise, np.ravel_multi_index,
-}  # fmt: skip
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
@@ -95,7 +103,7 @@ def unknown(
 ) -> TypeError:
     return TypeError(
         f"{home}{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
-        "np.asarray first if no gradient is needed"
+        f"np.asarray first if no gradient is needed {see('numpy-function-without-counterpart')}"
     )
 
 
@@ -160,25 +168,28 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = UFUNCS.get(ufunc)
-    if function is None:
+    mask = options.pop("where", True)
+    if function is None or options.keys() - {"dtype"} or (mask is not True and out is None):
         return MISSING
-    if not options:
+    if options:
+        inputs = in_dtype(ufunc, inputs, options["dtype"])
+    if mask is True:
         return function(*inputs)
-    if [*options] == ["dtype"]:
-        return function(*in_dtype(ufunc, inputs, options["dtype"]))
-    if [*options] == ["where"] and out is not None:
-        mask = as_arrays(out, options["where"])[1]
-        with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
-            return where(mask, function(*inputs), out)
-    return MISSING
+    mask = as_arrays(out, mask)[1]
+    with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
+        return where(mask, function(*inputs), out)
 
 
 def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
     """The inputs in the dtype in which to compute."""
-    dtype = np.dtype(dtype)
-    if dtype.kind not in "fc":
-        raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
-    return [astype(x, dtype, copy=False) for x in as_arrays(*inputs)]
+    # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
+    dtype = dtype() if isinstance(dtype, type(np.dtype)) else np.dtype(dtype)
+    arrays = as_arrays(*inputs)
+    if dtype.kind not in "biufc" or not all(
+        np.can_cast(x.dtype, dtype, "same_kind") for x in arrays
+    ):
+        raise unknown(ufunc.__name__, f"has no dtype={dtype} on these Arrays")
+    return [astype(x, dtype, copy=False) for x in arrays]
 
 
 def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -288,20 +299,14 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     out = given.arguments.pop("out", None)
     if out is not None:
         selection.target(name, out)
+    if function in implementations.FUNCTIONS:
+        result = ours(*given.args, **given.kwargs)
+        return result if out is None else written(out, result)
     positional, options = matched(name, given, ours)
     if out is not None and "out" in accepted(ours)[1]:
         return ours(*positional, out=out, **options)
     result = ours(*positional, **options)
     return result if out is None else into(out, result)
-
-
-def as_data(function: Any, value: Any) -> Any:
-    """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
-    if not isinstance(value, list | tuple) or function in OF_LISTS:
-        return value
-    if function in OF_SEQUENCES:
-        return [assembled_data(part) for part in value]
-    return assembled(value) if function is np.take_along_axis else assembled_data(value)
 
 
 def matched(
@@ -325,10 +330,12 @@ def matched(
                 options[parameter] = value
         elif i == len(positional) and i < places:
             positional.append(value)
-        elif silent or value is None or parameter in SILENT:
+        elif silent or value is None:
             continue
         elif takes_any:
             options[parameter] = value
+        elif parameter in SILENT:
+            continue
         else:
             raise unknown(name, f"has a parameter {parameter!r} that arraytape's has not")
     return positional, options

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current
+from .._array.views import current, in_order
 from .._storage.storage import storage_of
-from .._util.errors import describe, user_line
+from .._util.errors import failure, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
-from ..ops.indexing_functions import take
+from ..ops.indexing_functions import take, take_along_axis
 from ..ops.manipulation_functions import (
     broadcast_arrays,
     broadcast_to,
@@ -24,7 +24,7 @@ from ..ops.manipulation_functions import (
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from ..ops.writing import setitem
-from .arguments import array_of, as_arrays, on_axis, on_host, without_gradient
+from .arguments import array_of, as_arrays, assembled, cast, on_axis, on_host, without_gradient
 
 
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
@@ -73,19 +73,21 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     y = astype(y, dtype, copy=False)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         y = where(condition, astype(choice, dtype, copy=False), y)
-    return y
+    return in_order(y, "C")
 
 
-def clip(a: Any, min: Any = None, max: Any = None) -> Array:
-    """See ``numpy.clip``: integers between floats become floats."""
+def clip(
+    a: Any, min: Any = None, max: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Array:
+    """See ``numpy.clip``: the dtype is that to which array and bounds promote, or the one asked for."""
+    a, min, max = (assembled(x) for x in (a, min, max))
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
-    dtype = np.result_type(a.dtype, *bounds)
-    between = a.dtype.kind in "biu" and dtype.kind == "f"
-    return elementwise.clip(astype(a, dtype) if between else a, min, max)
+    wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
+    return elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
 
 
-def choose(a: Any, choices: Sequence[Any]) -> Array:
+def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     """Choose each element from several arrays, as ``numpy.choose`` does.
 
     Parameters
@@ -94,6 +96,8 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
         Integers: which of the choices.
     choices : Sequence[Array]
         The arrays, of shapes that broadcast with that of a.
+    mode : str, default: 'raise'
+        What to do with integers that name no choice: 'raise', 'wrap' around or 'clip'.
 
     Returns
     -------
@@ -106,12 +110,29 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
         When an integer names no choice, or the shapes do not broadcast.
     """
     a, *choices = broadcast_arrays(*as_arrays(a, *choices))
-    if bool(any((a < 0) | (a >= len(choices)))):
+    a = within(a, len(choices), mode)
+    if mode == "raise" and bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
-    return y
+    return in_order(y, "C")
+
+
+def within(indices: Any, n: int, mode: str) -> Any:
+    """Indices by one of NumPy's modes: as they are ('raise'), wrapped around, or clipped."""
+    if mode == "raise":
+        return indices
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    indices = array_of(indices)
+    return indices % n if mode == "wrap" else elementwise.clip(indices, 0, n - 1)
+
+
+def along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """See ``numpy.take_along_axis``; axis=None takes from the flattened array."""
+    arr, at = on_axis("take_along_axis", array_of(arr), axis)
+    return take_along_axis(arr, array_of(indices), axis=at)
 
 
 def extract(condition: Any, arr: Any) -> Array:
@@ -133,8 +154,15 @@ def target(name: str, x: Any) -> Array:
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
-    dst, src = target("copyto", dst), as_arrays(dst, src)[1]
-    put_where(dst, where, src)
+    dst = target("copyto", dst)
+    # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
+    sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
+    weak = type(src) in (bool, int, float, complex)
+    try:
+        np.copyto(np.zeros(1, dst.dtype), src if weak else sample, casting=casting)
+    except TypeError as error:
+        raise failure("np.copyto", error) from error
+    put_where(dst, where, as_arrays(dst, src)[1])
 
 
 def put_where(x: Array, mask: Any, value: Any) -> None:
@@ -143,22 +171,30 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """See ``numpy.putmask``: values are repeated where there are fewer than elements."""
+    """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
     a, values = target("putmask", a), as_arrays(a, values)[1]
-    mask = on_host(mask)
-    if mask.size != a.size:
-        raise ValueError(f"np.putmask: mask and data must be the same size [at {user_line()}]")
     if values.size:
-        places = np.flatnonzero(mask)
-        put(a, places, repeated(values, places))
+        put_where(a, mask, reshape(repeated(values, a.size), a.shape))
 
 
-def repeated(values: Array, places: np.ndarray[Any, Any]) -> Array:
-    """Of values in one dimension, those at some places, counted round and round."""
-    return reshape(values, (-1,))[asarray_like(values, places % values.size)]
+def repeated(values: Array, n: int) -> Array:
+    """n values: those that are there, again and again."""
+    values = reshape(values, (-1,))
+    return take(values, asarray_like(values, np.arange(n) % values.size), axis=0)
 
 
-def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """See ``numpy.place``: the values in turn, at each place that the mask names."""
+    arr, vals = target("place", arr), as_arrays(arr, vals)[1]
+    mask = np.reshape(np.asarray(on_host(mask), bool), arr.shape)
+    count = np.count_nonzero(mask)
+    if count and not vals.size:
+        raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
+    if count:
+        setitem(arr, mask, repeated(vals, count))
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write to some places of the flattened array, as ``numpy.put`` does.
 
     Parameters
@@ -168,9 +204,9 @@ def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "rais
     ind : Array | int | list
         The places; negative ones count from the end.
     v : Array or number
-        The values, which are repeated where there are fewer than places.
+        A value for each place; fewer come again and again.
     mode : str, default: 'raise'
-        What a place out of range is: an error, counted round ("wrap"), or the last one ("clip").
+        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
 
     Raises
     ------
@@ -180,17 +216,10 @@ def put(a: Any, ind: Any, v: Any, mode: Literal["raise", "wrap", "clip"] = "rais
         When a place is out of range.
     """
     a, v = target("put", a), as_arrays(a, v)[1]
-    ind = np.ravel(on_host(ind))
-    if not ind.size or not v.size:
-        return
-    if mode == "raise":
-        if not (-a.size <= ind.min() and ind.max() < a.size):
-            raise IndexError(
-                f"np.put: a place is out of range for {describe(a)} [at {user_line()}]"
-            )
-        ind = np.where(ind < 0, ind + a.size, ind)
-    key = np.unravel_index(np.ravel_multi_index((ind,), (a.size,), mode=mode), a.shape)
-    setitem(a, key, astype(repeated(v, np.arange(ind.size)), a.dtype, copy=False))
+    ind = np.ravel(on_host(within(ind, a.size, mode)))
+    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
+    if ind.size and v.size:
+        setitem(a, key, repeated(v, ind.size))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
@@ -206,22 +235,13 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     setitem(arr, key, as_arrays(arr, values)[1])
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """See ``numpy.fill_diagonal``."""
-    a = target("fill_diagonal", a)
-    if a.ndim < 2 or wrap:
-        raise ValueError(
-            f"np.fill_diagonal of Arrays has no wrap=True, and 2 axes [at {user_line()}]"
-        )
-    setitem(a, (np.arange(min(a.shape)),) * a.ndim, as_arrays(a, val)[1])
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.clip: clip,
     **{
         function: without_gradient(function)
         for function in (
-            np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv, np.digitize,
+            np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv,
+            np.diag_indices_from, np.digitize,
             np.flatnonzero, np.isclose, np.isin, np.isneginf, np.isposinf, np.lexsort,
             np.nanargmax, np.nanargmin, np.ravel_multi_index, np.shares_memory,
             np.tril_indices_from, np.triu_indices_from, np.unravel_index,
@@ -230,11 +250,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.choose: choose,
     np.copyto: copyto,
     np.extract: extract,
-    np.fill_diagonal: fill_diagonal,
     np.may_share_memory: may_share_memory,
+    np.place: place,
     np.put: put,
     np.put_along_axis: put_along_axis,
     np.putmask: putmask,
     np.select: select,
+    np.take_along_axis: along_axis,
     np.unique: unique,
 }  # fmt: skip

@@ -9,11 +9,10 @@ import numpy as np
 
 from .._array.array import Array
 from .._util.errors import user_line
-from ..ops import data_type_functions as dtypes
 from ..ops import manipulation_functions as manipulation
-from ..ops.manipulation_functions import concat, reshape
+from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .arguments import array_of, as_arrays, check_cast, into
+from .arguments import array_of, as_arrays, cast, into
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -48,15 +47,16 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
     numbers = iter(as_arrays(*[x for x in plain if x.dtype.kind in NUMBERS]))
     shape = np.broadcast_shapes(*[x.shape for x in plain])
+    if all(x.shape == shape for x in plain):
+        return tuple([next(numbers) if x.dtype.kind in NUMBERS else x for x in plain])
     return tuple([
-        broadcast_to(next(numbers), shape) if x.dtype.kind in NUMBERS
-        else np.broadcast_to(x, shape)
+        in_shape(next(numbers), shape) if x.dtype.kind in NUMBERS else np.broadcast_to(x, shape)
         for x in plain
     ])  # fmt: skip
 
 
 def joined(
-    arrays: list[Array],
+    arrays: Sequence[Any],
     axis: int | None,
     dtype: Any = None,
     casting: str = "same_kind",
@@ -65,15 +65,15 @@ def joined(
     join: Callable[..., Array] = concat,
 ) -> Array:
     """Arrays joined in their common dtype, or in the one asked for, or in that of ``out``."""
+    parts = as_arrays(*arrays)
     if dtype is not None and out is not None:
         raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
     if out is not None:
         dtype = out.dtype
-    elif dtype is None and arrays:
-        dtype = np.result_type(*[x.dtype for x in arrays])
-    for x in arrays:
-        check_cast(join.__name__, x, dtype, casting)
-    whole = join([dtypes.astype(x, dtype, copy=False) for x in arrays], axis=axis)
+    elif dtype is None and parts:
+        dtype = np.result_type(*[x.dtype for x in parts])
+    parts = [cast(f"np.{join.__name__}", x, dtype, casting) for x in parts]
+    whole = join(parts, axis=axis)
     return whole if out is None else into(out, whole)
 
 
@@ -86,7 +86,7 @@ def concatenate(
     casting: str = "same_kind",
 ) -> Array:
     """See ``numpy.concatenate``."""
-    return joined(as_arrays(*arrays), axis, dtype, casting, out)
+    return joined(arrays, axis, dtype, casting, out)
 
 
 def stack(
@@ -98,7 +98,7 @@ def stack(
     casting: str = "same_kind",
 ) -> Array:
     """See ``numpy.stack``."""
-    return joined(as_arrays(*arrays), axis, dtype, casting, out, join=manipulation.stack)
+    return joined(arrays, axis, dtype, casting, out, join=manipulation.stack)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
@@ -133,7 +133,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
         for function in (
-            np.copy, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
+            np.argsort, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take,
+            np.trace,
         )
     },
     np.atleast_1d: at_least(1),
@@ -143,6 +144,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.broadcast_to: broadcast_to,
     np.concatenate: concatenate,
     np.column_stack: column_stack,
+    np.copy: lambda a, order="K", subok=False: methods.copy(array_of(a), order),
     np.dstack: dstack,
     np.hstack: hstack,
     np.stack: stack,

@@ -27,11 +27,6 @@ def scaled(factor: float) -> Callable[[Any], Array]:
     return lambda x: x * factor
 
 
-def cbrt(x: Array) -> Array:
-    """See ``numpy.cbrt``; its slope at 0 is infinite, and said to be NaN."""
-    return elementwise.sign(x) * abs(x) ** (1.0 / 3.0)
-
-
 def exp2(x: Array) -> Array:
     """See ``numpy.exp2``."""
     return 2.0**x
@@ -50,8 +45,7 @@ def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
 
 def fmod(x1: Any, x2: Any) -> Array:
     """See ``numpy.fmod``: the remainder has the sign of x1."""
-    x1, x2 = as_arrays(x1, x2)
-    return elementwise.sign(x1) * elementwise.remainder(abs(x1), abs(x2))
+    return elementwise.fmod(*as_arrays(x1, x2))
 
 
 def float_power(x1: Any, x2: Any) -> Array:
@@ -81,9 +75,9 @@ def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
 
 def modf(x: Array) -> tuple[Array, Array]:
     """See ``numpy.modf``: the part behind the point, whose slope is 1, and the one before it."""
-    whole = elementwise.trunc(x)
-    part = where(elementwise.isinf(x), 0.0, x - where(elementwise.isinf(x), 0.0, whole))
-    return elementwise.copysign(part, x), whole
+    far = elementwise.isinf(x)
+    part = elementwise.fmod(where(far, 0.0, x), 1.0)
+    return where(far, elementwise.copysign(0.0 * part, x), part), elementwise.trunc(x)
 
 
 def matvec(x1: Any, x2: Any) -> Array:
@@ -100,7 +94,7 @@ def vecmat(x1: Any, x2: Any) -> Array:
 
 
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
-    np.cbrt: cbrt,
+    np.cbrt: elementwise.cbrt,
     np.deg2rad: scaled(np.pi / 180.0),
     np.degrees: scaled(180.0 / np.pi),
     np.divmod: divmod,

@@ -7,6 +7,7 @@ from typing import Any
 from .._array.array import Array
 from .._define.words import linear, primitive, sample
 from .._storage.storage import conjugate
+from .elementwise_functions import flat_at_tip
 
 Axis = int | tuple[int, ...] | None
 
@@ -174,11 +175,14 @@ def _deviation(
 ) -> Any:
     """``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y"""
     # The slope where all elements are equal is 0.
-    y = xp.where(y == 0, 1.0, y)
-    return _variance(g / (2 * y), x, axis, correction, keepdims, xp)
+    zero = y == 0
+    halved = 0.5 / xp.where(zero, 1.0, y)
+    if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
+        halved = flat_at_tip(zero, halved, y, xp)
+    return _variance(g * halved, x, axis, correction, keepdims, xp)
 
 
-@primitive(_deviation, samples=(*SAMPLES[:4], sample((4, 3), axis=0, correction=1.0)))
+@primitive(_deviation, cusped=True, samples=(*SAMPLES[:4], sample((4, 3), axis=0, correction=1.0)))
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
