@@ -123,7 +123,8 @@ def cross(
     a, b = (moveaxis(x, at, -1) for x, at in zip(as_arrays(a, b), (axisa, axisb), strict=True))
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ValueError(
-            f"np.cross: vectors of length 3, not {a.shape[-1]} and {b.shape[-1]} [at {user_line()}]"
+            f"np.cross: vectors of length 3, got {describe(a)} and {describe(b)} [at {user_line()}]; "
+            "those of length 2 are deprecated in NumPy: append a 0"
         )
     return moveaxis(linalg.cross(a, b), -1, axisc)
 

@@ -15,7 +15,7 @@ from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, failure, see, user_line
-from .data_type_functions import astype, placed
+from .data_type_functions import astype, is_known, no_dtype, placed
 from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
 from .searching_functions import where
@@ -89,6 +89,13 @@ def asarray(
             f"asarray: {describe(obj)} has dtype {data.dtype}, which no Array can have "
             f"[at {user_line()}]; give numbers or booleans"
         )
+    if not is_known(data.dtype):
+        if copy is False:
+            raise ValueError(
+                f"asarray: {describe(obj)} needs a copy in the machine's byte order, and copy=False "
+                f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
+            )
+        data = data.astype(data.dtype.newbyteorder("="))
     return wrap(data, 0, PINNED if copy is False else 0)
 
 
@@ -146,10 +153,13 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     try:
-        return wrap(storage.create(name, device, *arguments, **keywords))
+        data = storage.create(name, device, *arguments, **keywords)
     except Exception as error:
         given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
         raise explain(name, error, **given) from error
+    if not is_known(data.dtype):
+        raise no_dtype(name, data.dtype)
+    return wrap(data)
 
 
 @composite
