@@ -86,6 +86,8 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """See ``numpy.rot90``: a view."""
     m = array_of(m)
     first, second = (normalize_axis_index("rot90", m, i) for i in axes)
+    if first == second:
+        raise ValueError(f"np.rot90: the axes {axes} are one and the same [at {user_line()}]")
     order = [*range(m.ndim)]
     order[first], order[second] = second, first
     if k % 4 == 1:

@@ -150,7 +150,9 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         if kind is not Array and kind is not np.ndarray and not known(kind):
             return NotImplemented
         if kind is list or kind is tuple:
-            inputs = tuple([assembled(value) for value in inputs])
+            # Those of ``at`` may be keys, in which lists and tuples have a meaning of their own.
+            made = assembled if method == "at" else operand
+            inputs = tuple([made(value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
         return ufuncs.result_of(UFUNCS[ufunc](*inputs))
     out = out_of(ufunc, options.pop("out", None))
@@ -165,6 +167,12 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     if out is None:
         return ufuncs.result_of(result)
     return (written if method in SPREADING else into)(out, result, casting)
+
+
+def operand(value: Any) -> Any:
+    """Nested lists as an array: an Array if they hold one."""
+    value = assembled(value)
+    return np.asarray(value) if isinstance(value, list | tuple) else value
 
 
 def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
