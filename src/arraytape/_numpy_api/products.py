@@ -8,17 +8,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
+from .._array.array import Array, asarray_like, namespace
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
+from ..ops._factorisations import adjoint
 from ..ops.data_type_functions import astype
-from ..ops.elementwise_functions import sqrt
+from ..ops.elementwise_functions import abs, sign, sqrt
 from ..ops.extras import einsum as einstein
+from ..ops.indexing_functions import take_along_axis
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import concat, moveaxis, reshape
 from ..ops.searching_functions import count_nonzero, where
+from ..ops.sorting_functions import argsort, sort
 from .arguments import array_of, as_arrays, axes_of
 
 
@@ -127,7 +130,49 @@ def svd(
 ) -> Any:
     """See ``numpy.linalg.svd``."""
     a = array_of(a)
+    if hermitian:
+        return svd_of_hermitian(a, compute_uv)
     return linalg.svd(a, full_matrices=full_matrices) if compute_uv else linalg.svdvals(a)
+
+
+def svd_of_hermitian(a: Array, compute_uv: bool) -> Any:
+    """Singular values and vectors from eigenvalues and eigenvectors, which read one triangle."""
+    if not compute_uv:
+        return sort(abs(linalg.eigvalsh(a)), descending=True)
+    values, vectors = linalg.eigh(a)
+    order = argsort(abs(values), descending=True)
+    values = take_along_axis(values, order, axis=-1)
+    vectors = take_along_axis(vectors, order[..., None, :], axis=-1)
+    turned = vectors * astype(sign(values), vectors.dtype)[..., None, :]
+    return linalg.SVDResult(vectors, abs(values), adjoint(turned, namespace()))
+
+
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """See ``numpy.linalg.eigh``."""
+    return linalg.eigh(from_triangle("eigh", a, UPLO))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    """See ``numpy.linalg.eigvalsh``."""
+    return linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO))
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+    """See ``numpy.linalg.cholesky``: with ``upper`` the upper triangle is read, too."""
+    if not upper:
+        return linalg.cholesky(array_of(a))
+    lower = linalg.cholesky(from_triangle("cholesky", a, "U"))
+    return adjoint(lower, namespace())
+
+
+def from_triangle(name: str, a: Any, UPLO: str) -> Array:
+    """Hermitian matrices in whose lower triangle, which functions read, the meant one lies."""
+    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+        raise ValueError(
+            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {UPLO!r} [at {user_line()}]"
+        )
+    a = array_of(a)
+    return a if UPLO.upper() == "L" or a.ndim < 2 else adjoint(a, namespace())
 
 
 def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
@@ -260,7 +305,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.gradient: gradient,
     np.inner: inner,
     np.kron: kron,
+    np.linalg.cholesky: cholesky,
     np.linalg.cond: cond,
+    np.linalg.eigh: eigh,
+    np.linalg.eigvalsh: eigvalsh,
     np.linalg.lstsq: lstsq,
     np.linalg.multi_dot: multi_dot,
     np.linalg.norm: norm,
