@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import IS_VIEW, Array
+from .._define.operands import list_beside
 from .._util.errors import describe, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
@@ -576,7 +577,7 @@ def divmod(x: Array, other: Any) -> tuple[Array, Array]:
     tuple of Array
         Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
     """
-    return ufuncs.divmod(x, other)
+    return ufuncs.divmod(x, list_beside("divmod", x, other))
 
 
 def rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
@@ -592,7 +593,7 @@ def rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
     tuple of Array
         Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
     """
-    return ufuncs.divmod(other, x)
+    return ufuncs.divmod(list_beside("divmod", x, other), x)
 
 
 METHODS: dict[str, Any] = {
