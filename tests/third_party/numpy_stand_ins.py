@@ -75,7 +75,9 @@ class Arguments:
         if isinstance(value, arraytape.Array):
             self.nested = True
         if type(value) in (list, tuple):
-            return type(value)([self.given(part) for part in value])
+            parts = [self.given(part) for part in value]
+            same = all(ours is part for ours, part in zip(parts, value, strict=True))
+            return value if same else type(value)(parts)
         return value
 
     def array(self, x):
