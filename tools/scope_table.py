@@ -76,6 +76,8 @@ Array both are recorded like the op of the standard, by these rules:
   `np.add(x, [y, z])`, `x[:] = [y, z]`. The namespace's own functions take arrays and numbers, as the
   standard says.
 - NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
+- Attributes are read: `x.shape = ...`, which NumPy 2.5 deprecates, and `x.dtype = ...` raise an
+  AttributeError that says what to do. `x.real`, `x.imag` and `x.flat` can be set.
 - The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`
   answer `np.kron(x, y)`, but there is no `xp.kron`.
 
