@@ -109,6 +109,7 @@ from .ops.elementwise_functions import (
     not_equal,
     positive,
     pow,
+    power_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
     real,
     reciprocal,
     remainder,
@@ -116,6 +117,7 @@ from .ops.elementwise_functions import (
     sign,
     signbit,
     sin,
+    sinc_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
     sinh,
     sqrt,
     square,

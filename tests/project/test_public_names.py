@@ -13,6 +13,8 @@ LAZY = ["nn", "optimizers", "checkpoint", "testing", "functional"]
 MODULES = ["", *LAZY, "linalg", "fft", "testing.storages"]
 PRIVATE = (
     "cofactors",
+    "power_derivative",
+    "sinc_derivative",
     "reinterpreted",
     "ops",
     "module",

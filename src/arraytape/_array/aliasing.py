@@ -30,7 +30,17 @@ from numpy import ndarray
 from .._record.plan import Record, Structural
 from .._storage.batched.data import Batched
 from .._storage.batched.indexing import is_mask
-from .paths import GETITEM, Cotangents, Path, add_through, unwalked, walk, write_through
+from .paths import (
+    GETITEM,
+    WHOLE,
+    Cotangents,
+    Path,
+    add_through,
+    dtype_at_root,
+    unwalked,
+    walk,
+    write_through,
+)
 
 
 # --- records ------------------------------------------------------------------------------------------
@@ -121,12 +131,15 @@ def pull_view(at: Cotangents, record: Record) -> None:
     g = at.take(view)
     if g is None or root not in at.followed:
         return
-    if GETITEM not in [kind for kind, _ in path]:  # every element of the root: no buffer is needed
+    if WHOLE.issuperset(
+        [kind for kind, _ in path]
+    ):  # every element of the root: no buffer is needed
         at.lend(root, unwalked(g, path, shape, at))
         return
     buffer = at.gathered(root)
     if buffer is None:
-        buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
+        dtype = dtype_at_root(path, g.dtype)
+        buffer = at.xp.zeros(shape, dtype=dtype, device=g.device)
     at.give(root, add_through(at.widened(buffer, g), path, g, at))
 
 

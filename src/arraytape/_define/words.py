@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any
 
 from .._array.array import Array
-from .._record.op import REGISTRY, Op, P, R, Sample, register, sample
+from .._record.op import REGISTRY, Cusped, Op, P, R, Sample, register, sample
 from .._record.plan import Rule, same
 from .compile import compile_function, uncompiled
 from .docstrings import docstring
@@ -48,7 +48,7 @@ def elementwise(
     saves: dict[str, Rule] | None = None,
     selects: bool = False,
     convert: bool = True,
-    cusped: bool = False,
+    cusped: Cusped = False,
 ) -> Callable[..., Array]:
     """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
@@ -56,7 +56,8 @@ def elementwise(
     cast to the input's dtype by the engine.  ``domain`` is where the generated tests sample.
     ``saves`` names what is computed from the inputs while recording, in place of keeping them;
     ``selects`` says that the lines only select elements, so that what they leave out is exactly 0;
-    ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0.
+    ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0, or a
+    function that tells so from what a record keeps.
     """
     inputs, signature = (("x",), UNARY) if len(rules) == 1 else (("x1", "x2"), BINARY)
     default = SHAPES1 if len(rules) == 1 else SHAPES2
@@ -199,6 +200,7 @@ def from_signature(
     linear_in: Sequence[str] = (),
     alone: Callable[..., Any] | None = None,
     per_element: bool = False,
+    cusped: Cusped = False,
 ) -> Callable[P, R]:
     """The public function of an op whose inputs are the parameters annotated with ``Array``."""
     signature = inspect.signature(function)
@@ -209,7 +211,7 @@ def from_signature(
     op = Op(
         public_name(function), kind, inputs, outputs=outputs, variadic=variadic, rules=rules,
         joint=joint, samples=samples, domain=domain, saves=saves, selects=selects, moves=moves,
-        linear_in=linear_in, alone=alone, per_element=per_element,
+        linear_in=linear_in, alone=alone, per_element=per_element, cusped=cusped,
         parameters=[name for name in signature.parameters if name not in inputs],
     )  # fmt: skip
     public: Callable[P, R] = publish(op, signature, function.__doc__)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._util.errors import failure
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype, result_type
 from ..ops.indexing_functions import scatter_add
@@ -17,7 +18,7 @@ from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, res
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
-from .arguments import array_of, as_arrays
+from .arguments import array_of, as_arrays, scalar
 
 LOG2 = math.log(2.0)
 
@@ -27,14 +28,16 @@ def scaled(factor: float) -> Callable[[Any], Array]:
     return lambda x: x * factor
 
 
-def cbrt(x: Array) -> Array:
-    """See ``numpy.cbrt``; its slope at 0 is infinite, and said to be NaN."""
-    return elementwise.sign(x) * abs(x) ** (1.0 / 3.0)
-
-
 def exp2(x: Array) -> Array:
     """See ``numpy.exp2``."""
     return 2.0**x
+
+
+def result_of(y: Any) -> Any:
+    """What a ufunc gives: of shape () scalars, which those of ``where`` and of views are not."""
+    if isinstance(y, tuple):
+        return tuple([result_of(part) for part in y])
+    return scalar(y) if isinstance(y, Array) and not y._data.shape else y
 
 
 def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
@@ -50,8 +53,7 @@ def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
 
 def fmod(x1: Any, x2: Any) -> Array:
     """See ``numpy.fmod``: the remainder has the sign of x1."""
-    x1, x2 = as_arrays(x1, x2)
-    return elementwise.sign(x1) * elementwise.remainder(abs(x1), abs(x2))
+    return elementwise.fmod(*as_arrays(x1, x2))
 
 
 def float_power(x1: Any, x2: Any) -> Array:
@@ -81,9 +83,9 @@ def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
 
 def modf(x: Array) -> tuple[Array, Array]:
     """See ``numpy.modf``: the part behind the point, whose slope is 1, and the one before it."""
-    whole = elementwise.trunc(x)
-    part = where(elementwise.isinf(x), 0.0, x - where(elementwise.isinf(x), 0.0, whole))
-    return elementwise.copysign(part, x), whole
+    far = elementwise.isinf(x)
+    part = elementwise.fmod(where(far, 0.0, x), 1.0)
+    return where(far, elementwise.copysign(0.0 * part, x), part), elementwise.trunc(x)
 
 
 def matvec(x1: Any, x2: Any) -> Array:
@@ -99,8 +101,24 @@ def vecmat(x1: Any, x2: Any) -> Array:
     return matmul(x1[..., None, :], x2)[..., 0, :]
 
 
-UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
-    np.cbrt: cbrt,
+def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A ufunc that is made of several ops: for the dtypes that NumPy's takes, and for no others."""
+
+    def call(*inputs: Any) -> Any:
+        dtypes = [x.dtype for x in inputs if isinstance(x, Array)]
+        if any(dtype.kind in "bc" for dtype in dtypes):
+            given = [getattr(x, "dtype", type(x)) for x in inputs]
+            try:
+                ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))
+            except TypeError as error:
+                raise failure(f"np.{ufunc.__name__}", error) from error
+        return ours(*inputs)
+
+    return call
+
+
+MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
+    np.cbrt: elementwise.cbrt,
     np.deg2rad: scaled(np.pi / 180.0),
     np.degrees: scaled(180.0 / np.pi),
     np.divmod: divmod,
@@ -119,6 +137,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.rint: elementwise.round,
     np.vecmat: vecmat,
 }
+UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
 
 
 def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:

@@ -28,6 +28,7 @@ from .plan import LAYOUT, Plan, Rule
 P = ParamSpec("P")
 R = TypeVar("R")
 Function = Callable[..., Any]
+Cusped = bool | Callable[[Callable[[str], Any]], bool]  # see Op.cusped
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 REGISTRY: dict[str, Op] = {}
@@ -79,7 +80,8 @@ class Op:
     moves
         The result may lie in another storage than the inputs.
     cusped
-        The slope may be finite where the curvature is not, as that of x ** 1.5 at 0.
+        The slope may be finite where the curvature is not, as that of x ** 1.5 at 0; or a function that
+        tells so, called with one that gives what a record keeps under a name, or None.
     linear_in
         The inputs in each of which the op is linear: there forward mode runs the op on the tangent.
     checked
@@ -108,7 +110,7 @@ class Op:
         domain: tuple[float, float] | None = None,
         selects: bool | None = None,
         moves: bool = False,
-        cusped: bool = False,
+        cusped: Cusped = False,
         linear_in: Sequence[str] = (),
         checked: bool = False,
         alone: Function | None = None,

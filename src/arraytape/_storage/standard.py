@@ -7,6 +7,7 @@ its relatives compute differently.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -45,6 +46,74 @@ def cofactors(x: Any, xp: Any) -> Any:
     return phase[..., None, None] * xp.conj((U * others[..., None, :]) @ Vh)
 
 
+def power_derivative(x1: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
+    """The derivative of x1 ** x2, order1 times by x1 and order2 times by x2; at x1 = 0 its limit.
+
+    It is x1 ** (x2 - order1) times a polynomial of log(x1).  Where that power is 0, it outweighs the
+    logarithm; where a coefficient is 0, the logarithm does not count, be it infinite or NaN.
+    """
+    power = x1 ** (x2 - order1)
+    factor, known = polynomial(falling_factorial(order1), x2, xp), power == power
+    if order2:
+        logarithm = xp.log(x1)
+        known = logarithm == logarithm
+        factor = of_logarithm(factor, logarithm, x2, order1, order2, xp)
+    vanishes = (factor == 0) | ((power == 0) & known)
+    if order2 and not order1:  # 0 ** 0 is 1, with a slope of 0 by convention
+        vanishes = vanishes | ((x1 == 0) & (x2 == 0))
+    return xp.where(vanishes, 0.0, power * factor)
+
+
+def of_logarithm(factor: Any, logarithm: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
+    """The polynomial of the logarithm in ``power_derivative``; factor : its first coefficient."""
+    coefficients = falling_factorial(order1)
+    for k in range(1, order2 + 1):
+        degree = len(coefficients) - 1
+        coefficients = [c * (degree - i) for i, c in enumerate(coefficients[:-1])]
+        factor = xp.where(factor == 0, 0.0, factor * logarithm)
+        if coefficients:
+            factor = factor + polynomial([math.comb(order2, k) * c for c in coefficients], x2, xp)
+    return factor
+
+
+def falling_factorial(order: int) -> list[int]:
+    """The coefficients of x (x - 1) ... (x - order + 1), the highest power first."""
+    coefficients = [1]
+    for root in range(order):
+        pairs = zip([*coefficients, 0], [0, *coefficients], strict=True)
+        coefficients = [c - root * before for c, before in pairs]
+    return coefficients
+
+
+def polynomial(coefficients: list[int], x: Any, xp: Any) -> Any:
+    """The value of a polynomial, by Horner's rule; finite where x is infinite and it is constant."""
+    value = xp.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        value = value * x + c
+    return value
+
+
+def sinc_derivative(x: Any, order: int, xp: Any) -> Any:
+    """The derivative of an order of sin(pi x) / (pi x): by its series near 0, else by recurrence.
+
+    Of s(a) = sin(a) / a the n-th derivative obeys a s_n + n s_(n-1) = sin(a + n pi / 2).
+    """
+    angle = math.pi * x
+    near = xp.abs(angle) < 2.0 + order
+    far = xp.where(near, 1.0, angle)
+    found = xp.sin(far) / far
+    for n in range(1, order + 1):
+        turned = (xp.sin, xp.cos)[n % 2](far) * (-1.0 if n // 2 % 2 else 1.0)
+        found = (turned - n * found) / far
+    small = xp.where(near, angle, 0.0)
+    square, series = small * small, 0.0 * small
+    for k in range(12 + 3 * order, (order + 1) // 2 - 1, -1):
+        weight = math.perm(2 * k, order) / math.factorial(2 * k + 1)
+        series = series * square + (-weight if k % 2 else weight)
+    series = series * small if order % 2 else series
+    return math.pi**order * xp.where(near, series, found)
+
+
 class Standard:
     """A raw namespace over ``base``, a namespace of the standard.
 
@@ -67,6 +136,8 @@ class Standard:
 
     def imag(self, x: Any, /) -> Any:
         return self.fresh(self.base.imag(x)) if x.dtype.kind == "c" else self.zeros_like(x)
+
+    real_part, imag_part = real, imag
 
     def conj(self, x: Any, /) -> Any:
         return self.base.conj(x) if x.dtype.kind == "c" else self.fresh(x)
@@ -130,9 +201,51 @@ class Standard:
     def cofactors(self, x: Any, /) -> Any:
         return cofactors(x, self)
 
+    def power_derivative(self, x1: Any, x2: Any, /, order1: int, order2: int) -> Any:
+        return power_derivative(x1, x2, order1, order2, self)
+
+    def sinc_derivative(self, x: Any, /, order: int) -> Any:
+        return sinc_derivative(x, order, self)
+
+    def root_of_variance(self, x: Any, /) -> Any:
+        return self.sqrt(x)
+
+    def cbrt(self, x: Any, /) -> Any:
+        return self.sign(x) * self.abs(x) ** (1.0 / 3.0)
+
+    def fmod(self, x1: Any, x2: Any, /) -> Any:
+        return self.sign(x1) * self.remainder(self.abs(x1), self.abs(x2))
+
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
         return broadcast(x, shape)
+
+    # --- views, as steps of paths: what cannot be a view there is a copy -------------------------------
+    def real_view(self, x: Any, _: Any = None, /) -> Any:
+        return getattr(self.base, "real_view", self.base.real)(x)
+
+    def imag_view(self, x: Any, _: Any = None, /) -> Any:
+        return getattr(self.base, "imag_view", self.base.imag)(x)
+
+    def diagonal_view(self, x: Any, offset: int, /) -> Any:
+        view = getattr(self.base, "diagonal_view", None)
+        return view(x, offset) if view else self.linalg.diagonal(x, offset=offset)
+
+    def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
+        view = getattr(self.base, "windows_view", None)
+        if view:
+            return view(x, argument)
+        axis, length = argument
+        rest, count = (slice(None),) * (-axis - 1), x.shape[axis] - length + 1
+        return self.stack(
+            [x[(..., slice(start, start + count), *rest)] for start in range(length)], axis=-1
+        )
+
+    def pairs_view(self, x: Any, into: str, /) -> Any:
+        return getattr(self.base, "pairs_view", self.reinterpreted)(x, into)
+
+    def read_only_view(self, x: Any, _: Any = None, /) -> Any:
+        return getattr(self.base, "read_only_view", lambda x: x)(x)
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
         """x after ``x[key] += value``, where elements named twice add up: itself, written to, or new."""

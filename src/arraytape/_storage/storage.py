@@ -107,6 +107,14 @@ class Storage:
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 
+    def contiguous(self, data: Any) -> Any:
+        """A copy in the order of C."""
+        return self.copy(data)
+
+    def order(self, data: Any) -> str:
+        """ "C" or "F" for data without gaps in this order, "CF" for both, "" for any other."""
+        return "C"
+
     def laid_out(self, data: Any, like: Any) -> Any:
         """Data in the memory layout of other data of its shape: itself where it is so already."""
         return data

@@ -9,10 +9,10 @@ from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 
 def has_cusp(plan: Plan, record: Record) -> bool:
     """Whether the slope of a record's op may be finite where its curvature is not."""
-    if not plan.op.cusped:
-        return False
-    exponent = plan.kept(record, "x2") if plan.keeps("x2") else 0.5
-    return not (isinstance(exponent, int | float) and float(exponent).is_integer())
+    cusped = plan.op.cusped
+    if not callable(cusped):
+        return cusped
+    return cusped(lambda name: plan.kept(record, name) if plan.keeps(name) else None)
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:

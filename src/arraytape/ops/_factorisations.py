@@ -13,6 +13,7 @@ import numpy as np
 from .._array.paths import sum_to
 from .._storage.storage import conjugate, is_complex
 from .._util.errors import see, user_line
+from .elementwise_functions import flat_at_tip
 
 NAN = float("nan")
 # What a target reads of an op's results, for rules that want to know: filled in by the guarded pass,
@@ -233,14 +234,18 @@ def vector_norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, x
         g, y = xp.reshape(g, shape), xp.reshape(y, shape)
     if ord == 0:
         return xp.zeros_like(x)
-    safe = xp.where(y == 0, 1.0, y)
-    if ord == 2:
-        return xp.where(y == 0, 0.0, g * (x / safe))
-    size = xp.abs(x)
+    size, count = xp.abs(x), math.prod(x.shape[a] for a in axes)
     if abs(ord) == float("inf"):
         taken = xp.astype(size == y, y.dtype)
         return (g * taken / xp.sum(taken, axis=axes, keepdims=True)) * xp.sign(x)
-    if ord == 1:
+    if ord == 1 or (count == 1 and not is_complex(x)):  # the norm of one real element is its abs
         return g * xp.sign(x)
+    zero = y == 0
+    safe = xp.where(zero, 1.0, y)
+    if ord == 2:
+        return g * flat_at_tip(zero, x / safe, y, xp)
     share = xp.where(size == 0, 1.0, size) / safe
-    return xp.where((size == 0) | (y == 0), 0.0, g * xp.sign(x) * share ** (ord - 1.0))
+    found = xp.sign(x) * share ** (ord - 1.0)
+    # An element that is 0 has no curvature to a power of more than 2, else an unbounded one.
+    still, tip = (size, y) if ord > 2 else (y, size)
+    return g * flat_at_tip(tip == 0, xp.where(still == 0, 0.0, found), tip, xp)

@@ -11,9 +11,10 @@ import math
 from typing import Any
 
 from .._array.array import Array
-from .._array.paths import sum_to
-from .._define.words import elementwise, nondifferentiable, primitive, same, sample
-from .._storage.storage import COMPLEX, is_complex
+from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
+from .._array.views import alias
+from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
+from .._storage.storage import COMPLEX, conjugate, is_complex
 
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
@@ -80,24 +81,64 @@ def _base(t, x1, x2, xp):
         return (
             t * (2 * x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
         )
-    zero = x2 == 0
-    return xp.where(zero, 0.0, t * (x2 * x1 ** xp.where(zero, 1.0, x2 - 1)))
+    return t * xp.power_derivative(x1, x2, 1, 0)
 
 
-def _exponent(t, x1, y, xp):
-    """``t * y * xp.log(x1)``, 0 where x1 is 0"""
+def _exponent(t, x1, x2, y, xp):
+    """``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
     # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
-    if isinstance(x1, int | float | complex):
-        # As a weak scalar, so that float32 stays float32; log of a negative number is NaN.
-        if isinstance(x1, complex):
-            return t * (y * cmath.log(x1)) if x1 else xp.zeros_like(t * y)
-        slope = math.log(x1) if x1 > 0 else math.nan
-        return t * (y * slope) if x1 else xp.zeros_like(t * y)
-    zero = x1 == 0
-    return xp.where(zero, 0.0, t * (y * xp.log(xp.where(zero, 1.0, x1))))
+    if not isinstance(x1, int | float | complex):
+        return t * xp.power_derivative(x1, x2, 0, 1)
+    # As a weak scalar, so that float32 stays float32; log of a negative number is NaN.
+    if x1 == 0:
+        return t * xp.where(xp.isfinite(y), 0.0 * y, -math.inf)
+    if isinstance(x1, complex):
+        return t * (y * cmath.log(x1))
+    return t * (y * (math.log(x1) if x1 > 0 else math.nan))
 
 
-pow = elementwise("pow", _base, _exponent, domain=(0.3, 3), convert=False, cusped=True)
+pow = elementwise(
+    "pow",
+    _base,
+    _exponent,
+    domain=(0.3, 3),
+    convert=False,
+    cusped=lambda kept: not is_whole(kept("x2")),
+)
+
+
+def is_whole(exponent):
+    """Whether an exponent is a number without a fraction; None is not."""
+    return isinstance(exponent, int | float) and float(exponent).is_integer()
+
+
+def _once_more_by_base(g, x1, x2, order1, order2, shape, xp):
+    """``g`` times the conjugate of the next derivative by x1, summed over broadcast axes"""
+    slope = xp.power_derivative(x1, x2, order1 + 1, order2)
+    return sum_to(g * conjugate(slope, xp), shape, xp)
+
+
+def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
+    """``g`` times the conjugate of the next derivative by x2, summed over broadcast axes"""
+    slope = xp.power_derivative(x1, x2, order1, order2 + 1)
+    return sum_to(g * conjugate(slope, xp), shape, xp)
+
+
+# One op for the derivatives of all orders, so that each is exact where a term of the one before it is 0:
+# that of y * x ** (y - 1) by y at y = 0 is 1 / x.
+@primitive(
+    _once_more_by_base,
+    _once_more_by_exponent,
+    per_element=True,
+    domain=(0.3, 3),
+    samples=(
+        sample((3, 4), (3, 4), order1=1, order2=0),
+        sample((3, 1), (4,), order1=0, order2=1),
+        sample((), (3,), order1=2, order2=1),
+    ),
+)
+def power_derivative(x1: Array, x2: Array, /, order1: int, order2: int) -> Array:
+    """The derivatives of pow, for its rule: order1 times by x1, order2 times by x2."""
 
 
 def _ordinate(t, x1, x2, xp):
@@ -110,13 +151,20 @@ def _abscissa(t, x1, x2, xp):
     return -t * _over(x1, x1, x2, xp)
 
 
-atan2 = elementwise("atan2", _ordinate, _abscissa, domain=(0.3, 3))
-hypot = elementwise(
-    "hypot",
-    lambda t, x1, y, xp: t * (x1 / xp.where(y == 0, 1.0, y)),
-    lambda t, x2, y, xp: t * (x2 / xp.where(y == 0, 1.0, y)),
-    domain=(0.3, 3),
-)
+atan2 = elementwise("atan2", _ordinate, _abscissa, domain=(0.3, 3), cusped=True)
+
+
+def _first_leg(t, x1, y, xp):
+    """``t * x1 / y``, with y the result; 0 where that is 0"""
+    return t * _share(x1, y, xp)
+
+
+def _second_leg(t, x2, y, xp):
+    """``t * x2 / y``, with y the result; 0 where that is 0"""
+    return t * _share(x2, y, xp)
+
+
+hypot = elementwise("hypot", _first_leg, _second_leg, domain=(0.3, 3), cusped=True)
 
 
 def _share_of_first(t, x1, x2, y, xp):
@@ -142,8 +190,22 @@ def _weight(x, other, y, xp):
 def _over(part, x1, x2, xp):
     # part / (x1 ** 2 + x2 ** 2), and 0 where both are 0; hypot keeps the squares from overflowing.
     r = xp.hypot(x1, x2)
-    r = xp.where(r == 0, 1.0, r)
-    return part / r / r
+    zero = r == 0
+    safe = xp.where(zero, 1.0, r)
+    return flat_at_tip(zero, part / safe / safe, r, xp)
+
+
+def _share(leg, y, xp):
+    zero = y == 0
+    return flat_at_tip(zero, leg / xp.where(zero, 1.0, y), y, xp)
+
+
+def flat_at_tip(zero, slope, radius, xp):
+    """A slope, and 0 where the radius is 0: at the tip of a cone, near which the curvature is
+    unbounded.  There the slope's own derivative is NaN, by that of a root, which is infinite, times
+    that of the radius, which is 0.
+    """
+    return xp.where(zero, xp.sqrt(radius), slope)
 
 
 # --- piecewise ------------------------------------------------------------------------------
@@ -198,10 +260,50 @@ floor_divide = elementwise(
 nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t))
 
 
-# --- not holomorphic: real and complex parts by hand ----------------------------------------------
+# --- of NumPy's alone: for its functions on Arrays ---------------------------------------------------
+cbrt = elementwise("cbrt", lambda t, y: t / 3.0 / y / y, domain=POSITIVE)
+
+
+def _whole_quotient(t, x1, x2, xp):
+    """``-t * xp.trunc(x1 / x2)``"""
+    # By floor_divide, since a quotient that is rounded up to an integer is not the one that fmod takes.
+    quotient = xp.floor_divide(xp.abs(x1), xp.abs(x2))
+    return -t * (xp.sign(x1) * xp.sign(x2) * quotient)
+
+
+fmod = elementwise("fmod", same, _whole_quotient, domain=(0.6, 4),
+                   samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))))  # fmt: skip
+
+
+def _root_of_variance(t, y, xp):
+    """``t / (2 * y)``; 0 where y is 0"""
+    return t * flat_at_tip(y == 0, 0.5 / xp.where(y == 0, 1.0, y), y, xp)
+
+
+root_of_variance = elementwise("root_of_variance", _root_of_variance, domain=POSITIVE, cusped=True)
+
+
 @primitive(
-    lambda g, x, xp: g * xp.sign(x),
+    lambda g, x, order, xp: g * conjugate(xp.sinc_derivative(x, order + 1), xp),
     per_element=True,
+    samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
+)
+def sinc_derivative(x: Array, /, order: int) -> Array:
+    """The derivatives of sin(pi x) / (pi x), and itself for order 0: for its own rule."""
+
+
+# --- not holomorphic: real and complex parts by hand ----------------------------------------------
+def _modulus(g, x, xp):
+    """``g * xp.sign(x)``"""
+    if not is_complex(x):
+        return g * xp.sign(x)
+    return g * flat_at_tip(x == 0, xp.sign(x), xp.abs(x), xp)
+
+
+@primitive(
+    _modulus,
+    per_element=True,
+    cusped=lambda kept: is_complex(kept("x")),
     samples=(sample((3, 4)), sample(()), sample((0, 3))),
 )
 def abs(x: Array, /) -> Array:
@@ -229,13 +331,43 @@ def _imag(g, dtype, xp):
 
 
 @primitive(same, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
-def real(x: Array, /) -> Array:
-    """Real part of each element; real data is copied."""
+def real_part(x: Array, /) -> Array:
+    """A copy of the real part, where it cannot be a view."""
 
 
 @primitive(_imag, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
+def imag_part(x: Array, /) -> Array:
+    """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
+
+
+@composite
+def real(x: Array, /) -> Array:
+    """Real part of each element: of complex data a view, real data itself.
+
+    Returns
+    -------
+    Array
+        Of the shape of x and the real dtype of its precision.  On storages without such views, and
+        of one element that an op computed, a copy.
+    """
+    if not is_complex(x):
+        return x._snapshot()
+    seen = alias(x, REAL, None)
+    return real_part(x) if seen is None else seen
+
+
+@composite
 def imag(x: Array, /) -> Array:
-    """Imaginary part of each element; zeros for real data."""
+    """Imaginary part of each element: of complex data a view, of real data zeros to read.
+
+    Returns
+    -------
+    Array
+        Of the shape of x and the real dtype of its precision.  On storages without such views, and
+        of one element that an op computed, a copy.
+    """
+    seen = alias(x, IMAG, None) if is_complex(x) else alias(imag_part(x), READ_ONLY, None)
+    return imag_part(x) if seen is None else seen
 
 
 def _sign(g, x, y, xp):
