@@ -168,11 +168,16 @@ def nanstd(a: Any, *args: Any, **options: Any) -> Any:
 
 
 def nanmedian_of_lines(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False
+    a: Any, axis: int = -1, out: Any = None, overwrite_input: bool = False
 ) -> Any:
-    """``_nanmedian_small`` of ``numpy.nanmedian``, which masks arrays: NumPy's way for longer lines."""
-    median = replaced(np.lib._nanfunctions_impl._nanmedian1d)
-    return np.apply_along_axis(median, axis, a, overwrite_input)
+    """``_nanmedian_small`` of ``numpy.nanmedian``, which computes with masked arrays."""
+    ordered = np.sort(np.moveaxis(a, axis, -1), axis=-1)  # NaN is last
+    count = np.sum(~np.isnan(ordered), axis=-1)
+    for _ in range(np.count_nonzero(count == 0)):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=errors.stacklevel())
+    places = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=-1)
+    low, high = np.moveaxis(np.take_along_axis(ordered, places, axis=-1), -1, 0)
+    return (low + high) / 2.0
 
 
 def private(path: str, ours: Any) -> dict[Any, Any]:
@@ -297,7 +302,7 @@ def replaced(value: Any) -> Any:
         return REPLACED[value]
     if hasattr(value, "_implementation"):
         return Asked(value)
-    if isinstance(value, types.FunctionType) and value.__module__.startswith("numpy"):
+    if isinstance(value, types.FunctionType) and (value.__module__ or "").startswith("numpy"):
         return Program(value)
     return value
 
@@ -322,18 +327,21 @@ def program_of(function: Any) -> Callable[..., Any]:
         try:
             return examples.together_or_one_by_one(run, args, options)
         except Exception as error:
-            raise with_line(function.__name__, error) from error
+            if not raised_by_numpy(error):
+                raise
+            raise type(error)(f"np.{function.__name__}: {error} [at {user_line()}]") from error
         finally:
             DEVICE.reset(token)
 
     return call
 
 
-def with_line(name: str, error: Exception) -> Exception:
-    """An error of NumPy's program, with the function and the user's line; others as they are."""
-    if "[at " in str(error) or isinstance(error, KeyError | Warning):
-        return error
-    return type(error)(f"np.{name}: {error} [at {user_line()}]")
+def raised_by_numpy(error: Exception) -> bool:
+    """Whether an error comes from a line of NumPy's, so that it does not name the function yet."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(errors.NUMPY)
 
 
 def as_results(value: Any) -> Any:
