@@ -180,13 +180,12 @@ def nanmedian_of_lines(
     return (low + high) / 2.0
 
 
-def private(path: str, ours: Any) -> dict[Any, Any]:
-    """An entry for a private name, of NumPy's versions that have it."""
-    home, _, name = path.rpartition(".")
-    module: Any = functools.reduce(
-        lambda found, part: getattr(found, part, None), home.split("."), np
-    )
-    return {vars(module)[name]: ours} if module is not None and name in vars(module) else {}
+def private(path: str) -> Any:
+    """A private name of NumPy's; None in versions that have it not."""
+    found: Any = np
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 REPLACED: dict[Any, Any] = {
@@ -201,12 +200,12 @@ REPLACED: dict[Any, Any] = {
     np.ndarray: AnyArray,
     np.ones: maker(np.ones),
     np.zeros: maker(np.zeros),
-    **private("_core._multiarray_umath._array_converter", Converter),
-    **private("_core._multiarray_umath.interp", sums.interp),
-    **private("_core._multiarray_umath.interp_complex", sums.interp),
-    **private("lib._arraypad_impl._pad_simple", grown),
-    **private("lib._nanfunctions_impl._nanmedian_small", nanmedian_of_lines),
-    **private("linalg._linalg._makearray", lambda a: (as_array(a), lambda found: found)),
+    private("_core._multiarray_umath._array_converter"): Converter,
+    private("_core._multiarray_umath.interp"): sums.interp,
+    private("_core._multiarray_umath.interp_complex"): sums.interp,
+    private("lib._arraypad_impl._pad_simple"): grown,
+    private("lib._nanfunctions_impl._nanmedian_small"): nanmedian_of_lines,
+    private("linalg._linalg._makearray"): lambda a: (as_array(a), lambda found: found),
 }
 
 
@@ -266,7 +265,7 @@ class Asked:
 
 
 # A table of var's for complex numbers, which it squares as pairs of real ones, in place.
-COMPLEX = getattr(np._core._methods, "_complex_to_float", None)
+COMPLEX = private("_core._methods._complex_to_float")
 GLOBALS: dict[str, dict[str, Any]] = {}  # of NumPy's modules, by their names
 
 
@@ -288,6 +287,8 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 def replaced(value: Any) -> Any:
     """What a program of NumPy's gets in the place of one of its globals."""
+    if value is None:
+        return None
     if value is warnings:
         return Warnings()
     if isinstance(value, types.ModuleType):

@@ -80,9 +80,7 @@ SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
-    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
-        getattr(from_, "dtype", from_), to, casting
-    ),
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(from_.dtype, to, casting),
     np.common_type: lambda *arrays: np.common_type(
         *[np.empty(0, x.dtype) for x in as_arrays(*arrays)]
     ),
@@ -184,7 +182,7 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
 def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
     """The inputs in the dtype in which to compute."""
     # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
-    dtype = dtype() if isinstance(dtype, type(np.dtype)) else np.dtype(dtype)
+    dtype = dtype() if isinstance(dtype, type(np.dtype)) else np.dtype(dtype)  # type: ignore[call-overload]
     arrays = as_arrays(*inputs)
     if dtype.kind not in "biufc" or not all(
         np.can_cast(x.dtype, dtype, "same_kind") for x in arrays

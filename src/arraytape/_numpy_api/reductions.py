@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy._core import _methods
 
 from .._array.array import Array, asarray_like
 from .._array.views import current
@@ -29,7 +28,7 @@ from ..ops.manipulation_functions import (
 from ..ops.sorting_functions import sort
 from ..ops.writing import setitem
 from .arguments import Axis, array_of, as_arrays, axes_of, on_axis, on_host
-from .implementations import program_of
+from .implementations import private, program_of
 
 DOCSTRING = """\
 {summary}
@@ -149,7 +148,7 @@ def floating(a: Any, dtype: Any) -> Array:
 def spread(name: str) -> Callable[..., Array]:
     """``numpy.std`` and ``numpy.var``; with a mean or a selection, by NumPy's own program."""
     function = getattr(statistics, name)
-    variance = program_of(_methods._var)
+    variance = program_of(private("_core._methods._var"))
 
     def call(
         a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
