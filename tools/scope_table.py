@@ -62,12 +62,14 @@ arraytape is a namespace of the array API standard: `xp.sum(x)` is the way to sa
 [coverage.md](coverage.md) lists every name. Much code says `np.sum(x)` or `x.sum()` instead. On an
 Array both are recorded like the op of the standard, by these rules:
 
-- A function of NumPy's is in when an op of the namespace, a few lines of ops, or NumPy's own program in
-  Python over other functions that are in, have its meaning. Values and parameters are NumPy's. A parameter
-  that has no recorded counterpart raises a TypeError that names it, unless it is given its default.
+- A function of NumPy's is in when an op of the namespace, a few lines of ops, or NumPy's own program
+  in Python over other functions that are in, have its meaning. Values and parameters are NumPy's. A
+  parameter that has no recorded counterpart raises a TypeError that names it, unless it is given its
+  default.
 - What is not in raises a TypeError. Nothing that asks the Arrays leaves the tape in silence.
-- A list that holds Arrays is an array where one stands beside it: `np.append([x, y], z)`. See below for
-  functions that get lists alone.
+- Lists of numbers and Arrays are operands as they are for NumPy's arrays: `x + [1, 2]`, `x == [1, 2]`,
+  `np.add(x, [y, z])`, `x[:] = [y, z]`, `np.append([x, y], z)`. The namespace's own functions take
+  arrays and numbers, as the standard says; see below for functions of NumPy's that get lists alone.
 - Under `vmap`, what looks at values runs for one example after the other.
 - NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
 - The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`
@@ -176,9 +178,9 @@ a class, or makes arrays, asks nobody. So `np.mean([x, y])` cannot be recorded: 
 `np.mean(np.stack([x, y]))`, and `np.concatenate` and `np.stack` for `np.r_` and `np.c_`.
 """
 END = """\
-Not in, too: `np.matrix`, `np.ma`, `np.char`, `np.rec` and `np.random`. They make or hold NumPy's arrays.
-`xp.asarray` of what they give is an Array, and `xp.host_function` calls such code in the middle of a program,
-with a rule for its derivative.
+Not in, too: `np.matrix`, `np.ma`, `np.char`, `np.rec` and `np.random`. They make or hold NumPy's
+arrays. `xp.asarray` of what they give is an Array, and `xp.host_function` calls such code in the middle
+of a program, with a rule for its derivative.
 """
 
 

@@ -7,6 +7,8 @@ of its shape; ``z`` is complex.  A call of ``xp`` is NumPy's function of the sam
 
 from collections.abc import Iterator
 
+import numpy as np
+
 SHAPES = {
     "any": [(), (6,), (3, 4), (2, 3, 4)],
     "vector": [(6,)],
@@ -73,7 +75,17 @@ xp.astype(x, np.float64) xp.astype(x, np.float64, copy=False) xp.astype(x, np.fl
 xp.asarray(x, copy=True) xp.asarray(x, copy=False) xp.asarray(x, dtype=np.float32) xp.positive(x)
 xp.clip(x, 0.2, 0.6) xp.maximum(x, y) xp.sqrt(x) xp.add(x, y) xp.round(x)
 xp.concat([x, y], axis=None) xp.sum(x) xp.mean(x) xp.tensordot(x, y, axes=0) xp.meshgrid(x, y)[0]
-xp.einsum("...->...", x) xp.pad(x, 1)
+xp.einsum("...->...", x) xp.pad(x, 1) np.around(x) np.amax(x) np.amin(x) np.all(m) np.any(m)
+np.resize(x, (2, 2)) np.resize(x, x.shape) np.nancumprod(x) np.nanmin(x) np.nanprod(x) np.nanmean(x)
+np.nanstd(x) np.nanvar(x) np.nanmedian(x) np.isneginf(x) np.isposinf(x) np.isin(x, y)
+np.iscomplex(z) np.sort_complex(z) np.i0(x) np.modf(x)[0] np.modf(x)[1] np.emath.log2(x)
+np.emath.log10(x) np.emath.logn(2.0, x) np.emath.power(x, 2) np.emath.arccos(x) np.emath.arcsin(x)
+np.emath.arctanh(x) np.union1d(x, y) np.setdiff1d(x, y) np.setxor1d(x, y) np.intersect1d(x, y)
+np.flatnonzero(x) np.argmax(x) x.argmax() x.argmin() np.copyto(x, y) np.place(x, m, y)
+np.putmask(x, m, y) np.put(x, i, [2.0, 3.0]) x.put(i, [2.0, 3.0]) x.fill(2.0) divmod(x, y)[0]
+divmod(2.0, x)[1] xp.cumulative_prod(xp.reshape(x, (-1,))) xp.max(x) xp.min(x) xp.prod(x) xp.std(x)
+xp.var(x) xp.all(m) xp.any(m) xp.argmax(x) xp.argmin(x) xp.count_nonzero(x) xp.unique_values(x)
+xp.unique_counts(x)[0] xp.unique_inverse(x)[1] xp.unique_all(x)[0] xp.isin(x, y) xp.nonzero(x)[0]
 """
 VECTOR = """
 np.diag(x) np.diag(x, 1) np.vander(x) np.convolve(x, y) np.correlate(x, y) np.dot(x, y)
@@ -96,7 +108,13 @@ x.reshape(2, 3, order="F") x.reshape((3, 2), order="A") x.sort() x.repeat(2, axi
 xp.linalg.outer(x, y) xp.take(x, i) xp.take(x, i, axis=0) xp.sort(x) xp.meshgrid(x, y)[0]
 xp.unstack(x)[1] xp.diff(x) xp.cumulative_sum(x) xp.vecdot(x, y) xp.concat([x, y])
 xp.roll(x, 1, axis=0) xp.diag(x) xp.fft.fft(z) xp.fft.fftshift(x) xp.linalg.vector_norm(x)
-xp.repeat(x, 2, axis=0)
+xp.repeat(x, 2, axis=0) np.linspace(x, y, 3) np.logspace(x, y, 3) np.geomspace(x, y, 3) np.poly(x)
+np.roots(x) np.polyadd(x, y) np.polysub(x, y) np.polymul(x, y) np.polydiv(x, y)[0] np.polyder(x)
+np.polyint(x) np.trim_zeros(x) np.histogram(x)[0] np.histogram(x)[1] np.histogram_bin_edges(x)
+np.histogram2d(x, y)[0] np.digitize(x, np.sort(y)) np.lexsort((x, y)) x.partition(1)
+xp.linspace(0.0, 1.0, 5) xp.fft.ifft(z) xp.fft.rfft(x) xp.fft.irfft(z) xp.fft.hfft(z)
+xp.fft.ihfft(x) xp.fft.ifftshift(x) xp.bincount(m.astype(int)) xp.logspace(0.0, 1.0, 5)
+np.fft.hfft(z) np.fft.ihfft(x)
 """
 MATRIX = """
 np.diagonal(x) np.diagonal(x, 1) np.diagonal(x, -1) np.diag(x) np.diag(x, 1) np.diag(x, -2)
@@ -160,7 +178,18 @@ xp.sum(x, axis=0) xp.matmul(x, y.T) xp.linalg.matmul(x, y.T) xp.linalg.cross(x[:
 xp.linalg.outer(x[0], y[1]) xp.linalg.trace(x) xp.take_along_axis(x, xp.argsort(x, axis=1), axis=1)
 xp.permute_dims(x, (1, 0)) xp.flip(x, axis=1) xp.einsum("ij->ji", x) xp.einsum("ij,jk->ik", x, y.T)
 xp.squeeze(x[:1], axis=0) xp.linalg.svdvals(x) xp.linalg.matrix_norm(x) xp.fft.fft(z, axis=0)
-xp.median(x, axis=0) xp.diag(x) xp.pad(x, 1)
+xp.median(x, axis=0) xp.diag(x) xp.pad(x, 1) np.fill_diagonal(x, 2.0)
+np.put_along_axis(x, np.argsort(x, axis=1), y, axis=1) np.linalg.vector_norm(x, axis=0)
+np.linalg.matrix_norm(x) np.linalg.norm(x) np.nanquantile(x, 0.5, axis=0)
+np.nanpercentile(x, [10, 50], axis=1) np.nanmax(x, axis=0) np.nanmean(x, axis=1) np.fft.ifft2(z)
+np.fft.rfft2(x) np.fft.irfft2(z) np.fft.fftn(x) np.fft.ifftn(z) np.fft.rfftn(x) np.fft.irfftn(z)
+np.matvec(x, y[0]) np.vecmat(y[:, 0], x) np.tril_indices_from(x)[0] np.triu_indices_from(x)[1]
+np.resize(x, (2, 7)) np.histogramdd(x)[0] np.linalg.slogdet(x @ x.T)[1]
+np.linspace(x[0], y[0], 3, axis=-1) np.take(x, [5, -9], mode="clip")
+np.take(x, [5, -9], axis=1, mode="wrap") xp.fft.fftn(x) xp.fft.ifftn(z) xp.fft.rfftn(x)
+xp.fft.irfftn(z) xp.linalg.matrix_transpose(x) xp.linalg.pinv(x) xp.linalg.qr(x)[0]
+xp.linalg.qr(x)[1] xp.linalg.tensordot(x, y, axes=([1], [1])) xp.linalg.vecdot(x, y)
+xp.max(x, axis=0) xp.std(x, axis=1) xp.prod(x, axis=0)
 """
 SQUARE = """
 np.einsum("ii->i", x) np.einsum("ii", x) np.einsum("ii->", x) np.einsum("ii,i->i", x, y[0])
@@ -174,7 +203,9 @@ np.linalg.det(x) np.linalg.slogdet(x)[1] np.linalg.eigvals(x) np.linalg.cond(x)
 xp.einsum("ii->i", x) xp.linalg.inv(x) xp.linalg.solve(x, y) xp.linalg.matrix_power(x, 1)
 xp.linalg.cholesky(x @ x.T + xp.eye(3)) xp.linalg.eigh(x + x.T)[1] x.diagonal()[1:] x.real.T
 x.imag.T z.real.T z.real.ravel() z.T.imag z.real[0] z.imag[1:] z.real.reshape(-1) np.real(z)[::2]
-np.diagonal(z).real np.diag(z.imag)
+np.diagonal(z).real np.diag(z.imag) np.linalg.tensorinv(x, ind=1) np.linalg.tensorsolve(x, y[0])
+np.diag_indices_from(x)[0] np.linalg.eigvalsh(x + x.T) np.linalg.svd(x)[0] xp.linalg.det(x)
+xp.linalg.slogdet(x)[1] xp.linalg.eigvalsh(x + x.T) xp.linalg.matrix_power(x, 2)
 """
 CUBE = """
 np.diagonal(x) np.diagonal(x, 0, 1, 2) np.diagonal(x, 1, 0, 2) np.diagonal(x, -1, 2, 0)
@@ -241,5 +272,23 @@ def calls(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-KINDS = {"any": ANY, "vector": VECTOR, "matrix": MATRIX, "square": SQUARE, "cube": CUBE}
-CALLS = [(kind, call) for kind, text in KINDS.items() for call in calls(text)]
+def of_ufuncs() -> list[str]:
+    """A call of each ufunc that takes floating-point data and gives one result."""
+    found = []
+    for name, function in vars(np).items():
+        counted = isinstance(function, np.ufunc) and function.nout == 1 and not function.signature
+        if counted and name != "spacing":  # which has no counterpart
+            kinds = "d" * function.nin
+            if any(loop.startswith(f"{kinds}->") for loop in function.types):
+                found.append(f"np.{name}({', '.join('xy'[: function.nin])})")
+    return found
+
+
+KINDS = {
+    "any": [*calls(ANY), *of_ufuncs()],
+    "vector": calls(VECTOR),
+    "matrix": calls(MATRIX),
+    "square": calls(SQUARE),
+    "cube": calls(CUBE),
+}
+CALLS = [(kind, call) for kind, found in KINDS.items() for call in dict.fromkeys(found)]

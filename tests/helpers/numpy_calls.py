@@ -603,9 +603,9 @@ CALLS = {
     "np.linalg.det": [call(C), call(T), call(ZC)],
     "np.linalg.diagonal": [call(C), call(T, offset=1)],
     "np.linalg.eig": [call(C)],
-    "np.linalg.eigh": [symmetric(H)],
+    "np.linalg.eigh": [symmetric(H), symmetric(H, "U"), symmetric(H, UPLO="U")],
     "np.linalg.eigvals": [call(C), call(T)],
-    "np.linalg.eigvalsh": [symmetric(H)],
+    "np.linalg.eigvalsh": [symmetric(H), symmetric(H, UPLO="U")],
     "np.linalg.inv": [call(C), call(T), call(ZC)],
     "np.linalg.lstsq": [
         call(C, W), call(A.T, P), call(A.T, C), call(A.T, P, rcond=1e-2), call(A, Q),
@@ -683,8 +683,6 @@ REFUSED = {
     ("np.partition", "order"): "x",
     ("np.sort", "order"): "x",
     ("np.lib.stride_tricks.sliding_window_view", "writeable"): True,
-    ("np.linalg.eigh", "UPLO"): "U",
-    ("np.linalg.eigvalsh", "UPLO"): "U",
 }
 # Functions whose last bits differ, and by how many: their products and sums run in another order.
 CLOSE = dict.fromkeys(

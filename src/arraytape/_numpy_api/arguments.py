@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
+from .._array.array import IS_VIEW, SCALAR, Array, asarray_like
 from .._array.views import current
+from .._define.operands import first_array
 from .._storage.storage import storage_of
 from .._util.errors import describe, user_line
-from ..ops.creation_functions import an_array, asarray
+from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype
+from ..ops.elementwise_functions import positive
 from ..ops.manipulation_functions import normalize_axis_index, reshape
 from ..ops.writing import setitem
 
@@ -35,7 +37,7 @@ def assembled(value: Any) -> Any:
     """Nested lists that hold Arrays as one recorded Array, as ``np.asarray`` joins arrays; others as
     they are.
     """
-    holds = isinstance(value, list | tuple) and an_array(value) is not None
+    holds = isinstance(value, list | tuple) and first_array(value) is not None
     return asarray(value) if holds else value
 
 
@@ -89,6 +91,35 @@ def array_of(value: Any) -> Array:
     return found
 
 
+def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of a shape broadcasts to the wanted one."""
+    extra = len(wanted) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
+
+
+def mask_of(name: str, x: Array, where: Any) -> Array:
+    """The truths of ``where=`` for the elements of x: NumPy takes no numbers for them, and no more."""
+    mask: Array = as_arrays(x, where)[1]
+    if mask.dtype.kind != "b":
+        raise TypeError(
+            f"np.{name}: where= takes booleans, not {mask.dtype} [at {user_line()}]; compare first"
+        )
+    if not broadcasts(mask.shape, x.shape):
+        raise ValueError(
+            f"np.{name}: where= of shape {mask.shape} does not broadcast to {x.shape} [at {user_line()}]"
+        )
+    return mask
+
+
+def scalar(y: Array) -> Array:
+    """A result of shape () as an op's is: ``y += 1`` binds the name to a new Array."""
+    if y._state & IS_VIEW and y.dtype.kind != "b":
+        return positive(y)
+    if not y._state & IS_VIEW:
+        y._state |= SCALAR
+    return y
+
+
 def on_axis(name: str, x: Array, axis: int | None) -> tuple[Array, int]:
     """x and a non-negative axis; for axis=None all of x in one dimension, as NumPy takes it."""
     return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index(name, x, axis))
@@ -102,14 +133,14 @@ def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
 
 def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
     """``out``, with a result of its shape in it."""
-    if result.shape != out.shape:
-        raise ValueError(
-            f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
-        )
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
             f"casting={casting!r} [at {user_line()}]"
+        )
+    if result.shape != out.shape:
+        raise ValueError(
+            f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
         )
     setitem(out, ..., result)
     return out
@@ -147,7 +178,7 @@ def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
         values += [part for x in values if isinstance(x, tuple | list) for part in x]
         home = next(x for x in values if isinstance(x, Array))
         answer = function(*plain(args), **{n: plain(x) for n, x in options.items()})
-        if isinstance(answer, bool | np.bool):
+        if isinstance(answer, bool):
             return answer
         if isinstance(answer, tuple):
             return tuple([asarray_like(home, np.asarray(part)) for part in answer])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -96,7 +97,8 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """See ``numpy.rollaxis``."""
-    axis, start = normalize_axis_index("rollaxis", a, axis), start + a.ndim if start < 0 else start
+    axis = normalize_axis_index("rollaxis", a, axis)
+    start = normalize_axis_index("rollaxis", a, start, extra=int(start >= 0))
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
@@ -113,6 +115,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     arr, at = on_axis("insert", arr, axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
     single = not isinstance(obj, slice) and np.ndim(obj) == 0
+    while values.ndim > arr.ndim and values.shape[0] == 1:
+        values = values[0]  # as NumPy's writes drop them
     values = reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     values = moveaxis(values, 0, at) if single else values
     n = arr.shape[at]
@@ -313,7 +317,7 @@ def reshaped(
     shape = newshape if shape is None else shape
     if order == "K":
         raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
-    shape = tuple(np.atleast_1d(shape).tolist())
+    shape = tuple([operator.index(n) for n in np.atleast_1d(shape).tolist()])
     return with_order(array_of(a), shape, order, copy)
 
 

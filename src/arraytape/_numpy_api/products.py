@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
+from .._array.array import Array, asarray_like, namespace
 from .._array.views import in_order
 from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
+from ..ops._factorisations import adjoint
 from ..ops.data_type_functions import astype
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
@@ -120,8 +121,13 @@ def cross(
 ) -> Array:
     """See ``numpy.cross``: of vectors of length 3."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    a, b = as_arrays(a, b)
-    return moveaxis(linalg.cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)), -1, axisc)
+    a, b = (moveaxis(x, at, -1) for x, at in zip(as_arrays(a, b), (axisa, axisb), strict=True))
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ValueError(
+            f"np.cross: vectors of length 3, got {describe(a)} and {describe(b)} [at {user_line()}]; "
+            "those of length 2 are deprecated in NumPy: append a 0"
+        )
+    return moveaxis(linalg.cross(a, b), -1, axisc)
 
 
 def svd(
@@ -135,6 +141,34 @@ def svd(
 
 
 of_hermitian = of_numpy(np.linalg.svd)
+
+
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """See ``numpy.linalg.eigh``."""
+    return linalg.eigh(from_triangle("eigh", a, UPLO))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    """See ``numpy.linalg.eigvalsh``."""
+    return linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO))
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+    """See ``numpy.linalg.cholesky``: with ``upper`` the upper triangle is read, too."""
+    if not upper:
+        return linalg.cholesky(array_of(a))
+    lower = linalg.cholesky(from_triangle("cholesky", a, "U"))
+    return adjoint(lower, namespace())
+
+
+def from_triangle(name: str, a: Any, UPLO: str) -> Array:
+    """Hermitian matrices in whose lower triangle, which functions read, the meant one lies."""
+    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+        raise ValueError(
+            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {UPLO!r} [at {user_line()}]"
+        )
+    a = array_of(a)
+    return a if UPLO.upper() == "L" or a.ndim < 2 else adjoint(a, namespace())
 
 
 def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
@@ -247,9 +281,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.fft.rfft2: over_planes("rfftn"),
     np.inner: inner,
     np.kron: kron,
+    np.linalg.cholesky: cholesky,
     np.linalg.cond: cond,
     np.linalg.eig: eig,
     np.linalg.eigvals: eigvals,
+    np.linalg.eigh: eigh,
+    np.linalg.eigvalsh: eigvalsh,
     np.linalg.lstsq: lstsq,
     np.linalg.pinv: pinv,
     np.linalg.qr: qr,

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, namespace
+from .._array.array import IS_VIEW, SCALAR, Array, namespace
+from .._define.operands import list_beside
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.errors import see, user_line
@@ -32,7 +33,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, as_data, assembled, into, on_host
+from .arguments import as_arrays, as_data, into, mask_of, on_host, scalar
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -89,6 +90,19 @@ FACTS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
+# Uses of ufuncs, and functions that are ufuncs, whose result is broadcast to the shape of ``out``.
+SPREADING = {"__call__", "outer", np.clip, np.fix, np.outer}
+# Functions that compute in the dtype of ``out``.
+SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
+# Functions whose results of shape () are arrays in NumPy; those of the others are scalars.
+OF_ARRAYS = {
+    np.array, np.astype, np.block, np.broadcast_arrays, np.broadcast_to, np.copy, np.cov, np.diff,
+    np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full_like, np.imag, np.isin,
+    np.lib.stride_tricks.sliding_window_view, np.linalg.tensordot, np.linalg.tensorsolve,
+    np.meshgrid, np.ones_like, np.pad, np.piecewise, np.real, np.real_if_close, np.reshape, np.resize,
+    np.roll, np.select, np.squeeze, np.tensordot, np.tile, np.transpose, np.unique, np.unique_all,
+    np.unique_inverse, np.where, np.zeros_like,
+}  # fmt: skip
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
@@ -134,10 +148,10 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         kind = type(value)
         if kind is not Array and kind is not np.ndarray and not known(kind):
             return NotImplemented
-        if kind is list or kind is tuple:
-            inputs = tuple([assembled(value) for value in inputs])
+        if (kind is list or kind is tuple or kind is range) and method != "at":  # it has places
+            inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
-        return UFUNCS[ufunc](*inputs)
+        return ufuncs.result_of(UFUNCS[ufunc](*inputs))
     out = out_of(ufunc, options.pop("out", None))
     casting = options.pop("casting", "same_kind")
     options = {
@@ -148,8 +162,8 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
     if out is None:
-        return result
-    return (written if method == "__call__" else into)(out, result, casting)
+        return ufuncs.result_of(result)
+    return (written if method in SPREADING else into)(out, result, casting)
 
 
 def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
@@ -172,9 +186,9 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
         return MISSING
     if "dtype" in options:
         inputs = in_dtype(ufunc, inputs, options["dtype"])
-    if mask is True:
+    if mask is True or out is None:
         return function(*inputs)
-    mask = as_arrays(out, mask)[1]
+    mask = mask_of(ufunc.__name__, out, mask)
     with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
         return where(mask, function(*inputs), out)
 
@@ -194,6 +208,8 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
 def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add.reduce(x)``: over the first axis unless told."""
     function = REDUCTIONS.get(ufunc)
+    if out is not None and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, out)
     return MISSING if function is None else function(*inputs, **{"axis": 0, **options})
 
 
@@ -205,7 +221,16 @@ def of_all_pairs(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Arr
 def accumulated(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add.accumulate(x)``."""
     known = ufunc in ufuncs.ACCUMULATED
+    if out is not None and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, out)
     return ufuncs.accumulate(ufunc, *inputs, **options) if known else MISSING
+
+
+def in_dtype_of_out(x: Any, options: dict[str, Any], out: Array) -> dict[str, Any]:
+    """The options of a sum or product, which NumPy computes in the dtype of ``out`` unless told."""
+    told = options.get("dtype") is not None or not isinstance(x, Array)
+    fits = not told and np.can_cast(x.dtype, out.dtype, "same_kind")
+    return options | {"dtype": out.dtype} if fits else options
 
 
 def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -267,7 +292,27 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     if not all(known(kind) for kind in types):
         return NotImplemented
     result = call(function, *args, **kwargs)
-    return result.to_device(x.device) if function in LIKE else result
+    if function in LIKE:
+        return result.to_device(x.device)
+    if isinstance(result, tuple | list):
+        parts = [as_numpys(function, part, args, kwargs) for part in result]
+        same = all(part is before for part, before in zip(parts, result, strict=True))
+        return result if same else type(result)(parts)
+    return as_numpys(function, result, args, kwargs)
+
+
+def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
+    """A result of shape (): immutable where NumPy's is a scalar, writable where it is an array."""
+    if not isinstance(y, Array) or y.shape:
+        return y
+    for x in (*args, *kwargs.values()):
+        if x is y or (isinstance(x, list | tuple) and any(part is y for part in x)):
+            return y
+    if function not in OF_ARRAYS:
+        return scalar(y)
+    if not y._state & IS_VIEW:
+        y._state &= ~SCALAR
+    return y
 
 
 def known(kind: type) -> bool:
@@ -296,6 +341,8 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     out = given.arguments.pop("out", None)
     if out is not None:
         selection.target(name, out)
+        if function in SUMS:
+            given.arguments |= in_dtype_of_out(given.arguments["a"], given.arguments, out)
     if function in implementations.FUNCTIONS:
         result = ours(*given.args, **given.kwargs)
         return result if out is None else into(out, result)
@@ -303,7 +350,9 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     if out is not None and "out" in accepted(ours)[1]:
         return ours(*positional, out=out, **options)
     result = ours(*positional, **options)
-    return result if out is None else into(out, result)
+    if out is None:
+        return result
+    return (written if function in SPREADING else into)(out, result)
 
 
 def matched(

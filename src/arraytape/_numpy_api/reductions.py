@@ -27,7 +27,7 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.sorting_functions import sort
 from ..ops.writing import setitem
-from .arguments import Axis, array_of, as_arrays, axes_of, on_axis, on_host
+from .arguments import Axis, array_of, as_arrays, axes_of, mask_of, on_axis, on_host, scalar
 from .implementations import private, program_of
 
 DOCSTRING = """\
@@ -88,10 +88,11 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
         if where is not True:
             if initial is None and "left_out" not in identity:
                 raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
-            a = searching.where(as_arrays(a, where)[1], a, identity.get("left_out", initial))
+            a = searching.where(mask_of(name, a, where), a, identity.get("left_out", initial))
         if initial is not None and not a.size:
             shape = np.sum(np.empty(a.shape), axis=axis, keepdims=keepdims).shape
-            return broadcast_to(astype(as_arrays(a, initial)[1], a.dtype), shape)
+            y = broadcast_to(astype(as_arrays(a, initial)[1], a.dtype), shape)
+            return elementwise.logical_or(y, y) if y.dtype.kind == "b" else elementwise.positive(y)
         found = function(a, axis=axis, keepdims=keepdims, **options)
         return found if initial is None else identity["combine"](found, initial)
 
@@ -127,7 +128,7 @@ def mean(
     a = floating(a, dtype)
     if where is True:
         return statistics.mean(a, axis=axis, keepdims=keepdims)
-    where = as_arrays(a, where)[1]
+    where = mask_of("mean", a, where)
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
@@ -273,7 +274,10 @@ cumsum = cumulative("cumsum", statistics.cumulative_sum)
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """See ``numpy.diff``: numbers may be joined, too."""
-    a, *ends = as_arrays(a, prepend, append)
+    # np.asarray: a Python float here is one of double precision, as in NumPy.
+    a, *ends = as_arrays(
+        a, *[x if x is None or isinstance(x, Array) else np.asarray(x) for x in (prepend, append)]
+    )
     if not n:
         return a
     at = normalize_axis_index("diff", a, axis)
@@ -364,7 +368,8 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
         return out
     data = current(a)[1]
     if type(data) is np.ndarray or a.dtype.kind not in "fc":
-        return asarray_like(a, np.round(on_host(a), decimals))
+        y = asarray_like(a, np.round(on_host(a), decimals))
+        return y if y.ndim else scalar(y)
     unit = 10.0 ** abs(decimals)
     if decimals > 0:
         return elementwise.round(a * unit) / unit

@@ -23,8 +23,18 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
-from ..ops.writing import setitem
-from .arguments import array_of, as_arrays, assembled, cast, on_axis, on_host, without_gradient
+from ..ops.writing import check_writeable, setitem
+from .arguments import (
+    array_of,
+    as_arrays,
+    assembled,
+    cast,
+    mask_of,
+    on_axis,
+    on_host,
+    scalar,
+    without_gradient,
+)
 
 
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
@@ -111,14 +121,14 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     ValueError
         When an integer names no choice, or the shapes do not broadcast.
     """
-    a, *choices = broadcast_arrays(*as_arrays(a, *choices))
+    a, *choices = broadcast_arrays(array_of(a), *as_arrays(*choices))
     a = within(a, len(choices), mode)
     if mode == "raise" and bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
-    return in_order(y, "C")
+    return in_order(y, "C") if y.ndim else scalar(y[...])
 
 
 def within(indices: Any, n: int, mode: str) -> Any:
@@ -139,18 +149,18 @@ def along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
 
 def extract(condition: Any, arr: Any) -> Array:
     """See ``numpy.extract``."""
-    condition, arr = as_arrays(condition, arr)
-    return reshape(arr, (-1,))[astype(reshape(condition, (-1,)), np.bool, copy=False)]
+    return reshape(array_of(arr), (-1,))[np.flatnonzero(on_host(condition))]
 
 
 # --- writing -----------------------------------------------------------------------------------
 def target(name: str, x: Any) -> Array:
-    """TypeError for a NumPy array, which cannot take a recorded value."""
+    """TypeError for a NumPy array, which cannot take a recorded value; ValueError if x is read-only."""
     if not isinstance(x, Array):
         raise TypeError(
             f"np.{name} cannot write a recorded value into a NumPy array [at {user_line()}]; make "
             "it an Array with asarray first"
         )
+    check_writeable(x, current(x)[1])
     return x
 
 
@@ -169,7 +179,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 def put_where(x: Array, mask: Any, value: Any) -> None:
     """``x[...] = value`` where a mask says so."""
-    setitem(x, ..., value if mask is True else where(as_arrays(x, mask)[1], value, x))
+    setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
@@ -231,11 +241,14 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     a, v = target("put", a), as_arrays(a, v)[1]
     ind = np.ravel(on_host(within(ind, a.size, mode)))
-    if ind.size and not -a.size <= ind.min() <= ind.max() < a.size:
-        raise IndexError(f"np.put: a place is out of range for {describe(a)} [at {user_line()}]")
-    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
-    if ind.size and v.size:
-        setitem(a, key, repeated(v, ind.size))
+    if not ind.size or not v.size:
+        return
+    outside = ind[(ind < -a.size) | (ind >= a.size)]
+    if outside.size:
+        raise IndexError(f"np.put: place {outside[0]} of {describe(a)} [at {user_line()}]")
+    v = repeated(v, ind.size)
+    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape) if a.ndim else ...
+    setitem(a, key, v if a.ndim else v[-1])
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from .._array.array import Array
 from .._util.errors import user_line
 from ..ops import manipulation_functions as manipulation
+from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
 from .arguments import array_of, as_arrays, cast, into
@@ -68,21 +69,37 @@ def joined(
     parts = as_arrays(*arrays)
     if dtype is not None and out is not None:
         raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
-    if dtype is not None or out is not None:
-        dtype = np.dtype(dtype) if out is None else out.dtype
-        parts = [cast(f"np.{join.__name__}", x, dtype, casting) for x in parts]
+    if out is not None:
+        dtype = out.dtype
+    elif dtype is None and parts:
+        dtype = np.result_type(*[x.dtype for x in parts])
+    parts = [cast(f"np.{join.__name__}", x, dtype, casting) for x in parts]
     whole = join(parts, axis=axis)
     return whole if out is None else into(out, whole)
 
 
-def concatenate(arrays: Sequence[Any], axis: int | None = 0, **options: Any) -> Array:
+def concatenate(
+    arrays: Sequence[Any],
+    axis: int | None = 0,
+    out: Array | None = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Array:
     """See ``numpy.concatenate``."""
-    return joined(arrays, axis, **options)
+    return joined(arrays, axis, dtype, casting, out)
 
 
-def stack(arrays: Sequence[Any], axis: int = 0, **options: Any) -> Array:
+def stack(
+    arrays: Sequence[Any],
+    axis: int = 0,
+    out: Array | None = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Array:
     """See ``numpy.stack``."""
-    return joined(arrays, axis, join=manipulation.stack, **options)
+    return joined(arrays, axis, dtype, casting, out, join=manipulation.stack)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
@@ -91,15 +108,15 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     return manipulation.broadcast_to(array_of(array), shape)
 
 
-def hstack(tup: Sequence[Any], **options: Any) -> Array:
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """See ``numpy.hstack``."""
     parts = each_at_least(1, tup)
-    return joined(parts, 0 if parts[0].ndim == 1 else 1, **options)
+    return joined(parts, 0 if parts[0].ndim == 1 else 1, dtype, casting)
 
 
-def vstack(tup: Sequence[Any], **options: Any) -> Array:
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """See ``numpy.vstack``."""
-    return joined(each_at_least(2, tup), 0, **options)
+    return joined(each_at_least(2, tup), 0, dtype, casting)
 
 
 def dstack(tup: Sequence[Any]) -> Array:
@@ -111,6 +128,16 @@ def column_stack(tup: Sequence[Any]) -> Array:
     """See ``numpy.column_stack``."""
     parts = as_arrays(*tup)
     return joined([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
+
+
+def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
+    """``numpy.tril`` and ``numpy.triu``; of one dimension every row of a matrix is it."""
+
+    def call(m: Any, k: int = 0) -> Array:
+        m = array_of(m)
+        return cut(broadcast_to(m, m.shape * 2) if m.ndim == 1 else m, k=k)
+
+    return call
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -133,5 +160,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.hstack: hstack,
     np.stack: stack,
     np.transpose: transpose,
+    np.tril: triangle(tril),
+    np.triu: triangle(triu),
     np.vstack: vstack,
 }  # fmt: skip

@@ -24,16 +24,22 @@ def by_parts(function: Callable[[Array], Array], x: Array) -> Array:
     return function(elementwise.real(x)) + 1j * function(elementwise.imag(x))
 
 
-def convolve(a: Any, v: Any, mode: str = "full") -> Array:
+def convolve(a: Any, v: Any, mode: str | int = "full") -> Array:
     """See ``numpy.convolve``."""
     a, v = (reshape(x, (1,)) if not x.ndim else x for x in as_arrays(a, v))
     if a.ndim > 1 or v.ndim > 1 or not a.size or not v.size:
         raise ValueError(f"convolve: needs two sequences that are not empty [at {user_line()}]")
     a, v = (v, a) if v.size > a.size else (a, v)
     n, m = a.size, v.size
-    starts = {"full": (0, n + m - 1), "same": ((m - 1) // 2, (m - 1) // 2 + n), "valid": (m - 1, n)}
+    starts = {"valid": (m - 1, n), "same": ((m - 1) // 2, (m - 1) // 2 + n), "full": (0, n + m - 1)}
+    if not isinstance(mode, str | int):
+        raise TypeError(f"convolve: mode must be a string, got {mode!r} [at {user_line()}]")
+    if mode in (0, 1, 2):  # NumPy's numbers for them
+        mode = [*starts][mode]
     if mode not in starts:
-        raise ValueError(f"convolve: mode must be one of {[*starts]}, got {mode!r}")
+        raise ValueError(
+            f"convolve: mode must be one of {[*starts]}, got {mode!r} [at {user_line()}]"
+        )
     edge = zeros_like(v[1:])
     # Row k holds what the reversed v meets at place k.
     windows = np.arange(*starts[mode])[:, None] + np.arange(m)
@@ -47,7 +53,7 @@ def polymul(a1: Any, a2: Any) -> Array:
     return convolve(a1, a2)
 
 
-def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
+def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
     """See ``numpy.correlate``."""
     a, v = as_arrays(a, v)
     if v.size > a.size:

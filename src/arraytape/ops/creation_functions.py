@@ -10,12 +10,13 @@ import numpy as np
 from .._array.array import PINNED, SCALAR, Array, asarray_like, wrap
 from .._array.exits import leave
 from .._array.views import current, in_order, laid_out, pin
+from .._define.operands import first_array
 from .._define.words import composite
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, failure, see, user_line
-from .data_type_functions import astype, placed
+from .data_type_functions import astype, is_known, no_dtype, placed
 from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
 from .searching_functions import where
@@ -60,7 +61,7 @@ def asarray(
     """
     if isinstance(obj, Array):
         return recast(obj, dtype, device, copy)
-    if isinstance(obj, list | tuple) and (first := an_array(obj)) is not None:
+    if isinstance(obj, list | tuple) and (first := first_array(obj)) is not None:
         if copy is False:
             raise ValueError(
                 f"asarray: a sequence of Arrays cannot become one without a copy, and copy=False "
@@ -89,6 +90,13 @@ def asarray(
             f"asarray: {describe(obj)} has dtype {data.dtype}, which no Array can have "
             f"[at {user_line()}]; give numbers or booleans"
         )
+    if not is_known(data.dtype):
+        if copy is False:
+            raise ValueError(
+                f"asarray: {describe(obj)} needs a copy in the machine's byte order, and copy=False "
+                f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
+            )
+        data = data.astype(data.dtype.newbyteorder("="))
     return wrap(data, 0, PINNED if copy is False else 0)
 
 
@@ -118,17 +126,6 @@ def copied(x: Array) -> Array:
     return laid_out(copy, x)
 
 
-def an_array(nested: Any) -> Array | None:
-    """The first Array in a nested sequence, if there is one."""
-    for part in nested:
-        found = part if isinstance(part, Array) else None
-        if isinstance(part, list | tuple):
-            found = an_array(part)
-        if found is not None:
-            return found
-    return None
-
-
 # How the positional arguments of ``made`` are called, for messages.
 PARAMETERS = {
     "arange": ("start", "stop", "step"),
@@ -146,10 +143,13 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     try:
-        return wrap(storage.create(name, device, *arguments, **keywords))
+        data = storage.create(name, device, *arguments, **keywords)
     except Exception as error:
         given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
         raise explain(name, error, **given) from error
+    if not is_known(data.dtype):
+        raise no_dtype(name, data.dtype)
+    return wrap(data)
 
 
 @composite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -141,7 +142,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     ValueError
         When x has another number of elements, or needs a copy and copy=False.
     """
-    shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    shape = tuple([operator.index(n) for n in ((shape,) if isinstance(shape, int) else shape)])
     if copy is not True:
         try:
             seen = alias(x, RESHAPE, shape)
@@ -427,13 +428,13 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
     axes = (axis,) if isinstance(axis, int) else axis
-    shifts = (shift,) * len(axes) if isinstance(shift, int) else shift
+    shifts = shift if isinstance(shift, list | tuple) else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes [at {user_line()}]")
     rolled = x
     for n, a in zip(shifts, axes, strict=True):
         at = normalize_axis_index("roll", x, a)
-        cut = -n % x.shape[at] if x.shape[at] else 0
+        cut = -operator.index(n) % x.shape[at] if x.shape[at] else 0
         before = (slice(None),) * at
         parts = rolled[(*before, slice(cut, None))], rolled[(*before, slice(None, cut))]
         rolled = concat(parts, axis=at)
