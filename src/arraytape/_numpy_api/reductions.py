@@ -85,6 +85,8 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
             return function(a, axis=axis, keepdims=keepdims)
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
+        if options and name in ("max", "min"):  # only as reductions of ufuncs
+            a, options = astype(a, np.dtype(dtype), copy=False), {}
         if where is not True:
             if initial is None and "left_out" not in identity:
                 raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
