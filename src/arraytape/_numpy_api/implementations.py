@@ -367,7 +367,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
-        np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.tril, np.trim_zeros,
-        np.triu, np.union1d, np.unwrap, np.vander,
+        np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros,
+        np.union1d, np.unwrap, np.vander,
     )
 } | {np.nan_to_num: nan_to_num, np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip

@@ -199,7 +199,8 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
 def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Array]:
     """The inputs in the dtypes in which NumPy computes for a dtype of results, None for any."""
     # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
-    dtype = dtype() if isinstance(dtype, type(np.dtype)) else dtype and np.dtype(dtype)
+    make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
+    dtype = make()
     arrays = as_arrays(*inputs)
     kinds = (*[x.dtype for x in arrays], *[None] * ufunc.nout)
     wanted: Any = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
