@@ -151,7 +151,8 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         if (kind is list or kind is tuple or kind is range) and method != "at":  # it has places
             inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
-        return ufuncs.result_of(UFUNCS[ufunc](*inputs))
+        y = UFUNCS[ufunc](*inputs)
+        return y if type(y) is Array and y._data.shape else ufuncs.result_of(y)
     out = out_of(ufunc, options.pop("out", None))
     casting = options.get("casting", "same_kind")
     if method != "__call__":
