@@ -89,6 +89,11 @@ def constant(vector, width, axis, options):
         vector[-width[1] :] = 2.0 * fill
 
 
+def upper(*args, **keywords):
+    """A function of symmetric matrices that works on the upper triangle, ours on the lower one."""
+    return Call(args, keywords, symmetric=True, close=16.0)
+
+
 REDUCED = [call(A), call(A, 1), call(X4, axis=(0, 2)), call(A, axis=0, keepdims=True)]
 LIMITED = [
     *REDUCED, call(A, initial=0.65), call(A, axis=1, where=M, initial=0.45),

@@ -164,7 +164,7 @@ def target(name: str, x: Any) -> Array:
     return x
 
 
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
     dst = target("copyto", dst)
     # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
@@ -211,7 +211,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     """See ``numpy.place``: the values in turn, at each place that the mask names."""
     arr, vals = target("place", arr), as_arrays(arr, vals)[1]
     mask = of_size_of(arr, mask, "place")
-    count = np.count_nonzero(mask)
+    count = int(np.count_nonzero(mask))
     if count and not vals.size:
         raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
     if count:
