@@ -256,6 +256,11 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     arr = target("put_along_axis", arr)
     indices = on_host(indices)
     if axis is None:
+        if indices.ndim != 1:
+            raise ValueError(
+                f"np.put_along_axis: when axis=None, indices must have a single dimension "
+                f"[at {user_line()}]"
+            )
         put(arr, indices, broadcast_to(as_arrays(arr, values)[1], indices.shape))
         return
     at = normalize_axis_index("put_along_axis", arr, axis)
