@@ -72,6 +72,8 @@ class Holes:
     def around(self, name, x):
         """An expression around an array: a part of it, another order of its axes, a copy."""
         part = self.one(PARTS)
+        if "einsum" in part and not x.size:
+            return name
         if "{key}" in part:
             part = part.replace("{key}", self.key_of(x))
         return part.replace("{o}", name)

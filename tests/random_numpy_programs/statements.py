@@ -79,7 +79,7 @@ EXPRESSIONS = {
         "np.{spread}({x}, axis={axis}, ddof={ddof})", "{x}.{spread}(axis={axis})",
         "np.{red}({a}, axis={axis}, where={mask})", "np.{red}({x}, dtype=double)",
         "np.{order_red}({x}, axis={axis}, where={mask}, initial=0.3)",
-        "np.{red}({a}, initial=0.5)", "np.{ranked}({x}, axis={axis}, keepdims={bool})",
+        "np.{red}({a}, initial=0.5)", "np.{ranked}({x}, axis={ax}, keepdims={bool})",
         "np.quantile({x}, 0.3, axis={axis})", "np.percentile({x}, [20, 70], axis={axis})",
         "np.{nanred}({x}, axis={axis})",
         "np.{nanred}(np.where({x} > {num}, np.nan, {x}), axis={ax})",
@@ -129,7 +129,7 @@ EXPRESSIONS = {
         "np.subtract.outer({v}, {v2})", "np.multiply.outer({a}, {v})",
         "np.convolve({v}, {v2}, mode='{mode}')", "np.correlate({v}, {v2}, mode='{mode}')",
         "np.cross({a}[..., :3], {s}[..., :3])", "np.vecdot({a}, {s})", "np.matvec({m}, {v})",
-        "np.linalg.multi_dot([{m}, {m}.T, {m}])", "np.polyval({v}, {x})",
+        "np.linalg.multi_dot([{m}, {m}.T, {m}])", "np.polyval(np.append({v}, 1.0), {x})",
         "np.interp({x}, [-1.0, 0.1, 0.9], {v}[:3])", "np.interp({x}, np.sort({v}), {v})",
         "np.cov({m})", "np.corrcoef({m})", "np.apply_along_axis(lambda r: r * r[0], {ax}, {a})",
     )),
@@ -224,7 +224,8 @@ STATEMENTS = {
         "{t}.fill({num})", "{t}.sort()", "{t}.sort(axis=0)",
         "np.put_along_axis({t}, np.argmax({t}, axis=0)[None], {num}, axis=0)",
         "np.add.at({tp}, {idx}, {num})", "np.add.at({tp}, ({idx}, ...), {tp}[0] * 1.0)",
-        "np.subtract.at({tp}, {idx}, {b} * 1.0)", "{t}.partition(0)", "np.fill_diagonal({t}, {v})",
+        "np.subtract.at({tp}, {idx}, {b} * 1.0)", "{t}.partition(0)\n{t}.sort()",
+        "np.fill_diagonal({t}, {v})",
     )),
     "loops": (3, (
         "for {k} in range(1, len({tp})):\n    {tp}[{k}] {iop}= {tp}[{k} - 1] * 0.5",
@@ -302,5 +303,6 @@ WORDS = {
 ROUNDED = (
     "einsum", "multi_dot", "lstsq", "tensordot", "inner", "norm", "correlate", "convolve",
     "gradient", "quantile", "percentile", "float_power", "at", "cov", "corrcoef", "interp",
-    "median", "nanmedian", "linalg", "fft", "vecdot", "matvec", "kron", "dot", "vander", "cdouble", "emath",
+    "median", "nanmedian", "linalg", "fft", "vecdot", "matvec", "kron", "dot", "vander",
+    "cdouble", "emath",
 )  # fmt: skip

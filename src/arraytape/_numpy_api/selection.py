@@ -186,8 +186,11 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
     a, values = target("putmask", a), as_arrays(a, values)[1]
     mask = of_size_of(a, mask, "putmask")
+    mask = np.asarray(on_host(mask), bool)
+    if mask.size != a.size:
+        raise ValueError(f"np.putmask: mask and data must be the same size [at {user_line()}]")
     if values.size:
-        put_where(a, mask, reshape(repeated(values, a.size), a.shape))
+        put_where(a, mask.reshape(a.shape), reshape(repeated(values, a.size), a.shape))
 
 
 def of_size_of(a: Array, mask: Any, name: str) -> np.ndarray[Any, Any]:

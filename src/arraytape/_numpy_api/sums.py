@@ -12,6 +12,7 @@ from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops.creation_functions import zeros_like
+from ..ops.data_type_functions import astype
 from ..ops.linear_algebra_functions import matmul
 from ..ops.manipulation_functions import concat, flip, reshape
 from .arguments import as_arrays
@@ -63,6 +64,8 @@ def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Array:
     """See ``numpy.interp``."""
     x, xp, fp = as_arrays(x, xp, fp)
+    x, xp = (astype(places, np.float64, copy=False) for places in (x, xp))
+    fp = astype(fp, np.complex128 if fp.dtype.kind == "c" else np.float64, copy=False)
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ValueError(f"interp: needs xp and fp of one dimension and length [at {user_line()}]")
     last = xp.size - 1
