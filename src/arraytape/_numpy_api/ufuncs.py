@@ -54,7 +54,7 @@ def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
 
 def fmod(x1: Any, x2: Any) -> Array:
     """See ``numpy.fmod``: the remainder has the sign of x1."""
-    return elementwise.fmod(*as_arrays(x1, x2))
+    return elementwise.truncated_remainder(*as_arrays(x1, x2))
 
 
 def float_power(x1: Any, x2: Any) -> Array:
@@ -85,7 +85,7 @@ def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
 def modf(x: Array) -> tuple[Array, Array]:
     """See ``numpy.modf``: the part behind the point, whose slope is 1, and the one before it."""
     far = elementwise.isinf(x)
-    part = elementwise.fmod(where(far, 0.0, x), 1.0)
+    part = elementwise.truncated_remainder(where(far, 0.0, x), 1.0)
     return where(far, elementwise.copysign(0.0 * part, x), part), elementwise.trunc(x)
 
 
@@ -119,7 +119,7 @@ def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., 
 
 
 MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
-    np.cbrt: elementwise.cbrt,
+    np.cbrt: elementwise.cube_root,
     np.deg2rad: scaled(np.pi / 180.0),
     np.degrees: scaled(180.0 / np.pi),
     np.divmod: divmod,
