@@ -40,7 +40,6 @@ from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array,
 from .exports import EXPORTING, Export, Exports, released, revoke
 from .paths import (
     BROADCAST,
-    GETITEM,
     IMAG,
     MAY_COPY,
     PERMUTE,
@@ -62,7 +61,7 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     if x._tid < 0:
         x = x._snapshot()
     if x._state & SCALAR:  # NumPy's scalars give themselves, or new ones, in most places
-        if kind is PERMUTE or kind is READ_ONLY or (kind is GETITEM and argument == ()):
+        if kind is PERMUTE or kind is READ_ONLY or argument == ():
             return x
         if kind is REAL or kind is IMAG:
             return None

@@ -391,7 +391,7 @@ def argsort(
     """
     reductions.without_fields(order)
     if not x.ndim and axis in (0, -1):
-        return reshape(argsort(reshape(x, (1,)), 0), ())
+        return argsort(reshape(x, (1,)), 0)
     x, at = on_axis("argsort", x, axis)
     return sorting_functions.argsort(x, axis=at)
 
