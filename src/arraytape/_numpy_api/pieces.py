@@ -118,7 +118,8 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """See ``numpy.append``."""
-    arr, values = as_arrays(arr, values)
+    # A Python float here is one of double precision, as in NumPy.
+    arr, values = as_arrays(arr, np.asarray(values) if isinstance(values, int | float) else values)
     first, at = on_axis("append", arr, axis)
     return concat([first, on_axis("append", values, axis)[0]], axis=at)
 

@@ -22,7 +22,7 @@ from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import moveaxis, normalize_axis_index, reshape
 from ..ops.searching_functions import count_nonzero
-from .arguments import array_of, as_arrays, cast, into, on_host
+from .arguments import array_of, as_arrays, axes_of, cast, into, on_host
 from .implementations import of_numpy
 from .pieces import laid_out
 
@@ -226,6 +226,31 @@ def eig(a: Any) -> Any:
     return type(found)(elementwise.real(values), elementwise.real(vectors))
 
 
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    """See ``numpy.linalg.norm``; the norms of the namespace, whose gradient at 0 is 0."""
+    x = array_of(x)
+    x = x if x.dtype.kind in "fc" else astype(x, np.float64)
+    if ord is None and (axis is None or np.ndim(axis) == 0):
+        return linalg.vector_norm(x, axis=axis, keepdims=keepdims)
+    places = axes_of("norm", x, axis)
+    if len(places) == 1:
+        if isinstance(ord, str):
+            raise ValueError(f"np.linalg.norm: a vector has no {ord!r} norm [at {user_line()}]")
+        return linalg.vector_norm(
+            x, axis=places[0], ord=2 if ord is None else ord, keepdims=keepdims
+        )
+    if len(places) != 2:
+        raise ValueError(
+            f"np.linalg.norm: Improper number of dimensions to norm: {len(places)} [at {user_line()}]"
+        )
+    matrices = moveaxis(x, tuple(places), (-2, -1))
+    if not x.size and 0 in matrices.shape[-2:] and ord in (None, "fro", "nuc", 1, np.inf):
+        return statistics.sum(abs(x), axis=tuple(places), keepdims=keepdims)
+    found = linalg.matrix_norm(matrices, ord="fro" if ord is None else ord)
+    kept = tuple([1 if i in places else n for i, n in enumerate(x.shape)])
+    return reshape(found, kept) if keepdims else found
+
+
 def cond(x: Any, p: Any = None) -> Array:
     """See ``numpy.linalg.cond``."""
     x = array_of(x)
@@ -321,6 +346,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.kron: kron,
     np.linalg.cholesky: cholesky,
     np.linalg.cond: cond,
+    np.linalg.norm: norm,
     np.linalg.eig: eig,
     np.linalg.eigvals: eigvals,
     np.linalg.eigh: eigh,
