@@ -27,7 +27,7 @@ def test_numpys_own_tests_pass_on_arrays(mode):
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     passed = re.search(r"^ +total +(\d+) +0 ", done.stdout, re.MULTILINE)
     assert passed is not None, done.stdout[-4000:]
-    assert int(passed[1]) > 400, "the calls do not arrive at Arrays"
+    assert int(passed[1]) > 300, "the calls do not arrive at Arrays"
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_a_wrong_result_is_reported(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-2000:]
-    assert "TestTri" in done.stdout
+    assert "test_tril" in done.stdout
 
 
 def test_everything_expected_has_a_reason():
