@@ -18,7 +18,7 @@ from ..ops.elementwise_functions import sqrt
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import concat, moveaxis, reshape
-from ..ops.searching_functions import count_nonzero, where
+from ..ops.searching_functions import count_nonzero
 from .arguments import array_of, as_arrays, axes_of
 
 
