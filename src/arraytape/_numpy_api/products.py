@@ -9,16 +9,18 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array.array import Array, asarray_like
+from .._array.views import current
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
+from ..ops.creation_functions import eye
 from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import sqrt
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import concat, moveaxis, reshape
-from ..ops.searching_functions import count_nonzero
+from ..ops.searching_functions import count_nonzero, where
 from .arguments import array_of, as_arrays, axes_of
 
 
@@ -102,7 +104,7 @@ def cross(
 
 def multi_dot(arrays: Sequence[Any]) -> Array:
     """See ``numpy.linalg.multi_dot``, from the left."""
-    return functools.reduce(matmul, as_arrays(*arrays))
+    return functools.reduce(dot, as_arrays(*arrays))
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
@@ -144,10 +146,18 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
 def cond(x: Any, p: Any = None) -> Array:
     """See ``numpy.linalg.cond``."""
     x = array_of(x)
-    if p is None or p == 2:
+    if p in (None, 2, -2):
         values = linalg.svdvals(x)
-        return values[..., 0] / values[..., -1]
-    return linalg.matrix_norm(x, ord=p) * linalg.matrix_norm(linalg.inv(x), ord=p)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    data = current(x)[1]
+    if type(data) is not np.ndarray:
+        return linalg.matrix_norm(x, ord=p) * linalg.matrix_norm(linalg.inv(x), ord=p)
+    with np.errstate(all="ignore"):
+        singular = asarray_like(x, ~np.isfinite(np.asarray(np.linalg.cond(data, p))))
+    regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
+    norm = linalg.matrix_norm(x, ord=p)
+    # Its slope where x is singular is infinite, or NaN.
+    return norm * where(singular, np.inf, linalg.matrix_norm(linalg.inv(regular), ord=p))
 
 
 def squared_modulus(x: Array) -> Array:

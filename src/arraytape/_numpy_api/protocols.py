@@ -22,6 +22,7 @@ from ..ops.searching_functions import where
 from ..ops.writing import setitem
 from . import (
     emath,
+    exact,
     files,
     pieces,
     products,
@@ -43,7 +44,10 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     and op.public is vars(namespace()).get(name)
     and isinstance(function := getattr(np, name, None), np.ufunc)
 }
-UFUNCS |= ufuncs.UFUNCS
+UFUNCS |= {
+    ufunc: ours if ufunc in ufuncs.AS_THE_STANDARD else exact.with_numpys_values(ufunc, ours)
+    for ufunc, ours in ufuncs.UFUNCS.items()
+}
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
     np.logical_and: reductions.all,
@@ -58,6 +62,7 @@ MODULES = (emath, files, pieces, products, reductions, selection, shapes, spacin
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }
+EXACT = exact.COMPOSED | exact.OF_INTEGERS
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {"concatenate": "concat", "fix": "trunc"}
 PARAMETERS = {"a_max": "max", "a_min": "min"}
@@ -271,12 +276,19 @@ def known(kind: type) -> bool:
 
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function does, by the op or the counterpart of the same meaning."""
-    name = function.__name__
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     args = tuple([as_data(function, x) for x in args])
     kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
-    ours = COUNTERPARTS.get(function)
+    if function in EXACT and kwargs.get("out") is None:
+        run = functools.partial(computed, function, *args, **kwargs)
+        return exact.exactly(function, run, args, kwargs, function in exact.COMPOSED)
+    return computed(function, *args, **kwargs)
+
+
+def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """What NumPy's function does, by recorded ops."""
+    name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of(function)
     elif not kwargs and len(args) <= 2:  # the first two positions are NumPy's

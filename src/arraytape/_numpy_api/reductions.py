@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops import statistical_functions as statistics
@@ -140,6 +140,17 @@ def floating(a: Any, dtype: Any) -> Array:
     return a if dtype is None else astype(a, dtype, copy=False)
 
 
+def deviating(name: str, a: Any, dtype: Any) -> Array:
+    """``floating``; TypeError where a real dtype would lose the imaginary parts of the distances."""
+    a = a if isinstance(a, Array) else array_of(a)
+    if dtype is not None and a.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        raise TypeError(
+            f"np.{name}: dtype={np.dtype(dtype)} would lose the imaginary parts of {describe(a)} "
+            f"[at {user_line()}]; take real(x) first if that is meant"
+        )
+    return floating(a, dtype)
+
+
 def spread(name: str) -> Callable[..., Array]:
     """``numpy.std`` and ``numpy.var``."""
     function = getattr(statistics, name)
@@ -148,7 +159,7 @@ def spread(name: str) -> Callable[..., Array]:
         a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
         correction: float = 0.0,
     ) -> Array:  # fmt: skip
-        a = floating(a, dtype)
+        a = deviating(name, a, dtype)
         return function(a, axis=axis, correction=correction or ddof, keepdims=keepdims)
 
     call.__name__ = call.__qualname__ = name
@@ -218,12 +229,12 @@ def quantile_of(q: Any, a: Array, axis: Axis, keepdims: bool, skip: bool) -> Arr
     """Between the two nearest places of the ordered values; NaN counts (the result) or is skipped."""
     a = floating(a, None)
     if not isinstance(q, Array):
-        q = np.asarray(q, a.dtype if isinstance(q, float | int) else np.float64)
+        q = np.asarray(q, np.finfo(a.dtype).dtype if isinstance(q, float | int) else np.float64)
     a, q = as_arrays(a, q)
     a, kept = last(a, axis)
     ordered = sort(a, axis=-1)
     missing = elementwise.isnan(ordered)
-    present = statistics.sum(astype(~missing, a.dtype), axis=-1)
+    present = statistics.sum(astype(~missing, np.finfo(a.dtype).dtype), axis=-1)
     count = present if skip else 0.0 * present + a.shape[-1]
     place = reshape(q, (*q.shape, *(1,) * count.ndim)) * elementwise.maximum(
         count - 1.0, 0.0 * count
@@ -231,7 +242,7 @@ def quantile_of(q: Any, a: Array, axis: Axis, keepdims: bool, skip: bool) -> Arr
     below = astype(elementwise.floor(place), np.int64)
     highest = astype(elementwise.maximum(count - 1.0, 0.0 * count), np.int64)
     above = elementwise.minimum(below + 1, highest)
-    share = place - astype(below, a.dtype)
+    share = place - astype(below, place.dtype)
     width = math.prod(q.shape)
 
     def at(indices: Array) -> Array:
@@ -323,7 +334,7 @@ def nanvar(
     a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False
 ) -> Array:
     """See ``numpy.nanvar``."""
-    a = floating(a, dtype)
+    a = deviating("nanvar", a, dtype)
     away = a - nanmean(a, axis, keepdims=True)
     total = nansum(squared_modulus(away), axis, keepdims=keepdims)
     return astype(total / (counted(a, axis, keepdims) - ddof), total.dtype, copy=False)

@@ -193,7 +193,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         for function in (
             np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv, np.digitize,
             np.flatnonzero, np.isclose, np.isin, np.isneginf, np.isposinf, np.lexsort,
-            np.nanargmax, np.nanargmin, np.ravel_multi_index, np.shares_memory,
+            np.linalg.matrix_rank, np.nanargmax, np.nanargmin, np.ravel_multi_index,
+            np.searchsorted, np.shares_memory,
             np.tril_indices_from, np.triu_indices_from, np.unravel_index,
         )
     },

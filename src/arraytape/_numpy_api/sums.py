@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
+from .._define.define_op import stop_gradient
 from .._util.errors import user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
@@ -120,7 +121,13 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Array:
     of_each = stack([c[i, i] for i in range(c.shape[0])])
     deviation = elementwise.sqrt(elementwise.real(of_each))
     c = c / deviation[:, None] / deviation
-    return by_parts(lambda part: elementwise.clip(part, -1.0, 1.0), c)
+
+    def within(part: Array) -> Array:
+        # Beyond 1 lie rounding errors: what is cut off is no slope.
+        cut = elementwise.clip(part, -1.0, 1.0)
+        return searching.where(cut == part, part, part + stop_gradient(cut - part))
+
+    return by_parts(within, c)
 
 
 def angle(z: Array, deg: bool = False) -> Array:

@@ -115,6 +115,10 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
 }
 
 
+# Of whose values the standard has its own: floor_divide's of infinities, and those of ops.
+AS_THE_STANDARD = frozenset((np.cbrt, np.divmod, np.matvec, np.vecmat))
+
+
 def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
     """``np.maximum.accumulate`` and ``np.minimum.accumulate``, step by step."""
 

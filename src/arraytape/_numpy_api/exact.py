@@ -1,0 +1,147 @@
+"""Results with NumPy's own values, bit for bit, and the derivatives of our compositions.
+
+A composition of ops agrees with NumPy's function but for rounding errors, dtypes that depend on how a
+number was given, infinities and NaN.  On NumPy's data NumPy computes the value, warnings and errors
+included; the composition tells the tapes where the value comes from.  Integers, which have no
+derivatives, are NumPy's alone.  Data of other storages have the composition's values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array, asarray_like, wrap
+from .._array.views import current
+from .._define.raw_calls import at_users_line
+from .._util.errors import describe, explain, user_line
+from ..ops import elementwise_functions as elementwise
+from ..ops.data_type_functions import astype
+from ..ops.manipulation_functions import broadcast_to
+from ..ops.statistical_functions import sum as total
+
+# Of other functions NumPy's own values are those of the ops, but for integers.
+COMPOSED = frozenset((
+    np.angle, np.append, np.average, np.clip, np.convolve, np.corrcoef, np.correlate, np.cov, np.diff,
+    np.dot, np.ediff1d, np.emath.logn, np.emath.power, np.gradient, np.inner, np.interp, np.kron,
+    np.linalg.cond, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.norm, np.linspace, np.median,
+    np.nan_to_num, np.nanmax, np.nanmean, np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile,
+    np.nanstd, np.nanvar, np.outer, np.partition, np.percentile, np.polyfit, np.polyval, np.quantile,
+    np.round, np.around, np.select, np.trapezoid, np.unwrap, np.vander, np.vdot,
+))  # fmt: skip
+OF_INTEGERS = frozenset((
+    np.amax, np.amin, np.linalg.matrix_norm, np.linalg.pinv, np.linalg.vector_norm, np.max, np.min, np.prod, np.std, np.sum, np.var,
+))  # fmt: skip
+
+
+class Elsewhere(Exception):
+    """An argument lies in another storage than NumPy's."""
+
+
+def on_numpy(value: Any) -> Any:
+    """An argument as NumPy's function gets it."""
+    if isinstance(value, Array):
+        data = current(value)[1]
+        if type(data) is not np.ndarray:
+            raise Elsewhere
+        return data
+    if type(value) in (list, tuple):
+        return type(value)([on_numpy(part) for part in value])
+    return value
+
+
+def arrays_among(values: Any) -> list[Array]:
+    """The Arrays in a nesting of lists and tuples."""
+    if isinstance(values, Array):
+        return [values]
+    if not isinstance(values, list | tuple):
+        return []
+    return [x for part in values for x in arrays_among(part)]
+
+
+def exactly(
+    function: Any,
+    ours: Callable[[], Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    composed: bool = True,
+) -> Any:
+    """The result of NumPy's function; ``ours`` computes the same by recorded ops.
+
+    composed : whether NumPy computes the values of floating-point data, too.
+    """
+    given = arrays_among([*args, *kwargs.values()])
+    integers = all(x.dtype.kind in "biu" for x in given)
+    if not given or not (integers or composed):
+        return ours()
+    try:
+        plain = [on_numpy(x) for x in args], {name: on_numpy(x) for name, x in kwargs.items()}
+    except Elsewhere:
+        return ours()
+    try:
+        value = at_users_line(function, ValueError())(*plain[0], **plain[1])
+    except Exception as error:
+        ours()  # which says more of what is wrong
+        raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
+    if integers:
+        return made(value, given[0])
+    if not any(x.size for x in given) and not isinstance(value, tuple | list):
+        return of_nothing(given[0], owned(value))
+    with np.errstate(all="ignore"):
+        found = ours()
+    return joined(found, value, function)
+
+
+def of_nothing(x: Array, value: Any) -> Array:
+    """NumPy's value of an array without elements, which depends on it as a sum does."""
+    if value.dtype.kind not in "fc":
+        return asarray_like(x, value)
+    return joined(broadcast_to(total(x), value.shape), value, total)
+
+
+def with_numpys_values(function: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A composition as NumPy's function of the same arguments."""
+    return lambda *args: exactly(function, lambda: ours(*args), args, {})
+
+
+def named(args: tuple[Any, ...]) -> dict[str, Any]:
+    """Positional arguments for a message."""
+    return {f"argument {i}": x for i, x in enumerate(args, start=1)}
+
+
+def made(value: Any, home: Array) -> Any:
+    """NumPy's result in Arrays."""
+    if isinstance(value, tuple | list):
+        parts = [made(part, home) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return asarray_like(home, owned(value)) if isinstance(value, np.ndarray | np.generic) else value
+
+
+def owned(value: Any) -> Any:
+    """Data with memory of its own."""
+    value = np.asarray(value)
+    return value if value.base is None else value.copy(order="K")
+
+
+def joined(found: Any, value: Any, function: Any) -> Any:
+    """What the ops found, with NumPy's value."""
+    if isinstance(found, tuple | list):
+        pairs = zip(found, value, strict=True)
+        return type(found)([joined(part, other, function) for part, other in pairs])
+    if not isinstance(found, Array):
+        return found
+    value = owned(value)
+    if value.dtype.kind not in "fc":
+        return asarray_like(found, value)
+    if found.shape != value.shape:
+        raise TypeError(
+            f"np.{function.__name__} of Arrays gives {describe(found)} where NumPy gives shape "
+            f"{value.shape} [at {user_line()}]; compute it by the functions of the array API"
+        )
+    if found.dtype.kind == "c" and value.dtype.kind == "f":
+        found = elementwise.real(found)
+    return wrap(value, current(astype(found, value.dtype, copy=False))[0])
+
+
