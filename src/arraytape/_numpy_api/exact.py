@@ -28,7 +28,7 @@ COMPOSED = frozenset((
     np.dot, np.ediff1d, np.emath.logn, np.emath.power, np.gradient, np.inner, np.interp, np.kron,
     np.linalg.cond, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.norm, np.linspace, np.median,
     np.nan_to_num, np.nanmax, np.nanmean, np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile,
-    np.nanstd, np.nanvar, np.outer, np.partition, np.percentile, np.polyfit, np.polyval, np.quantile,
+    np.nanstd, np.nanvar, np.outer, np.percentile, np.polyfit, np.polyval, np.quantile,
     np.round, np.around, np.select, np.trapezoid, np.unwrap, np.vander, np.vdot,
 ))  # fmt: skip
 OF_INTEGERS = frozenset((
@@ -82,23 +82,28 @@ def exactly(
         return ours()
     try:
         value = at_users_line(function, ValueError())(*plain[0], **plain[1])
+    except Warning:  # which the user made an error
+        raise
     except Exception as error:
         ours()  # which says more of what is wrong
         raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
     if integers:
         return made(value, given[0])
-    if not any(x.size for x in given) and not isinstance(value, tuple | list):
-        return of_nothing(given[0], owned(value))
     with np.errstate(all="ignore"):
-        found = ours()
+        try:
+            found = ours()
+        except (IndexError, ValueError):
+            if any(x.size for x in given):
+                raise
+            found = of_nothing(given[0], value)
     return joined(found, value, function)
 
 
-def of_nothing(x: Array, value: Any) -> Array:
-    """NumPy's value of an array without elements, which depends on it as a sum does."""
-    if value.dtype.kind not in "fc":
-        return asarray_like(x, value)
-    return joined(broadcast_to(total(x), value.shape), value, total)
+def of_nothing(x: Array, value: Any) -> Any:
+    """A composition that needs elements, without any: what depends on x as a sum does."""
+    if isinstance(value, tuple | list):
+        return made(value, x)
+    return broadcast_to(total(x), np.shape(value))
 
 
 def with_numpys_values(function: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,5 +148,3 @@ def joined(found: Any, value: Any, function: Any) -> Any:
     if found.dtype.kind == "c" and value.dtype.kind == "f":
         found = elementwise.real(found)
     return wrap(value, current(astype(found, value.dtype, copy=False))[0])
-
-

@@ -116,7 +116,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
 
 
 # Of whose values the standard has its own: floor_divide's of infinities, and those of ops.
-AS_THE_STANDARD = frozenset((np.cbrt, np.divmod, np.matvec, np.vecmat))
+AS_THE_STANDARD = frozenset((np.cbrt, np.divmod))
 
 
 def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:

@@ -14,14 +14,14 @@ Axis = int | tuple[int, ...] | None
 
 def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
     """The reduced axes as non-negative integers."""
-    if axis is None:
+    if axis is None or not ndim:  # NumPy reduces numbers along axis 0 and -1, too
         return tuple(range(ndim))
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
 def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
     """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
-    if keepdims:
+    if keepdims or not shape:
         return g
     if type(axis) is int:
         at = axis % len(shape)
