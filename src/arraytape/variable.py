@@ -12,13 +12,12 @@ from ._array.array import KEPT, Array, wrap
 from ._array.views import keep, recorded_copy
 from ._define.docstrings import SYMBOLS
 from ._record.stack import new_tid, recorders
-from ._storage.storage import storage_of
+from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout, user_line
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 
 UNNAMED = "Variable"  # the name of one that was given none
-KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes: a value fits its own and greater ones
 
 
 class Variable(Array):
@@ -191,7 +190,7 @@ class Variable(Array):
         if isinstance(value, Array):
             return value
         given = asarray(value, device=self.device)
-        if given.dtype == self.dtype or KINDS[given.dtype.kind] > KINDS[self.dtype.kind]:
+        if given.dtype == self.dtype or not holds_kind(self.dtype, given.dtype):
             return given
         try:
             return asarray(value, dtype=self.dtype, device=self.device)

@@ -349,21 +349,44 @@ CALLS = {
     np.add.accumulate: by({}),
     np.add.outer: [PAIRS[0]],
     np.multiply.reduce: by({}),
+    np.apply_over_axes: [(lambda f, x: f(np.sum, x, [0]))],
+    np.geomspace: [(lambda f, x: f(x, 8.0, 3))],
+    np.histogram: [given(3), given([0.0, 1.0, 2.5])],
+    np.histogram_bin_edges: [given(3)],
+    np.i0: by({}),
+    np.intersect1d: [given([1, 2])],
+    np.linalg.tensorinv: [(lambda f, x: f(x[..., None, None], 2))],
+    np.linalg.tensorsolve: [(lambda f, x: f(x, x[0]))],
+    np.poly: by({}),
+    np.polyadd: [given([1, 2])],
+    np.polyder: by({}),
+    np.polydiv: [given([1, 2])],
+    np.polyint: by({}),
+    np.polymul: [given([1, 2])],
+    np.polysub: [given([1, 2])],
+    np.real_if_close: by({}),
+    np.resize: [given((2, 5))],
+    np.roots: by({}),
+    np.setdiff1d: [given([1, 2])],
+    np.setxor1d: [given([1, 2])],
+    np.sort_complex: by({}),
+    np.trim_zeros: by({}),
+    np.union1d: [given([1, 2])],
 }
 
 
 # Functions that are compared elsewhere, with the reason.
 ELSEWHERE = {
     "writes": (
-        np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.putmask, np.save, np.savetxt,
+        np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask, np.save, np.savetxt,
         np.savez, np.savez_compressed,
     ),
     "no array of its own": (
-        np.allclose, np.array, np.array2string, np.array_equiv, np.array_str, np.empty_like,
+        np.allclose, np.array, np.array_repr, np.einsum_path, np.array2string, np.array_equiv, np.array_str, np.empty_like,
         np.identity, np.may_share_memory, np.shares_memory,
     ),
     "places": (
-        np.argpartition, np.lexsort, np.ravel_multi_index, np.tril_indices_from,
+        np.argpartition, np.diag_indices_from, np.histogram2d, np.histogramdd, np.ix_, np.lexsort, np.ravel_multi_index, np.tril_indices_from,
         np.triu_indices_from, np.unravel_index,
     ),
     "like hsplit": (np.dsplit,),
@@ -377,14 +400,15 @@ for u in protocols.UFUNCS:
 STANDARD = "the standard's, of infinities, zeros and NaN"
 ORDER = "the order of sums, of which the sign of a zero depends"
 DIFFERENT = {
-    np.all: ("accepted", "a mask that has more axes than x"),
-    np.any: ("accepted", "a mask that has more axes than x"),
-    np.argsort: ("values", "equal elements keep their order"),
+    np.argsort: ("values shape", "equal elements keep their order; a number has no axis"),
+    np.average: ("accepted", "the average of nothing"),
     np.bincount: ("refused", "booleans"),
     np.cross: ("refused", "vectors of length 2, which NumPy deprecates"),
     np.cumulative_sum: ("refused", "axis=0 of a number"),
     np.diag: ("accepted", "stacks of matrices"),
     np.divmod: ("values", STANDARD),
+    np.dot: ("values", ORDER),
+    np.ediff1d: ("accepted", "booleans"),
     np.einsum: ("values accepted", ORDER + "; results without the axes of '...'"),
     np.emath.log: ("warnings", "those of comparing complex NaN"),
     np.emath.log2: ("warnings", "those of comparing complex NaN"),
@@ -393,22 +417,19 @@ DIFFERENT = {
     np.expm1: ("values", STANDARD),
     np.fft.fftshift: ("accepted", "a number"),
     np.floor_divide: ("values warnings", STANDARD),
-    np.lib.stride_tricks.sliding_window_view: ("accepted", "windows of nothing"),
-    np.linalg.eig: ("dtype", "complex: it does not depend on values"),
-    np.linalg.eigvals: ("dtype", "complex: it does not depend on values"),
-    np.max: ("accepted", "a mask that has more axes than x"),
-    np.nanvar: ("refused", "a real dtype for complex data"),
+    np.histogram: ("refused", "the bins of int8 and uint8 are made of NumPy's arrays"),
+    np.inner: ("values", ORDER),
+    np.linalg.norm: ("values", "powers with negative exponents, of float32: one rounding error"),
+    np.nan_to_num: ("values", "the sign of zeros of complex numbers"),
+    np.nanmedian: ("values", "the sign of zeros of complex numbers"),
     np.partition: ("values", "all elements are in order"),
-    np.prod: ("accepted", "a mask that has more axes than x"),
+    np.percentile: ("warnings", "those of values that are not taken"),
+    np.polymul: ("accepted warnings", "polynomials without coefficients; complex infinities"),
     np.repeat: ("refused", "axis=0 of a number"),
-    np.std: ("refused", "a real dtype for complex data"),
-    np.sum: ("accepted", "a mask that has more axes than x"),
-    np.take: ("refused", "axis=0 of a number"),
+    np.roots: ("array", "of a constant polynomial, which has none"),
     np.tensordot: ("values", ORDER),
-    np.tril: ("refused", "vectors, of which NumPy makes matrices"),
-    np.triu: ("refused", "vectors, of which NumPy makes matrices"),
-    np.var: ("refused", "a real dtype for complex data"),
-    np.vsplit: ("accepted", "vectors"),
+    np.var: ("values", "complex data in a real dtype: one rounding error"),
+    np.vdot: ("warnings", "those of complex infinities"),
 }
 
 
@@ -431,17 +452,20 @@ def outcome(call, function, x):
 
 
 def difference(mine, reference):
-    """What differs: "dtype", "values" or "" for nothing."""
+    """What differs: "array" for NumPy's, "dtype", "shape", "values" or "" for nothing."""
     if isinstance(reference, tuple | list):
         assert len(mine) == len(reference)
         parts = [difference(a, b) for a, b in zip(mine, reference, strict=True)]
         return next((part for part in parts if part), "")
     if not isinstance(mine, xp.Array):
-        return "" if mine == reference or mine != mine else "values"
+        if type(mine) is np.ndarray and mine.dtype.kind not in "biu":  # but for places
+            return "array"
+        return "" if np.array_equal(mine, reference) or mine != mine else "values"
     x, y = np.asarray(mine), np.asarray(reference)
     if x.dtype != y.dtype:
         return "dtype"
-    assert x.shape == y.shape
+    if x.shape != y.shape:
+        return "shape"
     return "" if np.array_equal(bits(x), bits(y)) else "values"
 
 

@@ -129,7 +129,7 @@ def test_dtypes_of_spaces(ends, dtype):
 
 
 def test_wrong_number_of_points_raises():
-    with pytest.raises(ValueError, match="num must not be negative"):
+    with pytest.raises(ValueError, match="must be non-negative"):
         np.linspace(xp.asarray([1.0]), 2.0, -1)
 
 

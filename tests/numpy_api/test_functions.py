@@ -105,15 +105,14 @@ def test_comparisons_are_numpys(equal_nan):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: np.ravel(x.T, order="K"), "order='K'"),
-        (lambda x: np.nan_to_num(x, copy=False), "copy=False"),
-        (lambda x: np.cov(x, aweights=[1, 2, 3]), "aweights"),
-        (lambda x: np.interp(x, x, x, period=2.0), "period"),
+        (lambda x: np.ravel(x.T, order="x"), "order"),
+        (lambda x: np.cov(x, aweights=[1, 2]), "np.cov: incompatible numbers"),
+        (lambda x: np.interp(x, x, x, period=2.0), "np.interp: Data points must be 1-D"),
         (lambda x: np.convolve(x, x), "two sequences"),
         (lambda x: np.interp(x, x, x), "of one dimension"),
-        (lambda x: np.piecewise(x, [x > 0], [1.0, 2.0, 3.0]), "3 functions for 1"),
+        (lambda x: np.piecewise(x, [x > 0], [1.0, 2.0, 3.0]), "np.piecewise: with 1 condition"),
     ],
 )
 def test_what_is_not_recorded_or_does_not_fit_raises(call, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
         call(xp.asarray(X))

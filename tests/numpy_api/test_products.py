@@ -56,10 +56,10 @@ def test_einsum_agrees_with_numpy_on_all_small_products():
             )
 
 
-def test_a_diagonal_by_einsum_cannot_be_written_to():
+def test_views_by_einsum_can_be_written_to():
     x = xp.asarray(S)
-    with pytest.raises(ValueError, match="read-only"):
-        np.einsum("ii->i", x)[...] = 1.0
+    np.einsum("ii->i", x)[...] = 1.0
+    np.testing.assert_array_equal(np.diagonal(x), np.ones(len(S)))
     np.einsum("ij->ji", x)[0, 1] = 5.0  # a view, as NumPy's
     assert float(x[1, 0]) == 5.0
 
@@ -142,10 +142,12 @@ def test_lstsq_says_the_rank():
     ("call", "message"),
     [
         (lambda x: np.cross(x, x), "length 3"),
-        (lambda x: np.gradient(x, edge_order=3), "edge_order"),
-        (lambda x: np.gradient(x[:, :1], axis=1), "too short"),
-        (lambda x: np.linalg.norm(np.stack([x, x]), 2), "two axes"),
-        (lambda x: np.polyfit(x[0], x[0], 1, full=True), "full"),
+        (lambda x: np.gradient(x, edge_order=3), "np.gradient: .*edge_order"),
+        (lambda x: np.gradient(x[:, :1], axis=1), "np.gradient: .*too small"),
+        (
+            lambda x: np.linalg.norm(np.stack([x, x]), 2),
+            "np.linalg.norm: Improper number|norm: Improper",
+        ),
     ],
 )
 def test_what_has_no_counterpart_raises(call, message):

@@ -110,10 +110,11 @@ def test_a_quantile_moves_with_its_place(gradient, near):
 
 def test_of_nothing_but_nan_the_largest_is_nan():
     x = xp.asarray([[1.0, np.nan], [np.nan, np.nan]])
-    with pytest.warns(RuntimeWarning, match="All-NaN slice"):
-        np.testing.assert_array_equal(np.asarray(np.nanmax(x, axis=1)), [1.0, np.nan])
-    with pytest.warns(RuntimeWarning, match="All-NaN slice"):
-        np.testing.assert_array_equal(np.asarray(np.nanmin(x, axis=0)), [1.0, np.nan])
+    for function, axis in ((np.nanmax, 1), (np.nanmin, 0)):
+        with pytest.warns(RuntimeWarning, match="All-NaN") as caught:  # NumPy's
+            found = function(x, axis=axis)
+        np.testing.assert_array_equal(np.asarray(found), [1.0, np.nan])
+        assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_single_precision_stays():
@@ -125,10 +126,9 @@ def test_single_precision_stays():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: np.quantile(x, 0.5, method="nearest"), "method='nearest'"),
-        (lambda x: np.quantile(x, 1.5), "between 0 and 1"),
+        (lambda x: np.quantile(x, 0.5, method="new"), "np.quantile: 'new' is not a valid method"),
+        (lambda x: np.quantile(x, 1.5), r"np.quantile: .* range \[0, 1\]"),
         (lambda x: np.max(x, where=MASK), "initial="),
-        (lambda x: np.var(x, mean=0.0), "'mean'"),
     ],
 )
 def test_what_has_no_counterpart_raises(call, message):

@@ -133,8 +133,8 @@ def test_what_a_condition_leaves_out_is_not_computed_in_the_gradient_either():
         (lambda x: np.log(x, where=x > 0.0), "where"),
         (lambda x: np.choose(np.asarray([0, 2], like=x), [x[:1, :2], x[:1, :2]]), "2 choices"),
         (lambda x: np.select([x > 0.0], [x, x]), "1 conditions"),
-        (lambda x: np.putmask(x, x > 0.0, x[0]), "repeats no values"),
-        (lambda x: np.fill_diagonal(x, 1.0, wrap=True), "wrap"),
+        (lambda x: np.place(x, x > 0.0, []), "empty array"),
+        (lambda x: np.fill_diagonal(x[0], 1.0), "np.fill_diagonal: .*2-d"),
     ],
 )
 def test_what_cannot_be_recorded_raises(call, message):

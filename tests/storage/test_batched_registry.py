@@ -66,7 +66,8 @@ def test_each_listed_name_is_an_op_with_one_form():
 def test_every_chapter_of_elementwise_functions_is_per_element():
     chapter = [op for op in OURS if "elementwise_functions.py" in op.declared]
     assert len(chapter) > 60
-    assert [op.name for op in chapter if not op.per_element] == []
+    views = ["real", "imag"]  # or what ``real_part`` and ``imag_part`` copy
+    assert [op.name for op in chapter if not op.per_element] == views
 
 
 def as_array(x):

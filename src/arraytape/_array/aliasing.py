@@ -3,13 +3,17 @@
     VIEW  (plan, view, root, shape of root, path)
     PUT   (plan, new, old, value, path, key, shape and dtype of value, lost, shape and dtype of root)
     ADD   (plan, new, old, value, path, sign, shape and dtype of value, shape and dtype of root)
+    WATCH (plan, seen, watched, shape of root, path to seen, path)
 
 ``new`` and ``old`` are the ids of the root's values after and before the write, ``value`` is that of
 what was written.  ``lost`` is None or, for a key that names elements twice, the mask of the writes
-that were overwritten at once.
+that were overwritten at once.  ``watched`` is the id of what was watched, at the end of ``path``, when
+records of its root were there already: what follows counts for it and what came before does not.  There
+is one such record for each id under which parts of the root were known: its own and those of views.
 
 Records are plain tuples, which the cyclic garbage collector does not track: ``view_record``,
-``put_record`` and ``add_record`` make them; ``ViewRecord(*record)`` and ``write_of(record)`` read them.
+``put_record``, ``add_record`` and ``watch_record`` make them; ``ViewRecord(*record)`` and
+``write_of(record)`` read them.
 
 For each kind there is a rule (``pull_view``, ``pull_put``, ``pull_add``) and a fast path for the usual
 case on NumPy's data, which leaves any other case to the rule.  The backward pass calls the fast path;
@@ -18,6 +22,7 @@ tests hold the two together.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
 from numpy import ndarray
@@ -25,7 +30,17 @@ from numpy import ndarray
 from .._record.plan import Record, Structural
 from .._storage.batched.data import Batched
 from .._storage.batched.indexing import is_mask
-from .paths import GETITEM, Cotangents, Path, add_through, unwalked, walk, write_through
+from .paths import (
+    GETITEM,
+    WHOLE,
+    Cotangents,
+    Path,
+    add_through,
+    dtype_at_root,
+    unwalked,
+    walk,
+    write_through,
+)
 
 
 # --- records ------------------------------------------------------------------------------------------
@@ -75,6 +90,12 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
     return (VIEW.number, view, root, shape, path)
 
 
+def views_of(records: Iterable[Record], root: int) -> dict[int, Path]:
+    """The ids of the views of a value that were read, and the paths to them; not those of its copies."""
+    views = [ViewRecord(*record) for record in records if record[0] == VIEW.number]
+    return {view.view: view.path for view in views if view.root == root and view.path}
+
+
 def put_record(
     *, new: int, old: int, value: int, path: Path, key: Any, shape: tuple[int, ...], dtype: Any,
     lost: Any, root_shape: tuple[int, ...], root_dtype: Any,
@@ -91,6 +112,13 @@ def add_record(
     return (ADD.number, new, old, value, path, sign, shape, dtype, root_shape, root_dtype)
 
 
+def watch_record(
+    *, seen: int, watched: int, shape: tuple[int, ...], path_to_seen: Path, path: Path
+) -> Record:
+    """A record of a value that is watched from here on, as ``seen`` has it."""
+    return (WATCH.number, seen, watched, shape, path_to_seen, path)
+
+
 def write_of(record: Record) -> PutRecord | AddRecord:
     """A record of a write, to read by name."""
     return AddRecord(*record) if record[0] == ADD.number else PutRecord(*record)
@@ -103,12 +131,15 @@ def pull_view(at: Cotangents, record: Record) -> None:
     g = at.take(view)
     if g is None or root not in at.followed:
         return
-    if GETITEM not in [kind for kind, _ in path]:  # every element of the root: no buffer is needed
+    if WHOLE.issuperset(
+        [kind for kind, _ in path]
+    ):  # every element of the root: no buffer is needed
         at.lend(root, unwalked(g, path, shape, at))
         return
     buffer = at.gathered(root)
     if buffer is None:
-        buffer = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
+        dtype = dtype_at_root(path, g.dtype)
+        buffer = at.xp.zeros(shape, dtype=dtype, device=g.device)
     at.give(root, add_through(at.widened(buffer, g), path, g, at))
 
 
@@ -138,6 +169,18 @@ def pull_add(at: Cotangents, record: Record) -> None:
         at.add(value, at.fit(at.negated(region) if sign < 0 else region, shape, dtype))
     if old in at.followed:
         at.give(old, buffer)
+
+
+def pull_watch(at: Cotangents, record: Record) -> None:
+    """WATCH: what has come together for ``seen`` counts for what is watched, and stays where it is."""
+    _, seen, watched, shape, path_to_seen, path = record
+    g = at.peek(seen)
+    if g is None:
+        return
+    if path_to_seen:
+        zeros = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
+        g = add_through(at.widened(zeros, g), path_to_seen, g, at)
+    at.add(watched, at.xp.asarray(walk(g, path, at.xp), copy=True))
 
 
 def region_of(buffer: Any, path: Path, key: Any, at: Cotangents) -> Any:
@@ -240,6 +283,12 @@ def push_write(at: Tangents, record: Record) -> list[Any]:
     return [None]
 
 
+def push_watch(at: Tangents, record: Record) -> list[Any]:
+    """WATCH: ``seen`` keeps its tangent."""
+    return [at.tangent(record[1])]
+
+
 VIEW = Structural("view", pull_view_in_place, push_view)
 PUT = Structural("setitem", pull_put_in_place, push_write, inputs=slice(2, 4))
 ADD = Structural("in-place add", pull_add_in_place, push_write, inputs=slice(2, 4))
+WATCH = Structural("watch", pull_watch, push_watch)

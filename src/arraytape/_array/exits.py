@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from .._record.plan import Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders, tell
-from .._util.errors import user_line
+from .._util.errors import numpys_function, user_line
 from .array import Array
 from .views import current
 
+WITHIN = " in NumPy's "  # of an exit in the code of a function of NumPy's, before its name
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
 
 
@@ -29,7 +30,9 @@ def leave(x: Array, how: str) -> Any:
             elsewhere((tid,))
         for recorder in stack:
             if tid in recorder.followed:
-                tell_exit(recorder, tid, f"{user_line()} ({how})")
+                function = numpys_function()
+                within = f"{WITHIN}{function}" if function else ""
+                tell_exit(recorder, tid, f"{user_line()} ({how}{within})")
     return data
 
 
@@ -60,8 +63,8 @@ def last_exit(records: Sequence[tuple[Any, ...]]) -> str | None:
 
 
 def installed(line: str) -> bool:
-    """Whether ``file:line`` lies in an installed package."""
-    return "site-packages" in line or "dist-packages" in line
+    """Whether ``file:line`` lies in an installed package, or calls NumPy's code, where a value left."""
+    return "site-packages" in line or "dist-packages" in line or WITHIN in line
 
 
 class Exit(NamedTuple):

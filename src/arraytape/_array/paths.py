@@ -10,11 +10,22 @@ import functools
 from collections.abc import Collection
 from typing import Any, Protocol
 
+import numpy as np
 from numpy import ndarray
 
 Path = tuple[tuple[str, Any], ...]
 
 GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
+# What raw namespaces have a function for, called f"{kind}_view"; some storages have to copy there.
+DIAGONAL = "diagonal"  # of the last two axes; the argument is the offset
+WINDOWS = "windows"  # along an axis, on a new last one; the argument is (negative axis, length)
+REAL, IMAG = "real", "imag"  # of complex data
+PAIRS = "pairs"  # pairs of real numbers along the last axis as complex ones ("c"), or back ("f")
+READ_ONLY = "read_only"  # the whole, not to be written to
+
+WHOLE = frozenset((PERMUTE, RESHAPE, BROADCAST, READ_ONLY))  # every element of the root lies on it
+MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, PAIRS, READ_ONLY))
+UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))
 
 
 class Place(Protocol):
@@ -41,6 +52,7 @@ class Cotangents(SummingPlace, Protocol):
     cotangents: dict[int, Any]
 
     def take(self, tid: int) -> Any: ...
+    def peek(self, tid: int) -> Any: ...
     def take_owned(self, tid: int) -> Any: ...
     def gathered(self, tid: int) -> Any: ...
     def in_hand(self, tid: int) -> Any: ...
@@ -59,8 +71,13 @@ def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
         return xp.permute_dims(data, argument)
     if kind is RESHAPE:
         return xp.reshape(data, argument)
-    broadcast = getattr(xp, "broadcast_view", xp.broadcast_to)  # never a copy
-    return broadcast(data, argument)
+    if kind is BROADCAST:
+        broadcast = getattr(xp, "broadcast_view", xp.broadcast_to)  # never a copy
+        return broadcast(data, argument)
+    of_an_array = getattr(data, "_part", None)
+    if of_an_array is not None:
+        return of_an_array(kind, argument)
+    return getattr(xp, f"{kind}_view")(data, argument)
 
 
 def walk(data: Any, path: Path, xp: Any) -> Any:
@@ -100,20 +117,34 @@ def add_through(buffer: Any, path: Path, g: Any, at: SummingPlace) -> Any:
     """
     trail = []
     for kind, argument in path:
+        if kind is READ_ONLY:
+            continue
         trail.append((buffer, kind, argument))
         buffer = step(buffer, kind, argument, at.xp)
-        if kind is BROADCAST:
+        if kind is BROADCAST or kind is WINDOWS:
             buffer = at.xp.zeros_like(buffer)
     buffer += g
     for whole, kind, argument in reversed(trail):
         if kind is BROADCAST:
             whole += at.fit(buffer, whole.shape, whole.dtype)
             buffer = whole
+        elif kind is WINDOWS:
+            buffer = add_windows(whole, argument, buffer, at)
         elif kind is not RESHAPE and type(whole) is ndarray:
             buffer = whole  # what write_back gives here, without a call
         else:
             buffer = write_back(whole, (kind, argument), buffer, at)
     return buffer
+
+
+def add_windows(whole: Any, argument: tuple[int, int], g: Any, at: Place) -> Any:
+    """``whole`` after what belongs to each of its windows was added there."""
+    axis, length = argument
+    count = g.shape[axis - 1]
+    for start in range(length):
+        key = (..., slice(start, start + count), *(slice(None),) * (-axis - 1))
+        whole = at.put(whole, key, whole[key] + g[..., start])
+    return whole
 
 
 def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> Any:
@@ -132,17 +163,43 @@ def write_through(buffer: Any, path: Path, key: Any, value: Any, at: Place) -> A
 
 
 def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
-    """``buffer`` after a write to its ``part`` at the end of one step, which is no broadcast."""
+    """``buffer`` after a write to its ``part`` at the end of one step that can be written through."""
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
-        if kind is RESHAPE and not at.shares(part, buffer):
+        if kind not in MAY_COPY or at.shares(part, buffer):
+            return buffer
+        if kind is RESHAPE:
             buffer[...] = at.xp.reshape(part, buffer.shape)
-        return buffer
+            return buffer
     if kind is GETITEM:
         return at.put(buffer, argument, part)
     if kind is PERMUTE:
         return at.xp.permute_dims(part, inverse(argument))
+    if kind is DIAGONAL:
+        return at.put(buffer, diagonal_key(part, argument, at.xp), part)
+    if kind is PAIRS:
+        return at.put(buffer, ..., at.xp.reinterpreted(part, "f" if argument == "c" else "c"))
+    if kind is REAL:
+        return at.put(buffer, ..., part + 1j * at.xp.imag(buffer))
+    if kind is IMAG:
+        return at.put(buffer, ..., at.xp.real(buffer) + 1j * part)
     return at.xp.reshape(part, buffer.shape)
+
+
+def diagonal_key(part: Any, offset: int, xp: Any) -> tuple[Any, ...]:
+    """The key of the elements of which a diagonal consists."""
+    places = xp.arange(part.shape[-1], device=part.device)
+    return (..., places - min(offset, 0), places + max(offset, 0))
+
+
+def dtype_at_root(path: Path, dtype: Any) -> Any:
+    """The dtype of a root's cotangent (or tangent), a part of which has this one at the path's end."""
+    for kind, argument in reversed(path):
+        if kind is REAL or kind is IMAG or (kind is PAIRS and argument == "f"):
+            dtype = np.result_type(dtype, np.complex64)
+        elif kind is PAIRS:
+            dtype = np.empty(0, dtype).real.dtype
+    return dtype
 
 
 def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
@@ -152,6 +209,7 @@ def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
 
 def unwalked(g: Any, path: Path, shape: tuple[int, ...], at: Cotangents) -> Any:
     """The transpose of a path on which every element of the root lies: it needs no buffer."""
+    path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]
     for kind, argument in path:
         last = shapes[-1]

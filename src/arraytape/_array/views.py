@@ -38,7 +38,7 @@ from .._util.attach import method
 from .aliasing import VIEW, view_record
 from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array, View, wrap
 from .exports import EXPORTING, Export, Exports, released, revoke
-from .paths import GETITEM, PERMUTE, RESHAPE, Path, walk
+from .paths import BROADCAST, MAY_COPY, PERMUTE, RESHAPE, Path, inverse, walk
 
 SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
 GIVING_ID = Lock()  # two threads must not both give a value an id; not on the op path
@@ -54,11 +54,11 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     data = x._data
     storage = storage_of(data)
     part = walk(data, ((kind, argument),), storage.xp)
-    if kind is RESHAPE and not storage.shares(part, data):
+    if kind in MAY_COPY and not storage.shares(part, data):
         return None
     if kind is PERMUTE:
         argument = tuple([axis % len(data.shape) for axis in argument])
-    elif kind is not GETITEM:
+    elif kind is RESHAPE or kind is BROADCAST:
         argument = part.shape  # without -1
     return make_view(x, part, ((kind, argument),))
 
@@ -208,6 +208,12 @@ def keep_private(x: Array, root: Array) -> Any:
         return keep(x)
 
 
+def private_handle(x: Array) -> Array:
+    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
+    tid, _ = current(x)
+    return wrap(keep(x), tid, KEPT | x._state & SCALAR)
+
+
 def stable_handle(x: Array) -> Array:
     """``x``, or a handle on a copy of it where its memory may yet change: to share data with."""
     tid, data = current(x)
@@ -223,6 +229,33 @@ def laid_out(y: Array, x: Array) -> Array:
     if type(like) is type(y._data):
         y._data = storage_of(like).laid_out(y._data, like)
     return y
+
+
+def order_of(x: Array) -> str:
+    """In which order x lies in memory without gaps: "C", "F", "CF" for both, "" for neither."""
+    data = refresh(x) if x._state & IS_VIEW else x._data
+    return storage_of(data).order(data)
+
+
+def in_order(y: Array, order: str) -> Array:
+    """A result in the order of C or F: itself where it lies so and is no view, else a recorded copy.
+
+    order : "C" or "F".
+    """
+    axes = tuple(range(y.ndim))
+    return with_axes_in_memory(y, axes if order == "C" else axes[::-1])
+
+
+def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
+    """A result whose axes lie in memory in this order, without gaps: itself, or a recorded copy."""
+    data = refresh(y) if y._state & IS_VIEW else y._data
+    storage = storage_of(data)
+    plain = axes == tuple(range(len(axes)))
+    turned = data if plain else storage.xp.permute_dims(data, axes)
+    if not y._state & IS_VIEW and "C" in storage.order(turned):
+        return y
+    copy = storage.contiguous(turned)
+    return recorded_copy(y, copy if plain else storage.xp.permute_dims(copy, inverse(axes)))
 
 
 def make_exclusive(x: Array) -> None:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import KEPT, SCALAR, Array, wrap
+from .._array.array import KEPT, Array, wrap
 from .._array.exports import is_unwritten
-from .._array.views import current, keep
+from .._array.views import private_handle
 from .._storage.storage import STORAGES, storage_for, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -34,6 +34,17 @@ class Original(NamedTuple):
     def is_written(self) -> bool:
         renamed = self.tid and self.array._tid != self.tid  # an unnamed one may get an id inside
         return bool(renamed) or not is_unwritten(self.array, self.data)
+
+
+class Form(NamedTuple):
+    """Arguments for which gradients may be given.
+
+    nesting : the nestings of the positional arguments that hold any, with nothing but these.
+    kinds : of each, whether it is an "array", a "number", whose gradient is dropped, or an "other".
+    """
+
+    nesting: Any
+    kinds: list[str]
 
 
 class Arguments:
@@ -82,10 +93,25 @@ class Arguments:
         """The positions and keywords of the arguments whose Arrays were written to."""
         return [original.owner for original in self._originals if original.is_written()]
 
-    def parts(self) -> Any:
-        """The nestings of the positional arguments that hold Arrays, with nothing but these."""
-        wanted = map(set(self._places).__contains__, range(len(self._leaves)))
-        return nest.parts_with(wanted, list(self.inputs.args)) or []
+    def forms(self) -> list[Form]:
+        """For what gradients may be given: the Arrays alone, the numbers beside them, all there is."""
+        arrays = set(self._places)
+        numbers = {i for i, leaf in enumerate(self._leaves) if is_number(leaf)} - arrays
+        forms: list[Form] = []
+        for places in (arrays, arrays | numbers, set(range(len(self._leaves)))):
+            form = self._form(sorted(places))
+            if all(len(form.kinds) > len(other.kinds) for other in forms):
+                forms.append(form)
+        return forms
+
+    def _form(self, places: Sequence[int]) -> Form:
+        arrays = set(self._places)
+        kinds = [
+            "array" if i in arrays else "number" if is_number(self._leaves[i]) else "other"
+            for i in places
+        ]
+        wanted = map(set(places).__contains__, range(len(self._leaves)))
+        return Form(nest.parts_with(wanted, list(self.inputs.args)) or [], kinds)
 
 
 def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
@@ -97,12 +123,6 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 
 
 # --- private handles and copies -----------------------------------------------------------------------
-def private_handle(x: Array) -> Array:
-    """Another handle on the value that x holds now; writing to one leaves the other as it is."""
-    tid, _ = current(x)
-    return wrap(keep(x), tid, KEPT | (x._state & SCALAR))
-
-
 def as_private_array(x: Any) -> Array:
     """A positional Array under a private handle, or raw data copied into an Array."""
     return private_handle(x) if isinstance(x, Array) else wrap(storage_of(x).copy(x), 0, KEPT)
@@ -133,6 +153,11 @@ def is_array(leaf: Any) -> bool:
     if kind not in tuple("biufc") or isinstance(leaf, np.generic):
         return False
     return type(leaf) in STORAGES or storage_for(type(leaf)) is not None
+
+
+def is_number(leaf: Any) -> bool:
+    """Whether an argument is a number, which TensorFlow would make a tensor."""
+    return isinstance(leaf, int | float | complex | np.number | np.bool)
 
 
 # --- functions and their results ----------------------------------------------------------------------

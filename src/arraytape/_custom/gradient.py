@@ -13,7 +13,7 @@ from .._record.stack import only_recorders, recorders
 from .._storage.storage import HERE, STORAGES
 from .._util import nest
 from .._util.errors import describe, user_line
-from .arguments import Arguments, as_private_array, check_results, display_name
+from .arguments import Arguments, Form, as_private_array, check_results, display_name
 from .calls import CUSTOM, Call, Layout, may_record_gradients, publish
 from .recorder import OnCapture, RefuseChanged, Trace, run_hidden
 
@@ -35,9 +35,10 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
         Returns ``(y, grad_fn)``, y an Array or a nesting of Arrays.  ``grad_fn(*dy)`` takes one
         Array for each Array of y and gives one gradient (None: no gradient) for each Array
         among f's positional arguments, in the Array's shape and dtype: flat, or in the
-        arguments' nesting.  Keyword arguments and what is no Array get none; raw arrays become
-        Arrays.  Variables that f reads need ``grad_fn(*dy, variables=[...])``, which returns
-        ``(gradients of the arguments, gradients of the variables)``.
+        arguments' nesting.  It may also give one for each number beside them, which is
+        dropped, and None for each argument of another kind.  Keyword arguments get none; raw
+        arrays become Arrays.  Variables that f reads need ``grad_fn(*dy, variables=[...])``,
+        which returns ``(gradients of the arguments, gradients of the variables)``.
 
     Returns
     -------
@@ -159,13 +160,13 @@ class UserRule:
         self.signature_of = signature_of
         self.variables = trace.recorder.variables
         self.variable_values = trace.recorder.variable_values
-        self.owners, self.nesting = arguments.owners, arguments.parts()
+        self.owners, self.forms = arguments.owners, arguments.forms()
         self.layouts = [Layout(x) for x in (*trace.arrays, *self.variables)]
 
     def __call__(self, cotangents: Sequence[Array]) -> list[Array | None]:
         """One gradient, or None, for each Array among the arguments and each Variable."""
         found, of_variables = self._answer(cotangents)
-        parts = counted(self.name, found, self.nesting, len(self.owners), "Array arguments")
+        parts = of_arrays(self.name, found, self.forms)
         parts += counted(self.name, of_variables, [], len(self.variables), "variables")
         whose = [argument(self.signature_of, owner) for owner in self.owners]
         whose += [f"variable {getattr(v, 'name', None) or i}" for i, v in enumerate(self.variables)]
@@ -232,6 +233,25 @@ def both(name: str, found: Any) -> tuple[Any, Any]:
             f"gradients of the variables), got {describe(found)} [at {user_line()}]"
         )
     return found[0], found[1]
+
+
+def of_arrays(name: str, found: Any, forms: Sequence[Form]) -> list[Any]:
+    """The gradients of the Arrays among the arguments, for which alone or not they may be given."""
+    errors = []
+    for form in forms:
+        try:
+            parts = counted(name, found, form.nesting, len(form.kinds), "Array arguments")
+        except ValueError as error:
+            errors.append(error)
+            continue
+        for part, kind in zip(parts, form.kinds, strict=True):
+            if kind == "other" and part is not None:
+                raise ValueError(
+                    f"{name}: grad_fn gave the gradient {describe(part)} to an argument that is neither "
+                    f"Array nor number [at {user_line()}]; give None"
+                )
+        return [part for part, kind in zip(parts, form.kinds, strict=True) if kind == "array"]
+    raise errors[0]
 
 
 def counted(name: str, found: Any, nesting: Any, count: int, what: str) -> list[Any]:

@@ -7,14 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
+from .._array.array import IS_VIEW, SCALAR, Array, asarray_like
 from .._array.views import current
 from .._storage.storage import storage_of
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 from ..ops.creation_functions import an_array, asarray
+from ..ops.data_type_functions import astype
+from ..ops.elementwise_functions import positive
 from ..ops.manipulation_functions import normalize_axis_index, reshape
+from ..ops.writing import setitem
 
 Axis = int | tuple[int, ...] | None
+# Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
+OF_SEQUENCES = {
+    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
+    np.stack, np.vstack,
+}  # fmt: skip
+# Functions in whose arguments a list of integers is an array, never a shape, axes or places.
+OF_INTEGERS = {np.bincount, np.take_along_axis}
+# Functions in whose arguments lists have a meaning of their own, which they see to themselves.
+OF_LISTS = {
+    np.apply_along_axis, np.block, np.einsum_path, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
+    np.pad, np.piecewise, np.ravel_multi_index,
+}  # fmt: skip
 
 
 def assembled(value: Any) -> Any:
@@ -29,6 +44,15 @@ def assembled_data(value: Any) -> Any:
     """The same, except for lists whose Arrays are integers alone: lengths, axes and places."""
     holds = isinstance(value, list | tuple) and not is_plain(value)
     return asarray(value) if holds else value
+
+
+def as_data(function: Any, value: Any) -> Any:
+    """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
+    if not isinstance(value, list | tuple) or function in OF_LISTS:
+        return value
+    if function in OF_SEQUENCES:
+        return [assembled_data(part) for part in value]
+    return assembled(value) if function in OF_INTEGERS else assembled_data(value)
 
 
 def is_plain(nested: list[Any] | tuple[Any, ...]) -> bool:
@@ -59,11 +83,45 @@ def as_arrays(*values: Any) -> list[Any]:
     return [value if isinstance(value, Array) or value is None else made(value) for value in values]
 
 
+def as_operands(*values: Any) -> list[Any]:
+    """The same for functions that make arrays of numbers, whose precision then counts."""
+    return as_arrays(*[np.asarray(x) if type(x) in (float, complex) else x for x in values])
+
+
 def array_of(value: Any) -> Array:
     """One value as an Array."""
     value = assembled(value)
     found: Array = value if isinstance(value, Array) else asarray(np.asarray(value))
     return found
+
+
+def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of a shape broadcasts to the wanted one."""
+    extra = len(wanted) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
+
+
+def mask_of(name: str, x: Array, where: Any) -> Array:
+    """The truths of ``where=`` for the elements of x: NumPy takes no numbers for them, and no more."""
+    mask: Array = as_arrays(x, where)[1]
+    if mask.dtype.kind != "b":
+        raise TypeError(
+            f"np.{name}: where= takes booleans, not {mask.dtype} [at {user_line()}]; compare first"
+        )
+    if not broadcasts(mask.shape, x.shape):
+        raise ValueError(
+            f"np.{name}: where= of shape {mask.shape} does not broadcast to {x.shape} [at {user_line()}]"
+        )
+    return mask
+
+
+def scalar(y: Array) -> Array:
+    """A result of shape () as an op's is: ``y += 1`` binds the name to a new Array."""
+    if y._state & IS_VIEW and y.dtype.kind != "b":
+        return positive(y)
+    if not y._state & IS_VIEW:
+        y._state |= SCALAR
+    return y
 
 
 def on_axis(name: str, x: Array, axis: int | None) -> tuple[Array, int]:
@@ -77,12 +135,29 @@ def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
     return [normalize_axis_index(name, x, i) for i in axes]
 
 
-def check_only(name: str, parameter: str, value: Any, known: Any) -> None:
-    """TypeError for a parameter's value that has no recorded counterpart."""
-    if value != known:
+def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
+    """``out``, with a result of its shape in it."""
+    if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
-            f"np.{name} of Arrays has no {parameter}={value!r}, only {known!r} [at {user_line()}]"
+            f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
+            f"casting={casting!r} [at {user_line()}]"
         )
+    if result.shape != out.shape:
+        raise ValueError(
+            f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
+        )
+    setitem(out, ..., result)
+    return out
+
+
+def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
+    """x in another dtype, if NumPy's rule of casting allows it."""
+    dtype = np.dtype(dtype)
+    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"{name}: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
+        )
+    return astype(x, dtype, copy=False)
 
 
 def on_host(x: Any) -> Any:
@@ -107,7 +182,7 @@ def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
         values += [part for x in values if isinstance(x, tuple | list) for part in x]
         home = next(x for x in values if isinstance(x, Array))
         answer = function(*plain(args), **{n: plain(x) for n, x in options.items()})
-        if isinstance(answer, bool | np.bool):
+        if isinstance(answer, bool):
             return answer
         if isinstance(answer, tuple):
             return tuple([asarray_like(home, np.asarray(part)) for part in answer])

@@ -35,5 +35,5 @@ def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., An
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{f: on_host_data(f, True) for f in (np.save, np.savetxt, np.savez, np.savez_compressed)},
-    **{f: on_host_data(f, False) for f in (np.array2string, np.array_str)},
+    **{f: on_host_data(f, False) for f in (np.array2string, np.array_repr, np.array_str)},
 }

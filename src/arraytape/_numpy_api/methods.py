@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import IS_VIEW, Array
-from .._util.errors import describe, user_line
+from .._array.array import Array
+from .._array.paths import IMAG, PAIRS, REAL
+from .._array.views import alias, in_order
+from .._util.errors import describe, explain, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
 from ..ops import indexing_functions as indexing
@@ -19,10 +21,11 @@ from ..ops import linalg, sorting_functions
 from ..ops import manipulation_functions as manipulation
 from ..ops import searching_functions as searching
 from ..ops.creation_functions import copied
-from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, permute_dims
+from ..ops.manipulation_functions import normalize_axis_index, part, permute_dims
 from ..ops.writing import setitem
 from . import exact, pieces, reductions, selection, ufuncs
-from .arguments import Axis, as_arrays, on_axis, without_gradient
+from .arguments import Axis, as_arrays, cast, on_axis, without_gradient
+from .flat import FlatIterator
 from .products import dot
 
 
@@ -179,7 +182,7 @@ def astype(
     dtype : dtype
         The dtype of the result.  An integer or boolean one cuts the gradient.
     order : str, default: 'K'
-        Not used: the layout in memory is not for the caller to choose.
+        The layout of the result in memory, as of ``numpy.asarray``.
     casting : str, default: 'unsafe'
         Which casts are allowed, as of ``numpy.can_cast``.
     subok : bool, default: True
@@ -197,11 +200,9 @@ def astype(
     TypeError
         When dtype is no dtype, or the cast is not allowed.
     """
-    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"astype: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
-        )
-    return dtypes.astype(x, dtype, copy=copy)
+    if casting != "unsafe":
+        cast("astype", x, dtype, casting)
+    return pieces.laid_out(dtypes.astype(x, dtype, copy=copy), order, x)
 
 
 def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
@@ -210,7 +211,7 @@ def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
     Parameters
     ----------
     order : str, default: 'C'
-        Not used.
+        The layout of the copy in memory: 'C', 'F', 'A' ('F' where x lies so) or 'K' (as x).
     subok : bool, default: False
         Not used.
 
@@ -219,7 +220,7 @@ def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
     Array
         A copy in memory of its own.
     """
-    return copied(x)
+    return pieces.laid_out(copied(x), order, x)
 
 
 def flatten(x: Array, order: str = "C") -> Array:
@@ -244,18 +245,20 @@ def view(x: Array, dtype: Any = None) -> Array:
     Parameters
     ----------
     dtype : dtype | None, default: None
-        None or that of x: a view.  The complex dtype of the same precision, or back: pairs along
-        the last axis are read as complex numbers, in a read-only copy.
+        None or that of x.  The complex dtype of the same precision, or back: pairs along the
+        last axis are read as complex numbers.
 
     Returns
     -------
     Array
-        A view, or a read-only copy.
+        A view; on storages without such views a copy to read.
 
     Raises
     ------
     TypeError
         When x cannot be read as that dtype; use astype to convert.
+    ValueError
+        When the last axis has gaps in memory, or an odd length.
     """
     wanted = x.dtype if dtype is None else np.dtype(dtype)
     if wanted == x.dtype:
@@ -268,8 +271,10 @@ def view(x: Array, dtype: Any = None) -> Array:
             f"view: {describe(x)} cannot be read as {wanted} [at {user_line()}]; a real dtype only as "
             "the complex one of its precision and back: use astype to convert"
         )
-    copy = dtypes.reinterpreted(x, wanted.kind)
-    return broadcast_to(copy, copy.shape)  # read-only, since a write to it would not arrive in x
+    try:
+        return part(x, PAIRS, wanted.kind)
+    except ValueError as error:
+        raise explain("view", error, x=x, dtype=dtype) from error
 
 
 # --- elements ----------------------------------------------------------------------------------
@@ -319,7 +324,7 @@ def compress(x: Array, condition: Any, axis: int | None = None) -> Array:
     return pieces.compress(condition, x, axis)
 
 
-def take(x: Array, indices: Any, axis: int | None = None) -> Array:
+def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Array:
     """Take elements at some places, as ``numpy.take`` does.
 
     Parameters
@@ -328,6 +333,8 @@ def take(x: Array, indices: Any, axis: int | None = None) -> Array:
         Places along the axis, in any shape; negative ones count from the end.
     axis : int | None, default: None
         The axis; None: x is flattened first.
+    mode : str, default: 'raise'
+        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
 
     Returns
     -------
@@ -339,15 +346,18 @@ def take(x: Array, indices: Any, axis: int | None = None) -> Array:
     IndexError
         When an index is out of range, or there is no such axis.
     """
-    if isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
+    if mode == "raise" and isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
         return indexing.take(x, indices, axis=axis)
-    x, at = on_axis("take", x, axis)
-    return x[(*(slice(None),) * at, indices)]
+    x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
+    indices = selection.within(indices, x.shape[at], mode)
+    found = x[(*(slice(None),) * at, indices)]
+    return in_order(found, "C") if found.ndim else found
 
 
 def argsort(
-    x: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool = True
-) -> Array:
+    x: Array, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None,
+) -> Array:  # fmt: skip
     """Indices that sort along an axis: ``argsort`` as a method.
 
     Parameters
@@ -356,7 +366,9 @@ def argsort(
         The axis; None: x is flattened first.
     kind : str | None, default: None
         Not used.
-    stable : bool, default: True
+    order : None, default: None
+        Names of fields, which no Array has.
+    stable : bool | None, default: None
         Whether equal elements keep their order; they do so in any case.
 
     Returns
@@ -369,8 +381,11 @@ def argsort(
     IndexError
         When there is no such axis.
     """
+    reductions.without_fields(order)
+    if not x.ndim and axis in (0, -1):
+        return reshape(argsort(reshape(x, (1,)), 0), ())
     x, at = on_axis("argsort", x, axis)
-    return sorting_functions.argsort(x, axis=at, stable=stable)
+    return sorting_functions.argsort(x, axis=at)
 
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
@@ -380,7 +395,7 @@ def last_two(x: Array, axis1: int, axis2: int) -> Array:
 
 
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """Copy a diagonal, of the first two axes unless others are named.
+    """View a diagonal, of the first two axes unless others are named.
 
     Parameters
     ----------
@@ -394,7 +409,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array
     Returns
     -------
     Array
-        The diagonals along the last axis.
+        The diagonals along the last axis, to read.
 
     Raises
     ------
@@ -406,7 +421,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array
     return linalg.diagonal(last_two(x, axis1, axis2), offset=offset)
 
 
-def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Array:
     """Sum over a diagonal, of the first two axes unless others are named.
 
     Parameters
@@ -417,6 +432,8 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
         The axis of the rows.
     axis2 : int, default: 1
         The axis of the columns.
+    dtype : dtype | None, default: None
+        The dtype of the sums.
 
     Returns
     -------
@@ -430,7 +447,7 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     IndexError
         When there is no such axis.
     """
-    return linalg.trace(last_two(x, axis1, axis2), offset=offset)
+    return linalg.trace(last_two(x, axis1, axis2), offset=offset, dtype=dtype)
 
 
 def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> Array:
@@ -457,6 +474,31 @@ def argpartition(x: Array, kth: Any, axis: int | None = -1, **options: Any) -> A
     """
     found: Array = without_gradient(np.argpartition)(x, kth, axis, **options)
     return found
+
+
+def searchsorted(x: Array, v: Any, side: Any = "left", sorter: Any = None) -> Array:
+    """Find where elements would keep a sorted array sorted: ``searchsorted`` as a method.
+
+    Parameters
+    ----------
+    v : Array | number
+        The elements, of real dtype.
+    side : str, default: 'left'
+        Where to insert: before ('left') or after ('right') equal elements.
+    sorter : Array | None, default: None
+        Indices that sort x; None: x is sorted.
+
+    Returns
+    -------
+    Array
+        Indices into x, int64 and of the shape of v.
+
+    Raises
+    ------
+    ValueError
+        When x has not one dimension, sorter not its shape, or side is another word.
+    """
+    return searching.searchsorted(x, v, side=side, sorter=sorter)
 
 
 # --- writing -----------------------------------------------------------------------------------
@@ -502,34 +544,42 @@ def partition(x: Array, kth: Any, axis: int = -1) -> None:
     Parameters
     ----------
     kth : int
-        Not used.
+        The place in order at which to partition.
     axis : int, default: -1
         The axis; a negative one counts from the end.
 
     Raises
     ------
     ValueError
-        When the array is read-only.
+        When the array is read-only, or kth is out of range.
+    TypeError
+        When kth is no integer.
     IndexError
         When there is no such axis.
     """
+    reductions.check_places("partition", x, kth, axis)
     sort(x, axis)
 
 
 def get_real(x: Array) -> Array:
-    """The real part: of real numbers a view, of complex ones a copy."""
-    return elementwise.real(x) if x.dtype.kind == "c" else x[...]
+    """The real part: of complex numbers a view, of real ones x itself."""
+    return elementwise.real(x)
 
 
 def set_real(x: Array, value: Any) -> None:
     """Write the real part."""
-    if x.dtype.kind == "c":
-        value = as_arrays(x, value)[1] + 1j * elementwise.imag(x)
-    setitem(x, ..., value)
+    if x.dtype.kind != "c":
+        setitem(x, ..., value)
+        return
+    seen = alias(x, REAL, None)
+    if seen is None:  # a storage without such views
+        setitem(x, ..., as_arrays(x, value)[1] + 1j * elementwise.imag(x))
+    else:
+        setitem(seen, ..., value)
 
 
 def get_imag(x: Array) -> Array:
-    """The imaginary part; zeros for real numbers."""
+    """The imaginary part: of complex numbers a view, of real ones zeros to read."""
     return elementwise.imag(x)
 
 
@@ -537,19 +587,27 @@ def set_imag(x: Array, value: Any) -> None:
     """Write the imaginary part."""
     if x.dtype.kind != "c":
         raise TypeError(f"imag: {describe(x)} has no imaginary part to set [at {user_line()}]")
-    setitem(x, ..., elementwise.real(x) + 1j * as_arrays(x, value)[1])
+    seen = alias(x, IMAG, None)
+    if seen is None:
+        setitem(x, ..., elementwise.real(x) + 1j * as_arrays(x, value)[1])
+    else:
+        setitem(seen, ..., value)
 
 
-def get_flat(x: Array) -> Array:
-    """The elements in one dimension: a view, or where that is impossible a read-only copy."""
-    found = manipulation.reshape(x, (-1,))
-    return found if found._state & IS_VIEW else broadcast_to(found, found.shape)
+def conj(x: Array) -> Array:
+    """Conjugate complex numbers, as ``numpy.ndarray.conj`` does.
+
+    Returns
+    -------
+    Array
+        The conjugates; of real data x itself.
+    """
+    return elementwise.conj(x) if x.dtype.kind == "c" else x._snapshot()
 
 
 def set_flat(x: Array, value: Any) -> None:
-    """One value everywhere, or one for each element."""
-    value = as_arrays(x, value)[1]
-    setitem(x, ..., manipulation.reshape(value, x.shape if value.size == x.size else ()))
+    """Write the elements in the order of C; values begin again where they are too few."""
+    FlatIterator(x)[:] = value
 
 
 # --- all of them -------------------------------------------------------------------------------
@@ -608,15 +666,15 @@ METHODS: dict[str, Any] = {
     "choose": selection.choose,
     "clip": clip,
     "compress": compress,
-    "conj": elementwise.conj,
-    "conjugate": elementwise.conj,
+    "conj": conj,
+    "conjugate": conj,
     "copy": copy,
     "cumprod": reductions.cumprod,
     "cumsum": reductions.cumsum,
     "diagonal": diagonal,
     "dot": dot,
     "fill": fill,
-    "flat": property(get_flat, set_flat),
+    "flat": property(FlatIterator, set_flat),
     "flatten": flatten,
     "imag": property(get_imag, set_imag),
     "itemsize": property(itemsize),
@@ -633,7 +691,7 @@ METHODS: dict[str, Any] = {
     "repeat": repeat,
     "reshape": reshape,
     "round": reductions.rounded,
-    "searchsorted": searching.searchsorted,
+    "searchsorted": searchsorted,
     "sort": sort,
     "squeeze": squeeze,
     "std": reductions.std,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._util.errors import user_line
+from .._array.paths import WINDOWS
+from .._array.views import current, in_order, order_of, with_axes_in_memory
+from .._util.errors import describe, user_line
 from ..ops import creation_functions as creation
+from ..ops.creation_functions import copied
 from ..ops.data_type_functions import astype
-from ..ops.extras import diag, pad
+from ..ops.extras import diag
 from ..ops.indexing_functions import take
 from ..ops.manipulation_functions import (
     broadcast_to,
@@ -20,12 +24,14 @@ from ..ops.manipulation_functions import (
     flip,
     moveaxis,
     normalize_axis_index,
+    part,
     permute_dims,
+    read_only,
     reshape,
     stack,
     tile,
 )
-from .arguments import array_of, as_arrays, axes_of, check_only, on_axis, on_host
+from .arguments import array_of, as_arrays, axes_of, on_axis, on_host
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -40,6 +46,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """See ``numpy.split``: views."""
+    ary = array_of(ary)
+    axis = normalize_axis_index("split", ary, axis)
     if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
         raise ValueError(
             f"np.split: {indices_or_sections} parts of {ary.shape[axis]} are not equal "
@@ -50,12 +58,28 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """See ``numpy.hsplit``."""
+    check_axes("hsplit", ary, 1)
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """See ``numpy.dsplit``."""
+    check_axes("dsplit", ary, 3)
     return split(ary, indices_or_sections, 2)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """See ``numpy.vsplit``."""
+    check_axes("vsplit", ary, 2)
+    return split(ary, indices_or_sections)
+
+
+def check_axes(name: str, ary: Any, least: int) -> None:
+    """ValueError for an array with fewer axes than a function needs."""
+    if ary.ndim < least:
+        raise ValueError(
+            f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
+        )
 
 
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
@@ -73,7 +97,8 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """See ``numpy.rollaxis``."""
-    axis, start = normalize_axis_index("rollaxis", a, axis), start + a.ndim if start < 0 else start
+    axis = normalize_axis_index("rollaxis", a, axis)
+    start = normalize_axis_index("rollaxis", a, start, extra=int(start >= 0))
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
@@ -90,22 +115,31 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     arr, at = on_axis("insert", arr, axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
     single = not isinstance(obj, slice) and np.ndim(obj) == 0
+    while values.ndim > arr.ndim and values.shape[0] == 1:
+        values = values[0]  # as NumPy's writes drop them
     values = reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     values = moveaxis(values, 0, at) if single else values
     n = arr.shape[at]
     count = len(np.insert(np.arange(n), obj, 0)) - n
     count = values.shape[at] if count == 1 else count
     wide = broadcast_to(values, (*arr.shape[:at], count, *arr.shape[at + 1 :]))
-    order = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    places = np.insert(np.arange(n), obj, np.arange(n, n + count))
     whole = concat([arr, astype(wide, arr.dtype, copy=False)], axis=at)
-    return take(whole, asarray_like(arr, order), axis=at)
+    return in_order(
+        take(whole, asarray_like(arr, places), axis=at), "F" if is_fortran(arr) else "C"
+    )
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     """See ``numpy.delete``."""
     arr, at = on_axis("delete", array_of(arr), axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
-    return take(arr, asarray_like(arr, np.delete(np.arange(arr.shape[at]), obj)), axis=at)
+    places = np.arange(arr.shape[at])
+    left = np.delete(places, obj)
+    if isinstance(obj, slice) or np.size(obj) == 1:
+        found = take(arr, asarray_like(arr, left), axis=at)
+        return in_order(found, "F" if is_fortran(arr) else "C")
+    return arr[(*(slice(None),) * at, asarray_like(arr, np.isin(places, left)))]
 
 
 def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
@@ -122,10 +156,13 @@ def block(arrays: Any) -> Array:
     n = max(depth, *(x.ndim for x in home))
     each = iter([reshape(x, (1,) * (n - x.ndim) + x.shape) for x in home])
 
+    if not depth:
+        return in_order(copied(next(each)), "C")
+
     def joined(nested: Any, axis: int) -> Array:
         if not isinstance(nested, list):
             return next(each)
-        return concat([joined(part, axis + 1) for part in nested], axis=axis)
+        return concat([joined(inner, axis + 1) for inner in nested], axis=axis)
 
     return joined(arrays, n - depth)
 
@@ -134,8 +171,8 @@ def leaves(nested: Any) -> Any:
     if not isinstance(nested, list):
         yield nested
         return
-    for part in nested:
-        yield from leaves(part)
+    for inner in nested:
+        yield from leaves(inner)
 
 
 def levels(nested: Any) -> int:
@@ -157,17 +194,32 @@ def apply_along_axis(
     return moveaxis(whole, ends, tuple(range(at, at + extra)))
 
 
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Array:
-    """See ``numpy.lib.stride_tricks.sliding_window_view``: read-only, and a copy."""
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Array:
+    """See ``numpy.lib.stride_tricks.sliding_window_view``: a view to read."""
     x = array_of(x)
+    if writeable:
+        raise TypeError(
+            f"sliding_window_view: no writeable=True for Arrays, since windows overlap: a write through "
+            f"one is a write to others [at {user_line()}]; write to the array itself"
+        )
     lengths = np.atleast_1d(window_shape).tolist()
     axes = axes_of("sliding_window_view", x, axis)
-    if len(lengths) != len(axes):
-        raise ValueError(f"sliding_window_view: a length for each axis [at {user_line()}]")
+    if len(lengths) != len(axes) or min(lengths, default=0) < 0:
+        raise ValueError(
+            f"sliding_window_view: needs a length, not negative, for each of the axes {axes}, got "
+            f"{window_shape} [at {user_line()}]"
+        )
+    ndim = x.ndim
     for length, at in zip(lengths, axes, strict=True):
-        starts = np.arange(x.shape[at] - length + 1)[:, None]
-        x = moveaxis(x[(*(slice(None),) * at, starts + np.arange(length))], at + 1, -1)
-    return broadcast_to(x, x.shape)
+        if length > x.shape[at]:
+            raise ValueError(
+                f"sliding_window_view: a window of length {length} is longer than axis {at} of "
+                f"{describe(x)} [at {user_line()}]"
+            )
+        x = part(x, WINDOWS, (at - x.ndim, length))
+    return read_only(x) if x.ndim > ndim else read_only(x[...])
 
 
 def diagflat(v: Any, k: int = 0) -> Array:
@@ -177,21 +229,43 @@ def diagflat(v: Any, k: int = 0) -> Array:
 
 def tiled(A: Any, reps: Any) -> Array:
     """See ``numpy.tile``."""
-    return tile(array_of(A), tuple(np.atleast_1d(reps).tolist()))
+    A, times = array_of(A), tuple(np.atleast_1d(reps).tolist())
+    if any(n != 1 for n in times):
+        return tile(A, times)
+    return copied(reshape(A, (1,) * (len(times) - A.ndim) + A.shape))
 
 
-def in_order(x: Array, shape: Any, order: str) -> Array:
-    """A reshape in the order of C or of Fortran: a view where NumPy's is one."""
-    if order == "F":
-        turned = permute_dims(x, tuple(reversed(range(x.ndim))))
-        found = reshape(turned, tuple(reversed(shape)))
-        return permute_dims(found, tuple(reversed(range(found.ndim))))
-    flags = getattr(x._data, "flags", None)  # other storages have no layout to follow
-    if order == "C" or (order in ("A", "K") and (flags is None or flags.c_contiguous)):
-        return reshape(x, shape)
-    raise ValueError(
-        f"reshape: order={order!r} of this array has no counterpart [at {user_line()}]"
-    )
+def is_fortran(x: Array) -> bool:
+    """Whether x lies in Fortran's order, and not in that of C, too."""
+    return order_of(x) == "F"
+
+
+def laid_out(y: Array, order: str | None, like: Array) -> Array:
+    """A result in the layout that ``order`` asks for: "K" is that of ``like``.  Views are copied."""
+    if order == "A":
+        order = "F" if is_fortran(like) else "C"
+    return y if order in ("K", None) or order in order_of(y) else in_order(y, order)
+
+
+def in_memory_order(x: Array) -> Array:
+    """A view of x with its axes by the length of their steps, the longest first.
+
+    Axes along which elements are repeated keep their places, as in ``numpy.nditer``.
+    """
+    strides = getattr(current(x)[1], "strides", None)  # other storages have no layout to follow
+    if strides is None:
+        return x
+    inner: list[int] = []  # the innermost axis first
+    for axis in reversed(range(x.ndim)):
+        place = len(inner)
+        for i in reversed(range(len(inner))):
+            step, other = abs(strides[axis]), abs(strides[inner[i]])
+            if step and other:
+                if other <= step:
+                    break
+                place = i
+        inner.insert(place, axis)
+    return permute_dims(x, tuple(reversed(inner)))
 
 
 def ravel(a: Any, order: str = "C") -> Array:
@@ -202,14 +276,38 @@ def ravel(a: Any, order: str = "C") -> Array:
     a : Array
         The array.
     order : str, default: 'C'
-        In which order elements are read.
+        In which order elements are read: 'C', 'F', 'A' ('F' where a lies so) or 'K' (as they lie).
 
     Returns
     -------
     Array
-        A view where the layout allows one, else a copy.
+        A view where the elements lie in this order without gaps, else a copy.
     """
-    return in_order(array_of(a), (-1,), order)
+    a = array_of(a)
+    if order == "A":
+        order = "F" if is_fortran(a) else "C"
+    if order == "F":
+        a = permute_dims(a, tuple(reversed(range(a.ndim))))
+    elif order == "K":
+        a = in_memory_order(a)
+    elif order != "C":
+        raise ValueError(
+            f"ravel: no order {order!r}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
+        )
+    return reshape(a, (-1,), copy=None if "C" in order_of(a) else True)
+
+
+def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) -> Array:
+    """A reshape in the order of C or of Fortran: a view where NumPy's is one."""
+    if order == "A":
+        order = "F" if is_fortran(x) else "C"
+    if order == "C":
+        return reshape(x, shape, copy=copy)
+    if order != "F":
+        raise ValueError(f"reshape: no order {order!r}, only 'C', 'F' and 'A' [at {user_line()}]")
+    turned = permute_dims(x, tuple(reversed(range(x.ndim))))
+    found = reshape(turned, tuple(reversed(shape)), copy=copy)
+    return permute_dims(found, tuple(reversed(range(found.ndim))))
 
 
 def reshaped(
@@ -217,40 +315,68 @@ def reshaped(
 ) -> Array:
     """See ``numpy.reshape``."""
     shape = newshape if shape is None else shape
-    shape = tuple(np.atleast_1d(shape).tolist())
-    return reshape(array_of(a), shape, copy=copy) if order == "C" else in_order(a, shape, order)
+    if order == "K":
+        raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
+    shape = tuple([operator.index(n) for n in np.atleast_1d(shape).tolist()])
+    return with_order(array_of(a), shape, order, copy)
 
 
 def like(name: str) -> Callable[..., Array]:
     """``numpy.zeros_like`` and its kin, with another shape where one is given."""
+    alike, other = getattr(creation, f"{name}_like"), getattr(creation, name)
 
     def call(
-        a: Any, *fill: Any, dtype: Any = None, shape: Any = None, device: Any = None, **layout: Any
+        a: Any,
+        *fill: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        device: Any = None,
+        **named: Any,
     ) -> Array:
         if name != "full" and fill:
             dtype, fill = fill[0], ()
-        if "fill_value" in layout:
-            fill = (layout["fill_value"],)
+        if "fill_value" in named:
+            fill = (named["fill_value"],)
         a = array_of(a)
+        if shape is None:
+            return laid_out(alike(a, *fill, dtype=dtype, device=device), order, a)
         home = a.device if device is None else device
-        shape = a.shape if shape is None else tuple(np.atleast_1d(shape).tolist())
-        return getattr(creation, name)(shape, *fill, dtype=dtype or a.dtype, device=home)
+        shape = tuple(np.atleast_1d(shape).tolist())
+        made = other(shape, *fill, dtype=dtype or a.dtype, device=home)
+        if order == "K" and len(shape) == a.ndim:
+            return as_in(made, a)
+        return laid_out(made, order, a)
 
     return call
 
 
-def array(object: Any, dtype: Any = None, *, ndmin: int = 0, **options: Any) -> Array:
+def as_in(made: Array, a: Array) -> Array:
+    """New data of another shape with its axes in memory in the order in which those of ``a`` lie."""
+    strides = getattr(current(a)[1], "strides", None)
+    if strides is None:
+        return made
+    order = sorted(range(a.ndim), key=lambda i: -abs(strides[i]))
+    return with_axes_in_memory(made, tuple(order))
+
+
+def array(
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
+    **options: Any,
+) -> Array:  # fmt: skip
     """``numpy.array(..., like=x)``."""
-    made = creation.asarray(object, dtype=dtype, copy=options.get("copy", True) or None)
+    made = creation.asarray(object, dtype=dtype, copy=copy or None)
+    made = laid_out(made, order, made)
     return reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
 
 
 def meshgrid(
     *xi: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False, copy: bool = True
 ) -> Any:
-    """See ``numpy.meshgrid``."""
-    check_only("meshgrid", "sparse", sparse, False)
-    return creation.meshgrid(*as_arrays(*xi), indexing=indexing)
+    """See ``numpy.meshgrid``: views with ``copy=False``."""
+    grids = creation.grids(as_arrays(*xi), indexing, sparse)
+    return tuple([in_order(grid, "C") for grid in grids]) if copy else tuple(grids)
 
 
 def expanded(a: Any, axis: Any) -> Array:
@@ -279,13 +405,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.meshgrid: meshgrid,
     np.ones_like: like("ones"),
-    np.pad: pad,
     np.ravel: ravel,
     np.reshape: reshaped,
     np.rollaxis: rollaxis,
     np.rot90: rot90,
     np.split: split,
     np.tile: tiled,
-    np.vsplit: split,
+    np.vsplit: vsplit,
     np.zeros_like: like("zeros"),
 }

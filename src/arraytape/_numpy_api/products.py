@@ -2,40 +2,59 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+import math
+import string
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current
-from .._util.errors import user_line
+from .._array.views import current, in_order
+from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
-from ..ops.creation_functions import eye
 from ..ops.data_type_functions import astype
-from ..ops.elementwise_functions import sqrt
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
-from ..ops.manipulation_functions import concat, moveaxis, reshape
+from ..ops.manipulation_functions import moveaxis, reshape
+from ..ops.creation_functions import eye
 from ..ops.searching_functions import count_nonzero, where
-from .arguments import array_of, as_arrays, axes_of
+from .arguments import array_of, as_arrays, as_operands, cast, into, on_host
+from .implementations import of_numpy
+from .pieces import laid_out
 
 
-def einsum(*operands: Any, optimize: Any = False) -> Array:
+def einsum(
+    *operands: Any,
+    optimize: Any = False,
+    dtype: Any = None,
+    casting: str = "safe",
+    order: str = "K",
+    out: Array | None = None,
+) -> Array:
     """See ``numpy.einsum``; the letters may also come as lists of numbers behind the operands."""
     if isinstance(operands[0], str):
-        return einstein(operands[0], *as_arrays(*operands[1:]), optimize=optimize)
-    arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
-    letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
-    arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
-    return einstein(",".join(letters) + arrow, *arrays, optimize=optimize)
+        subscripts, arrays = operands[0], as_arrays(*operands[1:])
+    else:
+        arrays = as_arrays(*operands[: len(operands) // 2 * 2 : 2])
+        letters = ["".join(letter(i) for i in numbers) for numbers in operands[1::2]]
+        arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
+        subscripts = ",".join(letters) + arrow
+    common = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
+    arrays = [cast("np.einsum", x, common, casting) for x in arrays]
+    # The standard's sums of small integers are of int64; NumPy's keep the dtype.
+    y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
+    return laid_out(y, order, arrays[0]) if out is None else into(out, y, casting)
 
 
 def letter(i: Any) -> str:
-    return "..." if i is Ellipsis else "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[i]
+    if i is Ellipsis:
+        return "..."
+    if not 0 <= i < 52:
+        raise ValueError(f"np.einsum: subscripts are 0 to 51, got {i} [at {user_line()}]")
+    return (string.ascii_uppercase + string.ascii_lowercase)[i]
 
 
 def dot(a: Any, b: Any) -> Array:
@@ -59,22 +78,26 @@ def dot(a: Any, b: Any) -> Array:
     ValueError
         When the shapes do not fit together.
     """
-    a, b = as_arrays(a, b)
+    a, b = as_operands(a, b)
     if not a.ndim or not b.ndim:
-        return a * b
-    return matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
+        product = a * b
+        return (
+            in_order(product, "C") if product.ndim <= 2 and product.dtype.kind in "fc" else product
+        )
+    product = matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
+    return in_order(product, "C")
 
 
 def outer(a: Any, b: Any) -> Array:
     """See ``numpy.outer``."""
-    a, b = as_arrays(a, b)
+    a, b = as_operands(a, b)
     return linalg.outer(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
 def inner(a: Any, b: Any) -> Array:
     """See ``numpy.inner``."""
-    a, b = as_arrays(a, b)
-    return tensordot(a, b, axes=([-1], [-1])) if a.ndim and b.ndim else a * b
+    a, b = as_operands(a, b)
+    return in_order(tensordot(a, b, axes=([-1], [-1])), "C") if a.ndim and b.ndim else dot(a, b)
 
 
 def vdot(a: Any, b: Any) -> Array:
@@ -85,7 +108,7 @@ def vdot(a: Any, b: Any) -> Array:
 
 def kron(a: Any, b: Any) -> Array:
     """See ``numpy.kron``."""
-    a, b = as_arrays(a, b)
+    a, b = as_operands(a, b)
     n = max(a.ndim, b.ndim)
     of_a, of_b = ((1,) * (n - x.ndim) + x.shape for x in (a, b))
     spread = [reshape(a, tuple([k for m in of_a for k in (m, 1)]))]
@@ -98,30 +121,13 @@ def cross(
 ) -> Array:
     """See ``numpy.cross``: of vectors of length 3."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    a, b = as_arrays(a, b)
-    return moveaxis(linalg.cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)), -1, axisc)
-
-
-def multi_dot(arrays: Sequence[Any]) -> Array:
-    """See ``numpy.linalg.multi_dot``, from the left."""
-    return functools.reduce(dot, as_arrays(*arrays))
-
-
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    """See ``numpy.linalg.norm``."""
-    x = array_of(x)
-    if ord is None:
-        return linalg.vector_norm(x, axis=axis, keepdims=keepdims)
-    places = axes_of("norm", x, axis)
-    if len(places) == 1:
-        return linalg.vector_norm(x, axis=places[0], ord=ord, keepdims=keepdims)
-    if len(places) != 2:
+    a, b = (moveaxis(x, at, -1) for x, at in zip(as_arrays(a, b), (axisa, axisb), strict=True))
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ValueError(
-            f"np.linalg.norm: a matrix has two axes, got {len(places)} [at {user_line()}]"
+            f"np.cross: vectors of length 3, got {describe(a)} and {describe(b)} [at {user_line()}]; "
+            "those of length 2 are deprecated in NumPy: append a 0"
         )
-    found = linalg.matrix_norm(moveaxis(x, tuple(places), (-2, -1)), ord=ord)
-    kept = tuple([1 if i in places else n for i, n in enumerate(x.shape)])
-    return reshape(found, kept) if keepdims else found
+    return moveaxis(linalg.cross(a, b), -1, axisc)
 
 
 def svd(
@@ -129,7 +135,12 @@ def svd(
 ) -> Any:
     """See ``numpy.linalg.svd``."""
     a = array_of(a)
+    if hermitian:
+        return of_hermitian(a, full_matrices, compute_uv, hermitian)
     return linalg.svd(a, full_matrices=full_matrices) if compute_uv else linalg.svdvals(a)
+
+
+of_hermitian = of_numpy(np.linalg.svd)
 
 
 def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
@@ -141,6 +152,47 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
         )
     a = array_of(a)
     return linalg.qr(a).R if mode == "r" else linalg.qr(a, mode=mode)
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
+    """See ``numpy.linalg.tensorsolve``."""
+    a, b = as_arrays(a, b)
+    if axes is not None:
+        a = moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
+    shape = a.shape[b.ndim :]
+    n = math.prod(shape)
+    if a.size != n**2:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.tensorsolve: {describe(a)} is no square matrix over the axes of "
+            f"{describe(b)} [at {user_line()}]"
+        )
+    return reshape(linalg.solve(reshape(a, (n, n)), reshape(b, (n,))), shape)
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:
+    """See ``numpy.linalg.pinv``; what ``hermitian`` says is not asked for."""
+    tolerance = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
+    return linalg.pinv(array_of(a), rtol=tolerance)
+
+
+def eigvals(a: Any) -> Array:
+    """See ``numpy.linalg.eigvals``: real numbers, where all of a real matrix's are."""
+    a = array_of(a)
+    values = linalg.eigvals(a)
+    return elementwise.real(values) if all_real(a, values) else values
+
+
+def all_real(a: Array, values: Array) -> bool:
+    return a.dtype.kind != "c" and not np.any(np.imag(on_host(values)))
+
+
+def eig(a: Any) -> Any:
+    """See ``numpy.linalg.eig``: real numbers, where all eigenvalues of a real matrix are."""
+    a = array_of(a)
+    values, vectors = found = linalg.eig(a)
+    if not all_real(a, values):
+        return found
+    return type(found)(elementwise.real(values), elementwise.real(vectors))
 
 
 def cond(x: Any, p: Any = None) -> Array:
@@ -167,77 +219,21 @@ def squared_modulus(x: Array) -> Array:
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
     """See ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
-    a, b = as_arrays(a, b)
+    a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in as_arrays(a, b))
+    if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.lstsq: needs a matrix and as many rows beside it, got {describe(a)} and "
+            f"{describe(b)} [at {user_line()}]"
+        )
     m, n = a.shape
     rcond = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
     values = linalg.svdvals(a)
-    rank = int(count_nonzero(values > rcond * values[0]))
+    rank = int(count_nonzero(values > rcond * values[:1]))
     x = matmul(linalg.pinv(a, rtol=rcond), b)
     residual = matmul(a, x) - b
     squares = statistics.sum(squared_modulus(residual), axis=0)
     left_over = reshape(squares, (-1,)) if rank == n < m else asarray_like(a, np.zeros(0))
     return x, left_over, rank, values
-
-
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
-    """See ``numpy.vander``."""
-    x = array_of(x)
-    dtype = np.finfo(x.dtype).dtype if x.dtype.kind in "fc" else x.dtype
-    powers = np.arange(x.shape[0] if N is None else N, dtype=dtype)
-    return x[:, None] ** asarray_like(x, powers if increasing else powers[::-1])
-
-
-def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, *, w: Any = None) -> Array:
-    """See ``numpy.polyfit``: the coefficients alone."""
-    x, y, w = as_arrays(x, y, w)
-    a = vander(x, deg + 1)
-    if w is not None:
-        a, y = a * w[:, None], y * (w[:, None] if y.ndim == 2 else w)
-    scale = sqrt(statistics.sum(a * a, axis=0))
-    rcond = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
-    found = lstsq(a / scale, y, rcond)[0]
-    return found / (scale[:, None] if found.ndim == 2 else scale)
-
-
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
-    """See ``numpy.trapezoid``."""
-    y, x, dx = as_arrays(y, x, dx)
-    y = moveaxis(y, axis, -1)
-    if x is not None:
-        x = moveaxis(x, axis, -1) if x.ndim > 1 else x
-        dx = x[..., 1:] - x[..., :-1]
-    return statistics.sum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
-
-
-def gradient(f: Any, /, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """See ``numpy.gradient``: differences of neighbours, of first or second order at the ends."""
-    f, *spacing = as_arrays(f, *varargs)
-    places = axes_of("gradient", f, axis)
-    spacing = spacing or [asarray_like(f, np.asarray(1.0))]
-    spacing = spacing * len(places) if len(spacing) == 1 else spacing
-    if len(spacing) != len(places) or edge_order not in (1, 2):
-        raise TypeError(f"np.gradient: a spacing per axis, edge_order 1 or 2 [at {user_line()}]")
-    dtype = f.dtype if f.dtype.kind in "fc" else np.dtype(np.float64)
-    found = tuple([
-        astype(moveaxis(slopes(moveaxis(f, at, -1), h, edge_order), -1, at), dtype, copy=False)
-        for at, h in zip(places, spacing, strict=True)
-    ])  # fmt: skip
-    return found[0] if len(found) == 1 else found
-
-
-def slopes(f: Array, h: Array, edge_order: int) -> Array:
-    """Differences along the last axis; h is the distance of neighbours, or where they are."""
-    if f.shape[-1] <= edge_order:
-        raise ValueError(f"np.gradient: an axis of {f.shape[-1]} is too short [at {user_line()}]")
-    step = h[1:] - h[:-1] if h.ndim else h * asarray_like(f, np.ones(f.shape[-1] - 1))
-    one = (f[..., 1:] - f[..., :-1]) / step  # between neighbours
-    left, right = step[:-1], step[1:]
-    inside = (right * one[..., :-1] + left * one[..., 1:]) / (left + right)
-    first, end = one[..., :1], one[..., -1:]
-    if edge_order == 2:
-        first = first + (first - one[..., 1:2]) * step[0] / (step[0] + step[1])
-        end = end + (end - one[..., -2:-1]) * step[-1] / (step[-1] + step[-2])
-    return concat([first, inside, end], axis=-1)
 
 
 def sinc(x: Any) -> Array:
@@ -263,19 +259,17 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.fft.ifft2: over_planes("ifftn"),
     np.fft.irfft2: over_planes("irfftn"),
     np.fft.rfft2: over_planes("rfftn"),
-    np.gradient: gradient,
     np.inner: inner,
     np.kron: kron,
     np.linalg.cond: cond,
+    np.linalg.eig: eig,
+    np.linalg.eigvals: eigvals,
     np.linalg.lstsq: lstsq,
-    np.linalg.multi_dot: multi_dot,
-    np.linalg.norm: norm,
+    np.linalg.pinv: pinv,
     np.linalg.qr: qr,
     np.linalg.svd: svd,
+    np.linalg.tensorsolve: tensorsolve,
     np.outer: outer,
-    np.polyfit: polyfit,
     np.sinc: sinc,
-    np.trapezoid: trapezoid,
-    np.vander: vander,
     np.vdot: vdot,
 }

@@ -13,27 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, namespace
+from .._array.array import IS_VIEW, SCALAR, Array, namespace
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
-from .._util.errors import describe, user_line
+from .._util.errors import see, user_line
 from ..ops.data_type_functions import astype
+from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
-from ..ops.writing import setitem
 from . import (
     emath,
     exact,
     files,
+    implementations,
     pieces,
     products,
     reductions,
     selection,
     shapes,
-    spacing,
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, assembled, assembled_data
+from .arguments import as_arrays, as_data, assembled, into, mask_of, on_host, scalar
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -58,11 +58,20 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
 }
 # Functions that the standard lacks, or has with fewer parameters; their first two parameters are at
 # NumPy's positions.
-MODULES = (emath, files, pieces, products, reductions, selection, shapes, spacing, sums)
+MODULES = (
+    emath,
+    files,
+    implementations,
+    pieces,
+    products,
+    reductions,
+    selection,
+    shapes,
+    sums,
+)
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }
-EXACT = exact.COMPOSED | exact.OF_INTEGERS
 # NumPy's other names for functions of the standard, and for their parameters.
 FUNCTIONS = {"concatenate": "concat", "fix": "trunc"}
 PARAMETERS = {"a_max": "max", "a_min": "min"}
@@ -71,22 +80,33 @@ LIKE = {
     np.arange, np.array, np.asarray, np.empty, np.eye, np.full, np.identity, np.ones, np.zeros,
 }  # fmt: skip
 # Parameters that change how or where a result is computed, but not its value.
-SILENT = frozenset(("casting", "kind", "order", "overwrite_input", "subok"))
+SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
+        getattr(from_, "dtype", from_), to, casting
+    ),
+    np.common_type: lambda *arrays: np.common_type(
+        *[np.empty(0, x.dtype) for x in as_arrays(*arrays)]
+    ),
+    np.min_scalar_type: lambda a: np.min_scalar_type(on_host(a)),
     np.ndim: lambda a: a.ndim,
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
-# Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
-OF_SEQUENCES = {
-    np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
-    np.stack, np.vstack,
-}  # fmt: skip
-# Functions in whose arguments lists have a meaning of their own, which they see to themselves.
-OF_LISTS = {
-    np.apply_along_axis, np.block, np.lexsort, np.pad, np.piecewise, np.ravel_multi_index,
+# Uses of ufuncs, and functions that are ufuncs, whose result is broadcast to the shape of ``out``.
+SPREADING = {"__call__", "outer", np.clip, np.fix, np.outer}
+# Functions that compute in the dtype of ``out``.
+SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
+# Functions whose results of shape () are arrays in NumPy; those of the others are scalars.
+OF_ARRAYS = {
+    np.array, np.astype, np.block, np.broadcast_arrays, np.broadcast_to, np.copy, np.cov, np.diff,
+    np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full_like, np.imag, np.isin,
+    np.lib.stride_tricks.sliding_window_view, np.linalg.tensordot, np.linalg.tensorsolve,
+    np.meshgrid, np.ones_like, np.pad, np.piecewise, np.real, np.real_if_close, np.reshape, np.resize,
+    np.roll, np.select, np.squeeze, np.tensordot, np.tile, np.transpose, np.unique, np.unique_all,
+    np.unique_inverse, np.where, np.zeros_like,
 }  # fmt: skip
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
@@ -100,7 +120,7 @@ def unknown(
 ) -> TypeError:
     return TypeError(
         f"{home}{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
-        "np.asarray first if no gradient is needed"
+        f"np.asarray first if no gradient is needed {see('numpy-function-without-counterpart')}"
     )
 
 
@@ -136,17 +156,19 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         if kind is list or kind is tuple:
             inputs = tuple([assembled(value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
-        return UFUNCS[ufunc](*inputs)
+        return ufuncs.result_of(UFUNCS[ufunc](*inputs))
     out = out_of(ufunc, options.pop("out", None))
     casting = options.pop("casting", "same_kind")
     options = {
         name: value for name, value in options.items()
         if name not in SILENT and value is not np._NoValue
     }  # fmt: skip
-    result = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
+    result: Any = USES[method](ufunc, inputs, options, out) if method in USES else MISSING
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
-    return result if out is None else written(out, result, casting)
+    if out is None:
+        return ufuncs.result_of(result)
+    return (written if method in SPREADING else into)(out, result, casting)
 
 
 def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
@@ -163,30 +185,36 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = UFUNCS.get(ufunc)
-    if function is None:
+    mask = options.get("where", True)
+    taken = {"dtype", "where"} if mask is True or out is not None else {"dtype"}
+    if function is None or options.keys() - taken:
         return MISSING
-    if not options:
+    if "dtype" in options:
+        inputs = in_dtype(ufunc, inputs, options["dtype"])
+    if mask is True or out is None:
         return function(*inputs)
-    if [*options] == ["dtype"]:
-        return function(*in_dtype(ufunc, inputs, options["dtype"]))
-    if [*options] == ["where"] and out is not None:
-        mask = as_arrays(out, options["where"])[1]
-        with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
-            return where(mask, function(*inputs), out)
-    return MISSING
+    mask = mask_of(ufunc.__name__, out, mask)
+    with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
+        return where(mask, function(*inputs), out)
 
 
 def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
     """The inputs in the dtype in which to compute."""
-    dtype = np.dtype(dtype)
-    if dtype.kind not in "fc":
-        raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
-    return [astype(x, dtype, copy=False) for x in as_arrays(*inputs)]
+    # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
+    dtype = dtype() if isinstance(dtype, type(np.dtype)) else np.dtype(dtype)
+    arrays = as_arrays(*inputs)
+    if dtype.kind not in "biufc" or not all(
+        np.can_cast(x.dtype, dtype, "same_kind") for x in arrays
+    ):
+        raise unknown(ufunc.__name__, f"has no dtype={dtype} on these Arrays")
+    return [astype(x, dtype, copy=False) for x in arrays]
 
 
 def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add.reduce(x)``: over the first axis unless told."""
     function = REDUCTIONS.get(ufunc)
+    if out is not None and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, out)
     return MISSING if function is None else function(*inputs, **{"axis": 0, **options})
 
 
@@ -198,7 +226,16 @@ def of_all_pairs(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Arr
 def accumulated(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add.accumulate(x)``."""
     known = ufunc in ufuncs.ACCUMULATED
+    if out is not None and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, out)
     return ufuncs.accumulate(ufunc, *inputs, **options) if known else MISSING
+
+
+def in_dtype_of_out(x: Any, options: dict[str, Any], out: Array) -> dict[str, Any]:
+    """The options of a sum or product, which NumPy computes in the dtype of ``out`` unless told."""
+    told = options.get("dtype") is not None or not isinstance(x, Array)
+    fits = not told and np.can_cast(x.dtype, out.dtype, "same_kind")
+    return options | {"dtype": out.dtype} if fits else options
 
 
 def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -226,14 +263,10 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
 
 
 def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
-    """``out``, with a result in it."""
-    if not np.can_cast(result.dtype, out.dtype, casting):
-        raise TypeError(
-            f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
-            f"casting={casting!r} [at {user_line()}]"
-        )
-    setitem(out, ..., result)
-    return out
+    """``out``, with the result of a ufunc in it, which may be broadcast."""
+    if result.shape != out.shape:
+        result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
+    return into(out, result, casting)
 
 
 # --- other functions ---------------------------------------------------------------------------
@@ -264,7 +297,27 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     if not all(known(kind) for kind in types):
         return NotImplemented
     result = call(function, *args, **kwargs)
-    return result.to_device(x.device) if function in LIKE else result
+    if function in LIKE:
+        return result.to_device(x.device)
+    if isinstance(result, tuple | list):
+        parts = [as_numpys(function, part, args, kwargs) for part in result]
+        same = all(part is before for part, before in zip(parts, result, strict=True))
+        return result if same else type(result)(parts)
+    return as_numpys(function, result, args, kwargs)
+
+
+def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
+    """A result of shape (): immutable where NumPy's is a scalar, writable where it is an array."""
+    if not isinstance(y, Array) or y.shape:
+        return y
+    for x in (*args, *kwargs.values()):
+        if x is y or (isinstance(x, list | tuple) and any(part is y for part in x)):
+            return y
+    if function not in OF_ARRAYS:
+        return scalar(y)
+    if not y._state & IS_VIEW:
+        y._state &= ~SCALAR
+    return y
 
 
 def known(kind: type) -> bool:
@@ -278,11 +331,9 @@ def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function does, by the op or the counterpart of the same meaning."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
-    args = tuple([as_data(function, x) for x in args])
-    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
-    if function in EXACT and kwargs.get("out") is None:
+    if kwargs.get("out") is None and exact.is_numpys(function, args):
         run = functools.partial(computed, function, *args, **kwargs)
-        return exact.exactly(function, run, args, kwargs, function in exact.COMPOSED)
+        return exact.exactly(function, run, args, kwargs)
     return computed(function, *args, **kwargs)
 
 
@@ -291,7 +342,9 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of(function)
-    elif not kwargs and len(args) <= 2:  # the first two positions are NumPy's
+    args = tuple([as_data(function, x) for x in args])
+    kwargs = {parameter: as_data(function, x) for parameter, x in kwargs.items()}
+    if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # these positions are NumPy's
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
@@ -300,18 +353,18 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
     out = given.arguments.pop("out", None)
     if out is not None:
         selection.target(name, out)
+        if function in SUMS:
+            given.arguments |= in_dtype_of_out(given.arguments["a"], given.arguments, out)
+    if function in implementations.FUNCTIONS:
+        result = ours(*given.args, **given.kwargs)
+        return result if out is None else into(out, result)
     positional, options = matched(name, given, ours)
+    if out is not None and "out" in accepted(ours)[1]:
+        return ours(*positional, out=out, **options)
     result = ours(*positional, **options)
-    return result if out is None else written(out, result)
-
-
-def as_data(function: Any, value: Any) -> Any:
-    """An argument of NumPy's function: where an array may stand, a list of Arrays becomes one."""
-    if not isinstance(value, list | tuple) or function in OF_LISTS:
-        return value
-    if function in OF_SEQUENCES:
-        return [assembled_data(part) for part in value]
-    return assembled(value) if function is np.take_along_axis else assembled_data(value)
+    if out is None:
+        return result
+    return (written if function in SPREADING else into)(out, result)
 
 
 def matched(
@@ -335,10 +388,12 @@ def matched(
                 options[parameter] = value
         elif i == len(positional) and i < places:
             positional.append(value)
-        elif silent or value is None or parameter in SILENT:
+        elif silent or value is None:
             continue
         elif takes_any:
             options[parameter] = value
+        elif parameter in SILENT:
+            continue
         else:
             raise unknown(name, f"has a parameter {parameter!r} that arraytape's has not")
     return positional, options

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy._core import _methods
 
 from .._array.array import Array, asarray_like
+from .._array.views import current
 from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
@@ -16,7 +18,6 @@ from ..ops import statistical_functions as statistics
 from ..ops import utility_functions as utilities
 from ..ops.data_type_functions import astype, result_type
 from ..ops.extras import median as middle
-from ..ops.indexing_functions import take_along_axis
 from ..ops.manipulation_functions import (
     broadcast_to,
     concat,
@@ -26,8 +27,9 @@ from ..ops.manipulation_functions import (
     reshape,
 )
 from ..ops.sorting_functions import sort
-from .arguments import Axis, array_of, as_arrays, axes_of, check_only, on_axis, on_host
-from .products import squared_modulus
+from ..ops.writing import setitem
+from .arguments import Axis, array_of, as_arrays, axes_of, mask_of, on_axis, on_host, scalar
+from .implementations import program_of
 
 DOCSTRING = """\
 {summary}
@@ -55,7 +57,11 @@ PARAMETERS = {
     "initial": ("number | None, default: None", "The value to begin with."),
     "where": ("Array, default: True", "Which elements count."),
     "ddof": ("float, default: 0.0", "What is taken from the number of elements to divide by."),
-    "correction": ("float, default: 0.0", "The same, by the standard's name."),
+    "mean": (
+        "Array | None, default: None",
+        "The mean, if it is known, with reduced axes of length 1.",
+    ),
+    "correction": ("float, default: 0.0", "The same as ddof, by the standard's name."),
 }
 
 
@@ -83,10 +89,11 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
         if where is not True:
             if initial is None and "left_out" not in identity:
                 raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
-            a = searching.where(as_arrays(a, where)[1], a, identity.get("left_out", initial))
+            a = searching.where(mask_of(name, a, where), a, identity.get("left_out", initial))
         if initial is not None and not a.size:
             shape = np.sum(np.empty(a.shape), axis=axis, keepdims=keepdims).shape
-            return broadcast_to(astype(as_arrays(a, initial)[1], a.dtype), shape)
+            y = broadcast_to(astype(as_arrays(a, initial)[1], a.dtype), shape)
+            return elementwise.logical_or(y, y) if y.dtype.kind == "b" else elementwise.positive(y)
         found = function(a, axis=axis, keepdims=keepdims, **options)
         return found if initial is None else identity["combine"](found, initial)
 
@@ -122,7 +129,7 @@ def mean(
     a = floating(a, dtype)
     if where is True:
         return statistics.mean(a, axis=axis, keepdims=keepdims)
-    where = as_arrays(a, where)[1]
+    where = mask_of("mean", a, where)
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
@@ -140,30 +147,26 @@ def floating(a: Any, dtype: Any) -> Array:
     return a if dtype is None else astype(a, dtype, copy=False)
 
 
-def deviating(name: str, a: Any, dtype: Any) -> Array:
-    """``floating``; TypeError where a real dtype would lose the imaginary parts of the distances."""
-    a = a if isinstance(a, Array) else array_of(a)
-    if dtype is not None and a.dtype.kind == "c" and np.dtype(dtype).kind != "c":
-        raise TypeError(
-            f"np.{name}: dtype={np.dtype(dtype)} would lose the imaginary parts of {describe(a)} "
-            f"[at {user_line()}]; take real(x) first if that is meant"
-        )
-    return floating(a, dtype)
-
-
 def spread(name: str) -> Callable[..., Array]:
-    """``numpy.std`` and ``numpy.var``."""
+    """``numpy.std`` and ``numpy.var``; with a mean or a selection, by NumPy's own program."""
     function = getattr(statistics, name)
+    variance = program_of(_methods._var)
 
     def call(
         a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,
-        correction: float = 0.0,
+        where: Any = True, mean: Any = None, correction: Any = np._NoValue,
     ) -> Array:  # fmt: skip
-        a = deviating(name, a, dtype)
-        return function(a, axis=axis, correction=correction or ddof, keepdims=keepdims)
+        if correction is not np._NoValue and ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = ddof if correction is np._NoValue else correction
+        if where is True and mean is None and dtype is None:
+            return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
+        more = {"where": where, "mean": mean}
+        found = variance(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **more)
+        return elementwise.root_of_variance(found) if name == "std" else found
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "correction")
+    call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")
     return call
 
 
@@ -225,65 +228,11 @@ def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     return reshape(a, (*a.shape[:rest], math.prod(a.shape[rest:]))), kept
 
 
-def quantile_of(q: Any, a: Array, axis: Axis, keepdims: bool, skip: bool) -> Array:
-    """Between the two nearest places of the ordered values; NaN counts (the result) or is skipped."""
-    a = floating(a, None)
-    if not isinstance(q, Array):
-        q = np.asarray(q, np.finfo(a.dtype).dtype if isinstance(q, float | int) else np.float64)
-    a, q = as_arrays(a, q)
-    a, kept = last(a, axis)
-    ordered = sort(a, axis=-1)
-    missing = elementwise.isnan(ordered)
-    present = statistics.sum(astype(~missing, np.finfo(a.dtype).dtype), axis=-1)
-    count = present if skip else 0.0 * present + a.shape[-1]
-    place = reshape(q, (*q.shape, *(1,) * count.ndim)) * elementwise.maximum(
-        count - 1.0, 0.0 * count
-    )
-    below = astype(elementwise.floor(place), np.int64)
-    highest = astype(elementwise.maximum(count - 1.0, 0.0 * count), np.int64)
-    above = elementwise.minimum(below + 1, highest)
-    share = place - astype(below, place.dtype)
-    width = math.prod(q.shape)
-
-    def at(indices: Array) -> Array:
-        columns = moveaxis(reshape(indices, (width, *count.shape)), 0, -1)
-        found = moveaxis(take_along_axis(ordered, columns, axis=-1), -1, 0)
-        return reshape(found, (*q.shape, *count.shape))
-
-    low = at(below)
-    value = low + share * (at(above) - low)
-    if not skip:
-        value = searching.where(missing[..., -1], np.nan, value)
-    return reshape(value, (*q.shape, *kept)) if keepdims else value
-
-
-def quantile(per: float, skip: bool) -> Callable[..., Array]:
-    """``numpy.quantile`` and its kin: q counts from 0 to ``per``."""
-
-    def call(
-        a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-    ) -> Array:
-        check_only("quantile", "method", method, "linear")
-        asked = on_host(q)
-        if not (asked.min() >= 0.0 and asked.max() <= per):
-            raise ValueError(f"quantiles must lie between 0 and {per:g} [at {user_line()}]")
-        return quantile_of(
-            np.true_divide(q, per) if np.ndim(q) else q / per, a, axis, keepdims, skip
-        )
-
-    return call
-
-
 def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """See ``numpy.median``."""
     a, kept = last(floating(a, None), axis)
     found = middle(a, axis=-1)
     return reshape(found, kept) if keepdims else found
-
-
-def nanmedian(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """See ``numpy.nanmedian``."""
-    return quantile_of(0.5, a, axis, keepdims, True)
 
 
 # --- what skips NaN ----------------------------------------------------------------------------
@@ -300,49 +249,6 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
 
 
 nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
-
-
-def extreme(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
-    """``numpy.nanmax`` and ``numpy.nanmin``: NaN where there is nothing else."""
-    of_rest = without_nan(function, instead)
-
-    def call(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Array:
-        a = array_of(a)
-        found = of_rest(a, axis, keepdims=keepdims)
-        if a.dtype.kind != "f":
-            return found
-        lost = utilities.all(elementwise.isnan(a), axis=axis, keepdims=keepdims)
-        return searching.where(lost, np.nan, found)
-
-    return call
-
-
-def counted(a: Array, axis: Axis, keepdims: bool) -> Array:
-    """How many values are there."""
-    there = astype(~elementwise.isnan(a), np.float64)
-    return statistics.sum(there, axis=axis, keepdims=keepdims)
-
-
-def nanmean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
-    """See ``numpy.nanmean``."""
-    a = floating(a, dtype)
-    total = nansum(a, axis, keepdims=keepdims)
-    return astype(total / counted(a, axis, keepdims), total.dtype, copy=False)
-
-
-def nanvar(
-    a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False
-) -> Array:
-    """See ``numpy.nanvar``."""
-    a = deviating("nanvar", a, dtype)
-    away = a - nanmean(a, axis, keepdims=True)
-    total = nansum(squared_modulus(away), axis, keepdims=keepdims)
-    return astype(total / (counted(a, axis, keepdims) - ddof), total.dtype, copy=False)
-
-
-def nanstd(a: Any, axis: Axis = None, dtype: Any = None, **options: Any) -> Array:
-    """See ``numpy.nanstd``."""
-    return elementwise.root_of_variance(nanvar(a, axis, dtype, **options))
 
 
 # --- along an axis -----------------------------------------------------------------------------
@@ -369,7 +275,12 @@ cumsum = cumulative("cumsum", statistics.cumulative_sum)
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """See ``numpy.diff``: numbers may be joined, too."""
-    a, *ends = as_arrays(a, prepend, append)
+    # np.asarray: a Python float here is one of double precision, as in NumPy.
+    a, *ends = as_arrays(
+        a, *[x if x is None or isinstance(x, Array) else np.asarray(x) for x in (prepend, append)]
+    )
+    if not n:
+        return a
     at = normalize_axis_index("diff", a, axis)
     edge = (*a.shape[:at], 1, *a.shape[at + 1 :])
     first, last = (x if x is None or x.ndim else broadcast_to(x, edge) for x in ends)
@@ -379,23 +290,59 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """See ``numpy.ediff1d``."""
     ary, *ends = as_arrays(ary, to_begin, to_end)
-    first, end = (x if x is None else reshape(x, (-1,)) for x in ends)
+    for x in ends:
+        if x is not None and not np.can_cast(x.dtype, ary.dtype, "same_kind"):
+            raise TypeError(
+                f"np.ediff1d: an end of dtype {x.dtype} does not fit to {describe(ary)} "
+                f"[at {user_line()}]"
+            )
+    first, end = (
+        x if x is None else astype(reshape(x, (-1,)), ary.dtype, copy=False) for x in ends
+    )
     between = utilities.diff(reshape(ary, (-1,)))
     return concat([x for x in (first, between, end) if x is not None])
 
 
-def ordered(a: Any, axis: int | None = -1) -> Array:
-    """See ``numpy.sort``."""
+def ordered(
+    a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None,
+) -> Array:  # fmt: skip
+    """See ``numpy.sort``; equal elements keep their order in any case."""
+    without_fields(order)
     x, at = on_axis("sort", array_of(a), axis)
     return sort(x, axis=at)
 
 
-def partition(a: Any, kth: Any, axis: int | None = -1) -> Array:
+def without_fields(order: Any) -> None:
+    """ValueError, as NumPy's, for the names of fields by which to sort."""
+    if order is not None:
+        raise ValueError(
+            f"Cannot specify order when the array has no fields: order={order!r} [at {user_line()}]"
+        )
+
+
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Array:
     """See ``numpy.partition``: what is in order is partitioned anywhere."""
-    return ordered(a, axis)
+    without_fields(order)
+    a, at = on_axis("partition", array_of(a), axis)
+    check_places("partition", a, kth, at)
+    return ordered(a, at)
 
 
-def rounded(a: Any, decimals: int = 0) -> Array:
+def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
+    """TypeError and ValueError, as NumPy has them, for what is no place along an axis."""
+    places, n = on_host(kth), a.shape[axis] if a.ndim else 1
+    if places.dtype.kind not in "iu":
+        raise TypeError(f"{name}: kth must be integers, got {describe(kth)} [at {user_line()}]")
+    if a.size and places.size and (places.min() < -n or places.max() >= n):
+        raise ValueError(
+            f"{name}: kth {kth} is out of range for axis {axis} of {describe(a)} [at {user_line()}]"
+        )
+
+
+def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """Round to decimals, as ``numpy.round`` does.
 
     Parameters
@@ -404,26 +351,30 @@ def rounded(a: Any, decimals: int = 0) -> Array:
         The array.
     decimals : int, default: 0
         How many; negative ones round to tens, hundreds and so on.
+    out : Array | None, default: None
+        Where to write the result.
 
     Returns
     -------
     Array
-        Of the shape and dtype of a.
+        Of the shape and dtype of a; out, if it is given.
 
     Notes
     -----
     Derivative: none; the gradient is None.
     """
     a = array_of(a)
-    if a.dtype.kind not in "fc":
-        return asarray_like(a, np.round(on_host(a), decimals))
+    if out is not None:
+        setitem(out, ..., rounded(a, decimals))
+        return out
+    data = current(a)[1]
+    if type(data) is np.ndarray or a.dtype.kind not in "fc":
+        y = asarray_like(a, np.round(on_host(a), decimals))
+        return y if y.ndim else scalar(y)
+    unit = 10.0 ** abs(decimals)
     if decimals > 0:
-        return elementwise.round(a * 10.0**decimals) / 10.0**decimals
-    return (
-        elementwise.round(a / 10.0**-decimals) * 10.0**-decimals
-        if decimals
-        else elementwise.round(a)
-    )
+        return elementwise.round(a * unit) / unit
+    return elementwise.round(a / unit) * unit if decimals else elementwise.round(a)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -441,21 +392,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.min: amin,
     np.nancumprod: without_nan(cumprod, 1.0),
     np.nancumsum: without_nan(cumsum, 0.0),
-    np.nanmax: extreme(amax, -np.inf),
-    np.nanmean: nanmean,
-    np.nanmedian: nanmedian,
-    np.nanmin: extreme(amin, np.inf),
-    np.nanpercentile: quantile(100.0, True),
     np.nanprod: nanprod,
-    np.nanquantile: quantile(1.0, True),
-    np.nanstd: nanstd,
     np.nansum: nansum,
-    np.nanvar: nanvar,
     np.partition: partition,
-    np.percentile: quantile(100.0, False),
     np.prod: prod,
     np.ptp: ptp,
-    np.quantile: quantile(1.0, False),
     np.round: rounded,
     np.sort: ordered,
     np.std: std,

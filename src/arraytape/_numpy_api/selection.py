@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current
+from .._array.views import current, in_order, with_axes_in_memory
 from .._storage.storage import storage_of
-from .._util.errors import user_line
+from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
-from ..ops.indexing_functions import take
+from ..ops.indexing_functions import take, take_along_axis
 from ..ops.manipulation_functions import (
     broadcast_arrays,
     broadcast_to,
@@ -22,13 +23,25 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.searching_functions import where
 from ..ops.utility_functions import any
-from ..ops.writing import setitem
-from .arguments import array_of, as_arrays, on_axis, on_host, without_gradient
+from ..ops.writing import check_writeable, setitem
+from .arguments import (
+    array_of,
+    as_arrays,
+    assembled,
+    cast,
+    mask_of,
+    on_axis,
+    on_host,
+    scalar,
+    without_gradient,
+)
 
 
-def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Whether a write to one may be seen through the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.may_share_memory(first, second, max_work)
     return type(first) is type(second) and storage_of(first).shares(first, second)
 
 
@@ -44,6 +57,8 @@ def unique(
     _, index, inverse, counts = np.unique(on_host(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
     values = take(x, asarray_like(ar, index), axis=at)
+    first = (at, *(i for i in range(x.ndim) if i != at))  # NumPy sorts along the axis in front
+    values = with_axes_in_memory(values, first)
     asked = zip(
         (return_index, return_inverse, return_counts), (index, inverse, counts), strict=True
     )
@@ -57,23 +72,34 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError(
             f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
         )
+    values = [*choicelist, default]
     *parts, y = as_arrays(*choicelist, *condlist, default)
     choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
+    if builtins.any(condition.dtype.kind != "b" for condition in conditions):
+        raise TypeError(f"np.select: conditions must be boolean [at {user_line()}]")
+    weak = (int, float, complex)  # numbers of Python's give way to the dtypes of arrays
+    dtype = np.result_type(*[
+        value if type(value) in weak else x.dtype
+        for value, x in zip(values, [*choices, y], strict=True)
+    ])  # fmt: skip
+    y = astype(y, dtype, copy=False)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        y = where(condition, choice, y)
-    return y
+        y = where(condition, astype(choice, dtype, copy=False), y)
+    return in_order(y, "C")
 
 
-def clip(a: Any, min: Any = None, max: Any = None) -> Array:
-    """See ``numpy.clip``: integers between floats become floats."""
+def clip(
+    a: Any, min: Any = None, max: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Array:
+    """See ``numpy.clip``: the dtype is that to which array and bounds promote, or the one asked for."""
+    a, min, max = (assembled(np.asarray(x) if type(x) is bool else x) for x in (a, min, max))
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
-    dtype = np.result_type(a.dtype, *bounds)
-    between = a.dtype.kind in "biu" and dtype.kind == "f"
-    return elementwise.clip(astype(a, dtype) if between else a, min, max)
+    wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
+    return elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
 
 
-def choose(a: Any, choices: Sequence[Any]) -> Array:
+def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     """Choose each element from several arrays, as ``numpy.choose`` does.
 
     Parameters
@@ -82,6 +108,8 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
         Integers: which of the choices.
     choices : Sequence[Array]
         The arrays, of shapes that broadcast with that of a.
+    mode : str, default: 'raise'
+        What to do with integers that name no choice: 'raise', 'wrap' around or 'clip'.
 
     Returns
     -------
@@ -93,52 +121,104 @@ def choose(a: Any, choices: Sequence[Any]) -> Array:
     ValueError
         When an integer names no choice, or the shapes do not broadcast.
     """
-    a, *choices = broadcast_arrays(*as_arrays(a, *choices))
-    if bool(any((a < 0) | (a >= len(choices)))):
+    a, *choices = broadcast_arrays(array_of(a), *as_arrays(*choices))
+    a = within(a, len(choices), mode)
+    if mode == "raise" and bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
-    return y
+    return in_order(y, "C") if y.ndim else scalar(y[...])
+
+
+def within(indices: Any, n: int, mode: str) -> Any:
+    """Indices by one of NumPy's modes: as they are ('raise'), wrapped around, or clipped."""
+    if mode == "raise":
+        return indices
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    indices = array_of(indices)
+    return indices % n if mode == "wrap" else elementwise.clip(indices, 0, n - 1)
+
+
+def along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """See ``numpy.take_along_axis``; axis=None takes from the flattened array."""
+    arr, at = on_axis("take_along_axis", array_of(arr), axis)
+    return take_along_axis(arr, array_of(indices), axis=at)
 
 
 def extract(condition: Any, arr: Any) -> Array:
     """See ``numpy.extract``."""
-    condition, arr = as_arrays(condition, arr)
-    return reshape(arr, (-1,))[astype(reshape(condition, (-1,)), np.bool, copy=False)]
+    return reshape(array_of(arr), (-1,))[np.flatnonzero(on_host(condition))]
 
 
 # --- writing -----------------------------------------------------------------------------------
 def target(name: str, x: Any) -> Array:
-    """TypeError for a NumPy array, which cannot take a recorded value."""
+    """TypeError for a NumPy array, which cannot take a recorded value; ValueError if x is read-only."""
     if not isinstance(x, Array):
         raise TypeError(
             f"np.{name} cannot write a recorded value into a NumPy array [at {user_line()}]; make "
             "it an Array with asarray first"
         )
+    check_writeable(x, current(x)[1])
     return x
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
-    dst, src = target("copyto", dst), as_arrays(dst, src)[1]
-    put_where(dst, where, src)
+    dst = target("copyto", dst)
+    # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
+    sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
+    weak = type(src) in (bool, int, float, complex)
+    try:
+        np.copyto(np.zeros(1, dst.dtype), src if weak else sample, casting=casting)
+    except TypeError as error:
+        raise failure("np.copyto", error) from error
+    put_where(dst, where, as_arrays(dst, src)[1])
 
 
 def put_where(x: Array, mask: Any, value: Any) -> None:
     """``x[...] = value`` where a mask says so."""
-    setitem(x, ..., value if mask is True else where(as_arrays(x, mask)[1], value, x))
+    setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """See ``numpy.putmask``; one value, or one for each element."""
+    """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
     a, values = target("putmask", a), as_arrays(a, values)[1]
-    if values.size != 1 and values.shape != a.shape:
-        raise ValueError(f"np.putmask of Arrays repeats no values [at {user_line()}]")
-    put_where(a, mask, values if values.size != 1 else reshape(values, ()))
+    mask = of_size_of(a, mask, "putmask")
+    if values.size:
+        put_where(a, mask, reshape(repeated(values, a.size), a.shape))
 
 
-def put(a: Any, ind: Any, v: Any) -> None:
+def of_size_of(a: Array, mask: Any, name: str) -> np.ndarray[Any, Any]:
+    """A mask for the elements of an array, in its shape."""
+    mask = np.asarray(on_host(mask), bool)
+    if mask.size != a.size:
+        raise ValueError(
+            f"np.{name}: {mask.size} truths for the {a.size} elements of {describe(a)} "
+            f"[at {user_line()}]"
+        )
+    return mask.reshape(a.shape)
+
+
+def repeated(values: Array, n: int) -> Array:
+    """n values: those that are there, again and again."""
+    values = reshape(values, (-1,))
+    return take(values, asarray_like(values, np.arange(n) % values.size), axis=0)
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """See ``numpy.place``: the values in turn, at each place that the mask names."""
+    arr, vals = target("place", arr), as_arrays(arr, vals)[1]
+    mask = of_size_of(arr, mask, "place")
+    count = np.count_nonzero(mask)
+    if count and not vals.size:
+        raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
+    if count:
+        setitem(arr, mask, repeated(vals, count))
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write to some places of the flattened array, as ``numpy.put`` does.
 
     Parameters
@@ -148,19 +228,27 @@ def put(a: Any, ind: Any, v: Any) -> None:
     ind : Array | int | list
         The places; negative ones count from the end.
     v : Array or number
-        One value, or one for each place.
+        A value for each place; fewer come again and again.
+    mode : str, default: 'raise'
+        What to do with places out of range: 'raise', 'wrap' around or 'clip'.
 
     Raises
     ------
     ValueError
-        When the array is read-only, or the values do not fit the places.
+        When the array is read-only, or there is no such mode.
     IndexError
         When a place is out of range.
     """
     a, v = target("put", a), as_arrays(a, v)[1]
-    ind = on_host(ind)
-    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape)
-    setitem(a, key, reshape(v, ()) if v.size == 1 else reshape(v, ind.shape))
+    ind = np.ravel(on_host(within(ind, a.size, mode)))
+    if not ind.size or not v.size:
+        return
+    outside = ind[(ind < -a.size) | (ind >= a.size)]
+    if outside.size:
+        raise IndexError(f"np.put: place {outside[0]} of {describe(a)} [at {user_line()}]")
+    v = repeated(v, ind.size)
+    key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape) if a.ndim else ...
+    setitem(a, key, v if a.ndim else v[-1])
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
@@ -176,22 +264,13 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     setitem(arr, key, as_arrays(arr, values)[1])
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """See ``numpy.fill_diagonal``."""
-    a = target("fill_diagonal", a)
-    if a.ndim < 2 or wrap:
-        raise ValueError(
-            f"np.fill_diagonal of Arrays has no wrap=True, and 2 axes [at {user_line()}]"
-        )
-    setitem(a, (np.arange(min(a.shape)),) * a.ndim, as_arrays(a, val)[1])
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.clip: clip,
     **{
         function: without_gradient(function)
         for function in (
-            np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv, np.digitize,
+            np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv,
+            np.diag_indices_from, np.digitize,
             np.flatnonzero, np.isclose, np.isin, np.isneginf, np.isposinf, np.lexsort,
             np.linalg.matrix_rank, np.nanargmax, np.nanargmin, np.ravel_multi_index,
             np.searchsorted, np.shares_memory,
@@ -201,11 +280,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.choose: choose,
     np.copyto: copyto,
     np.extract: extract,
-    np.fill_diagonal: fill_diagonal,
     np.may_share_memory: may_share_memory,
+    np.place: place,
     np.put: put,
     np.put_along_axis: put_along_axis,
     np.putmask: putmask,
     np.select: select,
+    np.take_along_axis: along_axis,
     np.unique: unique,
 }  # fmt: skip

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from ..ops import data_type_functions as dtypes
-from ..ops.manipulation_functions import broadcast_to, concat, reshape
+from .._util.errors import user_line
+from ..ops import manipulation_functions as manipulation
+from ..ops.creation_functions import tril, triu
+from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
-from .arguments import as_arrays, check_only
+from .arguments import array_of, as_arrays, cast, into
 
 NUMBERS = "biufc"  # kinds of dtypes
 
@@ -46,28 +48,75 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
     numbers = iter(as_arrays(*[x for x in plain if x.dtype.kind in NUMBERS]))
     shape = np.broadcast_shapes(*[x.shape for x in plain])
+    if all(x.shape == shape for x in plain):
+        return tuple([next(numbers) if x.dtype.kind in NUMBERS else x for x in plain])
     return tuple([
-        broadcast_to(next(numbers), shape) if x.dtype.kind in NUMBERS
-        else np.broadcast_to(x, shape)
+        in_shape(next(numbers), shape) if x.dtype.kind in NUMBERS else np.broadcast_to(x, shape)
         for x in plain
     ])  # fmt: skip
 
 
-def joined(arrays: list[Array], axis: int, dtype: Any = None, casting: str = "same_kind") -> Array:
-    check_only("concatenate", "casting", casting, "same_kind")
-    whole = concat(arrays, axis=axis)
-    return whole if dtype is None else dtypes.astype(whole, dtype, copy=False)
+def joined(
+    arrays: Sequence[Any],
+    axis: int | None,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    out: Array | None = None,
+    *,
+    join: Callable[..., Array] = concat,
+) -> Array:
+    """Arrays joined in their common dtype, or in the one asked for, or in that of ``out``."""
+    parts = as_arrays(*arrays)
+    if dtype is not None and out is not None:
+        raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
+    if out is not None:
+        dtype = out.dtype
+    elif dtype is None and parts:
+        dtype = np.result_type(*[x.dtype for x in parts])
+    parts = [cast(f"np.{join.__name__}", x, dtype, casting) for x in parts]
+    whole = join(parts, axis=axis)
+    return whole if out is None else into(out, whole)
 
 
-def hstack(tup: Sequence[Any], **options: Any) -> Array:
+def concatenate(
+    arrays: Sequence[Any],
+    axis: int | None = 0,
+    out: Array | None = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Array:
+    """See ``numpy.concatenate``."""
+    return joined(arrays, axis, dtype, casting, out)
+
+
+def stack(
+    arrays: Sequence[Any],
+    axis: int = 0,
+    out: Array | None = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Array:
+    """See ``numpy.stack``."""
+    return joined(arrays, axis, dtype, casting, out, join=manipulation.stack)
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
+    """See ``numpy.broadcast_to``."""
+    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    return manipulation.broadcast_to(array_of(array), shape)
+
+
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """See ``numpy.hstack``."""
     parts = each_at_least(1, tup)
-    return joined(parts, 0 if parts[0].ndim == 1 else 1, **options)
+    return joined(parts, 0 if parts[0].ndim == 1 else 1, dtype, casting)
 
 
-def vstack(tup: Sequence[Any], **options: Any) -> Array:
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """See ``numpy.vstack``."""
-    return joined(each_at_least(2, tup), 0, **options)
+    return joined(each_at_least(2, tup), 0, dtype, casting)
 
 
 def dstack(tup: Sequence[Any]) -> Array:
@@ -81,20 +130,37 @@ def column_stack(tup: Sequence[Any]) -> Array:
     return joined([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in parts], 1)
 
 
+def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
+    """``numpy.tril`` and ``numpy.triu``; of one dimension every row of a matrix is it."""
+
+    def call(m: Any, k: int = 0) -> Array:
+        m = array_of(m)
+        return cut(broadcast_to(m, m.shape * 2) if m.ndim == 1 else m, k=k)
+
+    return call
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
         for function in (
-            np.copy, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take, np.trace,
+            np.argsort, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take,
+            np.trace,
         )
     },
     np.atleast_1d: at_least(1),
     np.atleast_2d: at_least(2),
     np.atleast_3d: at_least(3),
     np.broadcast_arrays: broadcast_arrays,
+    np.broadcast_to: broadcast_to,
+    np.concatenate: concatenate,
     np.column_stack: column_stack,
+    np.copy: lambda a, order="K", subok=False: methods.copy(array_of(a), order),
     np.dstack: dstack,
     np.hstack: hstack,
+    np.stack: stack,
     np.transpose: transpose,
+    np.tril: triangle(tril),
+    np.triu: triangle(triu),
     np.vstack: vstack,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._util.errors import failure
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype, result_type
 from ..ops.indexing_functions import scatter_add
@@ -17,7 +18,7 @@ from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, res
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
-from .arguments import array_of, as_arrays
+from .arguments import array_of, as_arrays, scalar
 
 LOG2 = math.log(2.0)
 
@@ -30,6 +31,13 @@ def scaled(factor: float) -> Callable[[Any], Array]:
 def exp2(x: Array) -> Array:
     """See ``numpy.exp2``."""
     return 2.0**x
+
+
+def result_of(y: Any) -> Any:
+    """What a ufunc gives: of shape () scalars, which those of ``where`` and of views are not."""
+    if isinstance(y, tuple):
+        return tuple([result_of(part) for part in y])
+    return scalar(y) if isinstance(y, Array) and not y._data.shape else y
 
 
 def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
@@ -93,7 +101,25 @@ def vecmat(x1: Any, x2: Any) -> Array:
     return matmul(x1[..., None, :], x2)[..., 0, :]
 
 
-UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
+def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A ufunc that is made of several ops: for the dtypes that NumPy's takes, and for no others."""
+
+    def call(*inputs: Any) -> Any:
+        dtypes = [x.dtype for x in inputs if isinstance(x, Array)]
+        if any(dtype.kind in "bc" for dtype in dtypes):
+            given = [
+                np.dtype(bool) if type(x) is bool else getattr(x, "dtype", type(x)) for x in inputs
+            ]
+            try:
+                ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))
+            except TypeError as error:
+                raise failure(f"np.{ufunc.__name__}", error) from error
+        return ours(*inputs)
+
+    return call
+
+
+MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.cbrt: elementwise.cbrt,
     np.deg2rad: scaled(np.pi / 180.0),
     np.degrees: scaled(180.0 / np.pi),
@@ -113,6 +139,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.rint: elementwise.round,
     np.vecmat: vecmat,
 }
+UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
 
 
 # Of whose values the standard has its own: floor_divide's of infinities, and those of ops.

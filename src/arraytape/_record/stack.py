@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from sys import getrefcount
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 from weakref import ref
 
+from .._util.errors import see, user_line
 from .plan import Plan, Record, Structural
 
 Stack = tuple[int, tuple["Recorder", ...]]
@@ -70,7 +71,20 @@ class Recorder(Protocol):
         """Called for a recorder in ``OPEN`` when values are used in a thread without a recorder."""
 
 
-class BaseRecorder:
+class OfThisProcess:
+    """What refers to values by their ids, which are those of other values in another process."""
+
+    def __reduce__(self) -> NoReturn:
+        name = type(self).__name__
+        raise TypeError(
+            f"a {name} cannot be pickled or copied: it refers to values by ids, which are those of "
+            f"other values elsewhere [at {user_line()}]. Make the {name} where the computation "
+            "runs, and send Arrays, Variables and gradients, which are pickled as values "
+            f"{see('tape-in-a-pickle')}"
+        )
+
+
+class BaseRecorder(OfThisProcess):
     """A recorder that follows nothing yet and passes over all that it is told but records.
 
     A subclass says what ``record`` does; without it a type checker finds that it is no Recorder.

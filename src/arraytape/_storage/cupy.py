@@ -59,6 +59,22 @@ class CuPyNamespace(Standard):
         clipped = x if low is None else self.cupy.maximum(x, low)
         return clipped if high is None else self.cupy.minimum(clipped, high)
 
+    def real_view(self, x: Any, _: Any = None, /) -> Any:
+        return x.real
+
+    def imag_view(self, x: Any, _: Any = None, /) -> Any:
+        return x.imag
+
+    def diagonal_view(self, x: Any, offset: int, /) -> Any:
+        return self.cupy.diagonal(x, offset, -2, -1)
+
+    def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
+        axis, length = argument
+        return self.cupy.lib.stride_tricks.sliding_window_view(x, length, axis)
+
+    def pairs_view(self, x: Any, into: str, /) -> Any:
+        return x.view(np.result_type(x.dtype, np.complex64) if into == "c" else x.real.dtype)
+
     def bound(self, value: Any, x: Any, *, upper: bool) -> Any:
         """A bound in x's dtype; None for an integer that x's dtype cannot pass anyway."""
         if value is None or hasattr(value, "dtype"):
@@ -256,6 +272,14 @@ class CuPyStorage(Storage):
     def copy(self, data: Any) -> Any:
         with data.device:
             return data.copy(order="K")
+
+    def contiguous(self, data: Any) -> Any:
+        with data.device:
+            return data.copy(order="C")
+
+    def order(self, data: Any) -> str:
+        flags = data.flags
+        return ("C" if flags.c_contiguous else "") + ("F" if flags.f_contiguous else "")
 
     def laid_out(self, data: Any, like: Any) -> Any:
         if data.strides == like.strides:

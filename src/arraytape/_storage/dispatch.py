@@ -11,7 +11,7 @@ from .numpy_storage import NUMPY
 from .storage import DEFAULT, EVERYWHERE, STORAGES, storage_at, storage_for
 
 # Functions whose 0-d results NumPy gives as arrays; others give scalars, which nothing is written into.
-ARRAYS = {"cast", "imag", "real", "reshaped", "scattered", "stop_gradient", "where"}
+ARRAYS = {"cast", "imag_part", "real_part", "reshaped", "scattered", "stop_gradient", "where"}
 
 
 NUMBERS = frozenset((bool, int, float, complex))

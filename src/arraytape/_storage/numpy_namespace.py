@@ -6,6 +6,7 @@ is written out here; everything else comes from array-api-compat, imported on fi
 
 from __future__ import annotations
 
+import builtins
 import operator
 from typing import Any
 
@@ -109,6 +110,38 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 broadcast_view = np.broadcast_to
 
 
+# --- views, as steps of paths: see ``_array.paths`` --------------------------------------------------
+def real_view(x: Any, _: Any = None, /) -> Any:
+    return x.real
+
+
+def imag_view(x: Any, _: Any = None, /) -> Any:
+    return x.imag
+
+
+def diagonal_view(x: Any, offset: int, /) -> Any:
+    rows, columns = x.shape[-2:]
+    top, left = -builtins.min(offset, 0), builtins.max(offset, 0)
+    n = builtins.max(builtins.min(rows - top, columns - left), 0)
+    # np.diagonal's view cannot be written to.
+    return np.einsum("...ii->...i", x[..., top : top + n, left : left + n])
+
+
+def windows_view(x: Any, argument: tuple[int, int], /) -> Any:
+    axis, length = argument
+    return np.lib.stride_tricks.sliding_window_view(x, length, axis)
+
+
+def pairs_view(x: Any, into: str, /) -> Any:
+    return x.view(np.result_type(x.dtype, np.complex64) if into == "c" else x.real.dtype)
+
+
+def read_only_view(x: Any, _: Any = None, /) -> Any:
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
 def matrix_transpose(x: Any, /) -> Any:
     return x.mT
 
@@ -119,6 +152,9 @@ def real(x: Any, /) -> Any:
 
 def imag(x: Any, /) -> Any:
     return x.imag.copy(order="K")
+
+
+real_part, imag_part = real, imag
 
 
 def round(x: Any, /) -> Any:
@@ -146,13 +182,14 @@ def reshaped(x: Any, /, shape: Any) -> Any:
 
 
 def reinterpreted(x: Any, /, into: str) -> Any:
-    dtype = np.result_type(x.dtype, 1j) if into == "c" else x.real.dtype
-    return np.array(x, order="C").view(dtype)
+    return pairs_view(np.array(x, order="C"), into)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """NumPy's own where it is the standard's: between Python numbers, of real floating-point data."""
-    if x.dtype.kind == "f" and PLAIN_BOUNDS.issuperset((type(min), type(max))):
+    """NumPy's own where it is the standard's: of real floating-point data, between Python numbers or
+    data of its dtype.
+    """
+    if x.dtype.kind == "f" and all_plain(x.dtype, min, max):
         return np.positive(x) if min is None and max is None else np.clip(x, min, max)
     import array_api_compat.numpy as compat
 
@@ -160,6 +197,10 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
 
 
 PLAIN_BOUNDS = frozenset((float, int, type(None)))
+
+
+def all_plain(dtype: Any, *bounds: Any) -> bool:
+    return builtins.all(type(x) in PLAIN_BOUNDS or x.dtype is dtype for x in bounds)
 
 
 def cofactors(x: Any, /) -> Any:

@@ -47,6 +47,13 @@ class NumPyStorage(Storage):
     def copy(self, data: Any) -> Any:
         return data.copy(order="K")
 
+    def contiguous(self, data: Any) -> Any:
+        return data.copy()
+
+    def order(self, data: Any) -> str:
+        flags = data.flags
+        return ("C" if flags.c_contiguous else "") + ("F" if flags.f_contiguous else "")
+
     def laid_out(self, data: Any, like: Any) -> Any:
         if data.strides == like.strides:
             return data

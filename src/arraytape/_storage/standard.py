@@ -137,6 +137,8 @@ class Standard:
     def imag(self, x: Any, /) -> Any:
         return self.fresh(self.base.imag(x)) if x.dtype.kind == "c" else self.zeros_like(x)
 
+    real_part, imag_part = real, imag
+
     def conj(self, x: Any, /) -> Any:
         return self.base.conj(x) if x.dtype.kind == "c" else self.fresh(x)
 
@@ -217,6 +219,33 @@ class Standard:
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
         return broadcast(x, shape)
+
+    # --- views, as steps of paths: what cannot be a view there is a copy -------------------------------
+    def real_view(self, x: Any, _: Any = None, /) -> Any:
+        return getattr(self.base, "real_view", self.base.real)(x)
+
+    def imag_view(self, x: Any, _: Any = None, /) -> Any:
+        return getattr(self.base, "imag_view", self.base.imag)(x)
+
+    def diagonal_view(self, x: Any, offset: int, /) -> Any:
+        view = getattr(self.base, "diagonal_view", None)
+        return view(x, offset) if view else self.linalg.diagonal(x, offset=offset)
+
+    def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
+        view = getattr(self.base, "windows_view", None)
+        if view:
+            return view(x, argument)
+        axis, length = argument
+        rest, count = (slice(None),) * (-axis - 1), x.shape[axis] - length + 1
+        return self.stack(
+            [x[(..., slice(start, start + count), *rest)] for start in range(length)], axis=-1
+        )
+
+    def pairs_view(self, x: Any, into: str, /) -> Any:
+        return getattr(self.base, "pairs_view", self.reinterpreted)(x, into)
+
+    def read_only_view(self, x: Any, _: Any = None, /) -> Any:
+        return getattr(self.base, "read_only_view", lambda x: x)(x)
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
         """x after ``x[key] += value``, where elements named twice add up: itself, written to, or new."""

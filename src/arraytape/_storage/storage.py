@@ -107,6 +107,14 @@ class Storage:
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 
+    def contiguous(self, data: Any) -> Any:
+        """A copy in the order of C."""
+        return self.copy(data)
+
+    def order(self, data: Any) -> str:
+        """ "C" or "F" for data without gaps in this order, "CF" for both, "" for any other."""
+        return "C"
+
     def laid_out(self, data: Any, like: Any) -> Any:
         """Data in the memory layout of other data of its shape: itself where it is so already."""
         return data
@@ -257,6 +265,14 @@ def is_complex(x: Any) -> bool:
 def conjugate(x: Any, xp: Any) -> Any:
     """The complex conjugate; a real array as it is."""
     return xp.conj(x) if is_complex(x) else x
+
+
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes, in rising order
+
+
+def holds_kind(dtype: Any, other: Any) -> bool:
+    """Whether host data of another dtype may be cast to ``dtype``: its kind is no greater."""
+    return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 
 def inexact(x: Any) -> bool:

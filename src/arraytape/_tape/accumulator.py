@@ -6,14 +6,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from .._array.array import Array
+from .._record.stack import OfThisProcess
 from .._util import nest
 from .._util.errors import describe, user_line
-from .arguments import UnconnectedGradients, differentiable, unconnected
+from .arguments import UnconnectedGradients, beside, differentiable, unconnected
 from .forward import ForwardPass
 from .recording import UNFOLLOWED
 
 
-class ForwardAccumulator:
+class ForwardAccumulator(OfThisProcess):
     """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
 
         with ForwardAccumulator(x, tangent) as acc:
@@ -25,26 +26,25 @@ class ForwardAccumulator:
     primals : Array or nesting
         An Array, or a nesting of Arrays, each once.
     tangents : Array or nesting
-        The same nesting; each has its primal's shape and dtype.
+        The same nesting; each has its primal's shape and dtype.  Numbers, lists of numbers and NumPy
+        arrays are converted, of the dtype's kind or a lesser one.
 
     Raises
     ------
     TypeError
-        When a primal or tangent is no Array.
+        When a primal is no Array, or a tangent neither an Array nor numbers.
     ValueError
         When a primal is given twice, or a tangent does not fit its primal.
     """
 
     def __init__(self, primals: Any, tangents: Any) -> None:
         arrays = nest.leaves(primals)
-        given = nest.leaves_like(primals, tangents, "tangents")
-        for x, t in zip(arrays, given, strict=True):
-            check_pair(x, t)
+        given = nest.leaves_like(primals, tangents, "tangents", numbers=True)
+        self._pairs = [(x, tangent_of(x, t)) for x, t in zip(arrays, given, strict=True)]
         if len({id(x) for x in arrays}) < len(arrays):
             raise ValueError(
                 f"ForwardAccumulator: the same primal is given twice [at {user_line()}]"
             )
-        self._pairs = list(zip(arrays, given, strict=True))
         self._pass = ForwardPass()
         self._started = False
 
@@ -110,20 +110,20 @@ class ForwardAccumulator:
         return nest.pack(targets, [self._pass.derivative(y, zero) for y in leaves])
 
 
-def check_pair(x: Any, t: Any) -> None:
-    """A primal and its tangent: Arrays of one shape and dtype that has derivatives."""
-    for what, value in (("primal", x), ("tangent", t)):
-        if not isinstance(value, Array):
-            raise TypeError(
-                f"ForwardAccumulator: a {what} must be an Array, got {describe(value)} "
-                f"[at {user_line()}]"
-            )
+def tangent_of(x: Any, given: Any) -> Array:
+    """The tangent of a primal, which must be an Array of a dtype that has derivatives."""
+    if not isinstance(x, Array):
+        raise TypeError(
+            f"ForwardAccumulator: a primal must be an Array, got {describe(x)} [at {user_line()}]"
+        )
     if not differentiable(x):
         raise ValueError(
             f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative [at {user_line()}]"
         )
+    t = beside(x, given, "ForwardAccumulator: a tangent")
     if x.shape != t.shape or x.dtype != t.dtype:
         raise ValueError(
             f"ForwardAccumulator: the tangent {describe(t)} does not fit its primal {describe(x)} "
             f"[at {user_line()}]"
         )
+    return t

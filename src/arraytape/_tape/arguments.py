@@ -10,9 +10,9 @@ import numpy as np
 
 from .._array.array import Array, namespace, wrap
 from .._storage.batched.data import lengths_of
-from .._storage.storage import inexact, is_complex, storage_of
+from .._storage.storage import holds_kind, inexact, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, failure, see, stacklevel, user_line
 from .hidden_axes import spread
 
 
@@ -77,7 +77,7 @@ def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[A
     """One cotangent for each target: the given ones, checked, or ones."""
     if output_gradients is None:
         return [one(y) for y in targets]
-    given = nest.leaves_like(target, output_gradients, "output_gradients")
+    given = nest.leaves_like(target, output_gradients, "output_gradients", numbers=True)
     return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
 
 
@@ -100,23 +100,39 @@ def differentiable(x: Array) -> bool:
     return inexact(x._data)
 
 
+def beside(x: Array, value: Any, what: str) -> Array:
+    """A number, a list of numbers or raw data as an Array where x lies; an Array as it is.
+
+    Raw data takes the dtype of x where that is of the same kind, numbers also where it is of a greater
+    one: an integer may stand beside floats, and no complex number.  TypeError for anything else.
+    """
+    if isinstance(value, Array):
+        return value
+    numbers = nest.holds_numbers(value)
+    if not numbers and getattr(value, "shape", None) is None:
+        raise TypeError(
+            f"{what} must be an Array, or numbers to make one of, got {describe(value)} "
+            f"[at {user_line()}]"
+        )
+    storage = storage_of(x._data)
+    try:
+        data = storage.asarray(value, None, x.device, True)
+        if data.dtype.kind == x.dtype.kind or (numbers and holds_kind(x.dtype, data.dtype)):
+            data = storage.asarray(value, x.dtype, x.device, True)
+    except Exception as error:  # lists of unequal lengths, integers without bounds
+        raise failure(f"{what}: {describe(value)} as an Array", error) from error
+    return wrap(data)
+
+
 def as_seed(g: Any, y: Array, index: int) -> Array:
     """An output gradient that fits its target; an error says which does not."""
-    given = g
-    if not isinstance(g, Array):
-        if not isinstance(g, int | float | complex) and not hasattr(g, "shape"):
-            raise TypeError(
-                f"output_gradients[{index}] must be an Array, got {describe(g)} [at {user_line()}]"
-            )
-        g = wrap(storage_of(y._data).asarray(g, None, y.device, True))
+    g = beside(y, g, f"output_gradients[{index}]")
     if g.shape != y.shape:
         raise ValueError(
             f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape} "
             f"[at {user_line()}]"
         )
-    number = isinstance(given, int | float | complex)  # which takes the kind of its target
-    alike = is_complex(g) <= is_complex(y) if number else g.dtype.kind == y.dtype.kind
-    if not alike and differentiable(y):
+    if g.dtype.kind != y.dtype.kind and differentiable(y):
         raise ValueError(
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype} "
             f"[at {user_line()}]; cast it with astype"

@@ -82,6 +82,13 @@ class BackwardPass:
             self.data.move_to(held)
         return held
 
+    def peek(self, tid: int) -> Any:
+        """What has come together for a value so far; it stays there."""
+        held = self.cotangents.get(tid)
+        if held is not None and type(held) is not self.data.kind:
+            self.data.move_to(held)
+        return held
+
     def take_results(self, record: Record) -> Any:
         """The cotangent of a record's result; of several, a tuple; None when there is none."""
         out = record[1]

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import KEPT, SCALAR, Array, namespace, wrap
+from .._array.array import KEPT, Array, namespace, wrap
 from .._array.paths import Path, sum_to, walk
-from .._array.views import current, keep, location
+from .._array.views import current, location, private_handle
 from .._record.plan import Plan, Pull, Record, inputs_of
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched
@@ -194,8 +194,7 @@ class ArrayData(RawData):
         return location(part)[0] is location(whole)[0]
 
     def array_of(self, g: Any) -> Array:
-        tid, _ = current(g)
-        return wrap(keep(g), tid, KEPT | g._state & SCALAR)  # a handle of its own
+        return private_handle(g)
 
     def of_array(self, x: Array) -> Any:
         return x

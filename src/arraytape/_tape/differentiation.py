@@ -86,7 +86,7 @@ class Differentiation:
         """The tid of a source, and the path from there to it."""
         entry = self.recording.watched.get(id(x))
         if entry is not None:
-            return entry[1:]
+            return entry.source, entry.path
         tid = self.recording.tid_of(x)
         if not tid:
             tid = strays[id(x)] = strays.get(id(x)) or new_tid()

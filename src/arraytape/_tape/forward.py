@@ -17,7 +17,7 @@ import numpy as np
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import IS_VIEW, Array, namespace
 from .._array.paths import Path, add_through, walk
-from .._array.views import current
+from .._array.views import current, laid_out, location, private_handle
 from .._record.plan import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push, recorders, remove
 from .._storage.storage import storage_of
@@ -81,9 +81,10 @@ class ForwardPass(BaseRecorder):
             return
         with self.outside():
             found = plan.push(self, record)
-        for tid, tangent in zip(results_of(record), found, strict=True):
-            if tangent is not None:
-                self.tangents[tid] = tangent
+            for tid, tangent in zip(results_of(record), found, strict=True):
+                if tangent is not None:
+                    current(tangent)  # a view is read while the recorders around may see it
+                    self.tangents[tid] = tangent
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -243,14 +244,21 @@ class ForwardPass(BaseRecorder):
 
     # --- results ----------------------------------------------------------------------------------
     def derivative(self, y: Array, zero: bool) -> Array | None:
-        """The tangent of a target; zeros or None for what the primals do not reach."""
+        """The tangent of a target; zeros or None for what the primals do not reach.
+
+        It is another handle on the tangent's value and no copy, which the recorders around would have
+        to see: they know the value also when they have stopped.
+        """
         tid, _ = current(y)
         if tid in self.missing:
             raise missing_rule_error(self.missing[tid])
         tangent = self.tangents.get(tid)
-        if tangent is None and y._state & IS_VIEW and y._view.root._tid in self.tangents:
-            return self.part(self.tangents[y._view.root._tid], y._view.path)
-        if tangent is None:
-            return filled("zeros", y) if zero else None
-        found: Array | None = namespace().asarray(tangent, copy=True)
-        return found
+        if tangent is not None:
+            return private_handle(tangent)
+        root, path = location(y)
+        whole = self.tangents.get(root._tid) if path else None
+        if whole is not None:  # a view that was not read while this pass recorded
+            # In its root's layout every step of the path makes a view, which is no op.
+            found: Array = walk(laid_out(private_handle(whole), root), path, namespace())
+            return found
+        return filled("zeros", y) if zero else None

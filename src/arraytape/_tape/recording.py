@@ -7,17 +7,18 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from threading import get_ident
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
-from .._array.aliasing import view_record
+from .._array.aliasing import view_record, views_of, watch_record
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT, tell_exit
 from .._array.paths import Path
+from .._array.views import location
 from .._record.plan import Plan, Record, Structural
-from .._record.stack import OPEN, BaseRecorder, Paused, push, recorders, remove, replace
+from .._record.stack import OPEN, BaseRecorder, Paused, new_tid, push, recorders, remove, replace
 from .._storage.storage import HERE, inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
@@ -31,13 +32,25 @@ USED_UP = (
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
 
 
+class Watched(NamedTuple):
+    """What is watched, and where its gradient comes together.
+
+    root : the tid of its root when it was watched.  source : the tid of which its gradient is the part
+    at the end of ``path``.
+    """
+
+    handle: Array
+    root: int
+    source: int
+    path: Path
+
+
 class Recording(BaseRecorder):
     """What a GradientTape puts on the stack: the recorder, its records and what it follows.
 
     known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
-    watched : the id of a handle that is watched -> the handle, the tid of its root when it was
-    watched, and the path from the root to it.  implied : tids of roots of which only a view is
-    watched. leaves : tids that no record makes.  careful, has_missing_rules, left : what the
+    watched : what is watched, by the id of its handle.  implied : tids of roots of which only a view is
+    watched.  leaves : tids that no record makes.  careful, has_missing_rules, left : what the
     backward pass must look out for, so that it need not look otherwise.
     """
 
@@ -62,8 +75,7 @@ class Recording(BaseRecorder):
 
     def forget(self) -> None:
         self.known: set[int] = set()
-        # id of handle -> handle, the root's tid when it was watched, path from the root to it
-        self.watched: dict[int, tuple[Array, int, Path]] = {}
+        self.watched: dict[int, Watched] = {}
         self.variables: list[Any] = []  # the Variables among them
         self.implied: set[int] = set()  # roots of which only a view is watched
         self.records: list[Record] = []
@@ -226,23 +238,36 @@ class Recording(BaseRecorder):
             )
             return
         # A view is followed through its root, so what is read through other aliases counts too.
-        root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
+        root, path = location(x)
         tid = root._ensure_id()
         entry = self.watched.get(id(x))
-        if entry is not None and entry[1] == tid:
+        if entry is not None and entry.root == tid:
             return
+        self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
+        if x._has_state:
+            self.variables.append(x)
+        if kind == "c":
+            self.careful = True
+
+    def source_of(self, root: Array, tid: int, path: Path) -> tuple[int, Path]:
+        """The tid at which the gradient of what is watched now comes together, and the path to it."""
         if tid not in self.known:
             self.known.add(tid)
             self.leaves.add(tid)
             if path:
                 self.implied.add(tid)
-        elif not path:
-            self.implied.discard(tid)
-        self.watched[id(x)] = (x, tid, path)
-        if x._has_state:
-            self.variables.append(x)
-        if kind == "c":
-            self.careful = True
+            return tid, path
+        if not path and tid not in self.implied:
+            return tid, path
+        # What was recorded of the root counts for other sources, not for what is watched from now on.
+        watched, shape = new_tid(), root.shape
+        seen = {tid: (), **views_of(self.records, tid)}
+        self.records += [
+            watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
+            for id_, to_id in seen.items()
+        ]
+        self.leaves.add(watched)
+        return watched, ()
 
     # --- for derivatives -------------------------------------------------------------------------
     def check_usable(self) -> None:
@@ -265,7 +290,7 @@ class Recording(BaseRecorder):
     def tid_of(self, x: Array, current_value: bool = False) -> int:
         """The tid of an Array as a source (what it held when it was watched) or of its current value."""
         if not current_value and id(x) in self.watched:
-            return self.watched[id(x)][1]
+            return self.watched[id(x)].source
         tid = x._current_id()
         if tid in self.implied and not current_value:
             return 0

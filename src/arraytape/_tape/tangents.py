@@ -12,6 +12,7 @@ from typing import Any
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import Array
 from .._array.paths import Path, add_through, walk, write_through
+from .._array.views import location
 from .._storage.batched.data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .data import ArrayData
@@ -38,7 +39,8 @@ class Tangents:
         return self[tid] if known else None
 
     def __setitem__(self, tid: int, tangent: Array) -> None:
-        self._own.pop(id(tangent), None)  # under two names from now on
+        root, _ = location(tangent)
+        self._own.pop(id(root), None)  # under two names from now on
         self._held[tid] = tangent
 
     def _restored(self, tid: int) -> Array:

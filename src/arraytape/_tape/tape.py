@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from .._array.array import Array
+from .._record.stack import OfThisProcess
 from .._util.errors import unknown_name
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
@@ -15,7 +16,7 @@ from .recording import Recording
 from .summary import summary
 
 
-class GradientTape:
+class GradientTape(OfThisProcess):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
@@ -184,6 +185,7 @@ class GradientTape:
             value that it held then, an intermediate result for the value that it holds now.
         output_gradients : Array or nesting, default: None
             Weights of the target's elements, in its nesting, shapes and kinds of dtype; None: ones.
+            Numbers, lists of numbers and NumPy arrays are converted.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             What a source gets on which the target does not depend: None, or zeros ("zero").
         nan : str, default: 'guard'

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
 PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
@@ -66,16 +67,32 @@ def see(anchor: str) -> str:
     return f"(see {PAGE}#{anchor})"
 
 
+def foreign(frame: FrameType) -> bool:
+    """Whether a frame is neither arraytape's own nor NumPy's."""
+    file = frame.f_code.co_filename
+    inside = file.startswith(NUMPY) and os.sep + "tests" + os.sep not in file
+    return not inside and not file.startswith((PACKAGE, "<arraytape"))
+
+
 def user_frame() -> FrameType | None:
-    """The innermost running frame that is not arraytape's own."""
+    """The innermost running frame that is neither arraytape's own nor NumPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, "<arraytape")):
+    while frame is not None and not foreign(frame):
         frame = frame.f_back
     return frame
 
 
+def numpys_function() -> str:
+    """The name of NumPy's function that the user's line calls, if it runs in Python."""
+    name, frame = "", sys._getframe(1)
+    while not foreign(frame) and frame.f_back is not None:
+        name = frame.f_code.co_qualname if frame.f_code.co_filename.startswith(NUMPY) else ""
+        frame = frame.f_back
+    return name
+
+
 def user_line() -> str:
-    """``file:line`` of the innermost running frame that is not arraytape's own."""
+    """``file:line`` of the innermost running frame that is neither arraytape's own nor NumPy's."""
     frame = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
 
@@ -83,7 +100,7 @@ def user_line() -> str:
 def stacklevel() -> int:
     """The ``stacklevel`` with which the caller's warning points at the user's line."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, "<arraytape")):
+    while frame.f_back is not None and not foreign(frame):
         level, frame = level + 1, frame.f_back
     return level
 
@@ -149,7 +166,8 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
 def failure(what: str, error: Exception, end: str = "") -> Exception:
     """The documented exception for what went wrong in ``what``, which names the function and its input.
 
-    LinAlgError stays itself; an AttributeError or KeyError from inside becomes a TypeError.
+    LinAlgError and AxisError stay themselves; an AttributeError or KeyError from inside becomes a
+    TypeError.
     ``end`` : what the message says of the way out.
     """
     said = str(error).strip()
@@ -161,6 +179,6 @@ def failure(what: str, error: Exception, end: str = "") -> Exception:
         return type(error)(message)
     for kind in DOCUMENTED:
         if isinstance(error, kind):
-            plain = type(error) if type(error).__name__ == "LinAlgError" else kind
-            return plain(message)
+            named = type(error).__name__ in ("AxisError", "LinAlgError")
+            return type(error)(message) if named else kind(message)
     return TypeError(message)

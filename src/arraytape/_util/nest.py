@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .containers import KINDS, REGISTERED, Parts
 from .errors import describe, user_line
 
@@ -122,15 +124,16 @@ def _fill(structure: Any, flat: Iterator[Any]) -> Any:
 
 
 # --- one nesting beside another -----------------------------------------------------------------
-def leaves_like(structure: Any, other: Any, name: str) -> list[Any]:
+def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False) -> list[Any]:
     """The leaves of ``other`` in the order of ``structure``; parts that have names go by these.
 
     ValueError naming ``name`` where the nestings differ; a list may stand for a tuple, and a dict for
-    whatever has parts of the same names.
+    whatever has parts of the same names.  numbers : whether a list of numbers, or of such lists, may
+    stand for a leaf.
     """
     parts, matches = parts_of(structure), parts_of(other)
     if parts is None:
-        if matches is None:
+        if matches is None or (numbers and holds_numbers(other)):
             return [other]
         kind = type(other).__name__
         raise ValueError(
@@ -154,7 +157,16 @@ def leaves_like(structure: Any, other: Any, name: str) -> list[Any]:
                 f"[at {user_line()}]"
             )
         pairs = list(zip(parts, matches, strict=True))
-    return [leaf for part, match in pairs for leaf in leaves_like(part, match, name)]
+    return [
+        leaf for part, match in pairs for leaf in leaves_like(part, match, name, numbers=numbers)
+    ]
+
+
+def holds_numbers(value: Any) -> bool:
+    """Whether a value is a number, or a list or tuple of nothing but numbers, at any depth."""
+    if isinstance(value, list | tuple):
+        return bool(value) and all(map(holds_numbers, value))
+    return isinstance(value, int | float | complex | np.number | np.bool)
 
 
 def parts_with(wanted: Iterator[bool], structure: Any) -> Any:

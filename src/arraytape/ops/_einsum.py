@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import string
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .._array.array import Array
+from .._array.array import IS_VIEW, Array
+from .._array.paths import DIAGONAL
+from .._array.views import current, in_order, location, refresh, with_axes_in_memory
 from .._util.errors import describe, user_line
 from .linear_algebra_functions import matmul
-from .manipulation_functions import broadcast_to, permute_dims, reshape
+from .manipulation_functions import moveaxis, part, permute_dims, reshape
 from .statistical_functions import sum
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
@@ -36,7 +39,8 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
         raise ValueError(f"einsum: {output!r} is no output of {subscripts!r} [at {user_line()}]")
     full = {c: lengths.get(c, 1) for c in output}
     terms = [dropped(term, lengths) for term in terms]
-    for places in order_of(subscripts, arrays, optimize):
+    path = order_of(subscripts, arrays, optimize)
+    for places in path:
         taken = [terms[i] for i in places]
         terms = [term for i, term in enumerate(terms) if i not in places]
         while len(taken) > 1:
@@ -48,7 +52,33 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
     x = permute_dims(x, tuple([letters.index(c) for c in left])) if left else x
     if len(left) < len(output):
         x = reshape(x, tuple([full[c] if c in left else 1 for c in output]))
-    return x
+    if len(arrays) == 1 and {*inputs[0]} == {*output}:  # nothing is summed, not even one element
+        return x
+    return laid_out(x, subscripts, arrays, path if optimize else None)
+
+
+def laid_out(
+    x: Array, subscripts: str, arrays: Sequence[Array], path: list[tuple[int, ...]] | None
+) -> Array:
+    """A result in memory of its own, and there as NumPy's, whose own function says how that is."""
+    roots = [location(operand)[0] for operand in arrays]
+    shared = x._state & IS_VIEW and any(location(x)[0] is root for root in roots)
+    data = [current(operand)[1] for operand in arrays]
+    if x.ndim < 2 or not x.size or any(type(part) is not np.ndarray for part in data):
+        return in_order(x, "C") if shared else x
+    corners = [part[(slice(2),) * part.ndim] for part in data]  # of the strides of the whole
+    like: Any = np.einsum(subscripts, *corners, optimize=["einsum_path", *path] if path else False)
+    steps = [stride if n > 1 else 0 for stride, n in zip(like.strides, like.shape, strict=True)]
+    given = refresh(x) if x._state & IS_VIEW else x._data
+    if not shared and orders(given.strides, steps):
+        return x
+    return with_axes_in_memory(x, tuple(sorted(range(x.ndim), key=lambda i: -steps[i])))
+
+
+def orders(strides: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether axes lie in memory in the order of these steps; of a step of 0 it does not matter."""
+    ordered = sorted((step, stride) for step, stride in zip(steps, strides, strict=True) if step)
+    return all(a[1] <= b[1] for a, b in itertools.pairwise(ordered))
 
 
 def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
@@ -87,20 +117,20 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
 
 
 def diagonals(x: Array, letters: str) -> Term:
-    """An operand in which each letter comes once."""
-    names = "".join(dict.fromkeys(letters))
-    if len(names) == len(letters):
-        return x, letters
-    key = []
-    for place, c in enumerate(letters):
-        n = x.shape[place]
-        if n != x.shape[letters.index(c)]:
-            raise ValueError(f"einsum: the axes {c!r} of {describe(x)} differ [at {user_line()}]")
-        along = [1] * len(names)
-        along[names.index(c)] = n
-        key.append(np.arange(n).reshape(along))
-    copy = x[tuple(key)]
-    return broadcast_to(copy, copy.shape), names  # read-only: a write to it would not reach x
+    """A view of an operand in which each letter comes once."""
+    for c in dict.fromkeys(letters):
+        while letters.count(c) > 1:
+            i = letters.index(c)
+            j = letters.index(c, i + 1)
+            if x.shape[i] != x.shape[j]:
+                raise ValueError(
+                    f"einsum: the axes {c!r} of {describe(x)} differ [at {user_line()}]"
+                )
+            rest = [k for k in range(x.ndim) if k not in (i, j)]
+            x = part(permute_dims(x, (*rest, i, j)), DIAGONAL, 0)
+            x = moveaxis(x, -1, i)
+            letters = letters[:j] + letters[j + 1 :]
+    return x, letters
 
 
 def dropped(term: Term, lengths: dict[str, int]) -> Term:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from .._array.array import PINNED, SCALAR, Array, asarray_like, wrap
 from .._array.exits import leave
-from .._array.views import current, laid_out, pin
+from .._array.views import current, in_order, laid_out, pin
 from .._define.words import composite
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, failure, see, user_line
-from .data_type_functions import astype, placed
+from .data_type_functions import astype, is_known, no_dtype, placed
 from .elementwise_functions import floor, positive
-from .manipulation_functions import broadcast_to, reshape, stack
+from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
 from .searching_functions import where
 
 
@@ -88,6 +89,13 @@ def asarray(
             f"asarray: {describe(obj)} has dtype {data.dtype}, which no Array can have "
             f"[at {user_line()}]; give numbers or booleans"
         )
+    if not is_known(data.dtype):
+        if copy is False:
+            raise ValueError(
+                f"asarray: {describe(obj)} needs a copy in the machine's byte order, and copy=False "
+                f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
+            )
+        data = data.astype(data.dtype.newbyteorder("="))
     return wrap(data, 0, PINNED if copy is False else 0)
 
 
@@ -110,7 +118,7 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
 
 
 def copied(x: Array) -> Array:
-    """A recorded copy in memory of its own."""
+    """A recorded copy in memory of its own, in the memory layout of x."""
     _, data = current(x)
     copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
     copy._state &= ~SCALAR
@@ -145,10 +153,13 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     try:
-        return wrap(storage.create(name, device, *arguments, **keywords))
+        data = storage.create(name, device, *arguments, **keywords)
     except Exception as error:
         given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
         raise explain(name, error, **given) from error
+    if not is_known(data.dtype):
+        raise no_dtype(name, data.dtype)
+    return wrap(data)
 
 
 @composite
@@ -395,22 +406,22 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
     ValueError
         When indexing is another word.
     """
+    return tuple([in_order(grid, "C") for grid in grids(arrays, indexing)])
+
+
+def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[Array]:
+    """The views of which ``meshgrid`` makes copies; sparse: of length 1 along the other axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError(
             f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r} [at {user_line()}]"
         )
     count = len(arrays)
-    places = list(range(count))
-    if indexing == "xy" and count > 1:
-        places[:2] = [1, 0]
-    shape = [1] * count
-    for x, place in zip(arrays, places, strict=True):
-        shape[place] = x.size
-    grids = []
-    for x, place in zip(arrays, places, strict=True):
-        line = tuple(x.size if i == place else 1 for i in range(count))
-        grids.append(asarray(broadcast_to(reshape(x, line), tuple(shape)), copy=True))
-    return tuple(grids)
+    places = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else [*range(count)]
+    lines = [
+        reshape(x, (*(1,) * place, -1, *(1,) * (count - place - 1)))
+        for x, place in zip(arrays, places, strict=True)
+    ]
+    return lines if sparse else [*broadcast_arrays(*lines)]
 
 
 @composite

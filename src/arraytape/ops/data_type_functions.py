@@ -78,11 +78,18 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     -------
     Array
         Of the shape of x; x itself when nothing changes and copy=False.
+
+    Raises
+    ------
+    TypeError
+        When dtype is none that an Array can have.
     """
     try:
         dtype = np.dtype(dtype)
     except TypeError as error:
         raise explain("astype", error, x=x, dtype=dtype) from error
+    if not is_known(dtype):
+        raise no_dtype("astype", dtype)
     x, came = placed(x, device)
     _, data = current(x)
     if dtype == data.dtype and (came or not copy):
@@ -90,6 +97,19 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     y = cast(x, dtype) if dtype.kind in "fc" else discretized(x, dtype)
     y._state |= x._state & SCALAR  # what is immutable in NumPy stays so
     return y
+
+
+def is_known(dtype: Any) -> bool:
+    """Whether an Array can have a dtype: one of numbers or booleans, in the machine's byte order."""
+    return dtype.kind in "biufc" and dtype.isnative
+
+
+def no_dtype(op: str, dtype: Any) -> TypeError:
+    """The error for a dtype that no Array can have."""
+    return TypeError(
+        f"{op}: no Array can have dtype {dtype!r} [at {user_line()}]; give one of numbers or booleans, in "
+        "the machine's byte order"
+    )
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

@@ -11,8 +11,9 @@ import math
 from typing import Any
 
 from .._array.array import Array
-from .._array.paths import sum_to
-from .._define.words import elementwise, nondifferentiable, primitive, same, sample
+from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
+from .._array.views import alias
+from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
 from .._storage.storage import COMPLEX, conjugate, is_complex
 
 POSITIVE = (0.1, 4.0)
@@ -330,13 +331,43 @@ def _imag(g, dtype, xp):
 
 
 @primitive(same, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
-def real(x: Array, /) -> Array:
-    """Real part of each element; real data is copied."""
+def real_part(x: Array, /) -> Array:
+    """A copy of the real part, where it cannot be a view."""
 
 
 @primitive(_imag, per_element=True, linear_in=("x",), samples=(sample((3, 4)), sample(())))
+def imag_part(x: Array, /) -> Array:
+    """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
+
+
+@composite
+def real(x: Array, /) -> Array:
+    """Real part of each element: of complex data a view, real data itself.
+
+    Returns
+    -------
+    Array
+        Of the shape of x and the real dtype of its precision.  On storages without such views, and
+        of one element that an op computed, a copy.
+    """
+    if not is_complex(x):
+        return x._snapshot()
+    seen = alias(x, REAL, None)
+    return real_part(x) if seen is None else seen
+
+
+@composite
 def imag(x: Array, /) -> Array:
-    """Imaginary part of each element; zeros for real data."""
+    """Imaginary part of each element: of complex data a view, of real data zeros to read.
+
+    Returns
+    -------
+    Array
+        Of the shape of x and the real dtype of its precision.  On storages without such views, and
+        of one element that an op computed, a copy.
+    """
+    seen = alias(x, IMAG, None) if is_complex(x) else alias(imag_part(x), READ_ONLY, None)
+    return imag_part(x) if seen is None else seen
 
 
 def _sign(g, x, y, xp):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current
+from .._array.views import current, in_order, order_of
 from .._define.words import composite
 from .._storage.storage import storage_of
 from .._util.errors import describe, user_line
@@ -30,14 +30,9 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     axis
         The axis; a negative one counts from the end.  None: x is flattened first.
 
-    Raises
-    ------
-    ValueError
-        When there is no element.
-
     Notes
     -----
-    Beyond the standard: NumPy's function.
+    Beyond the standard: NumPy's function.  Of no elements it is NaN, with a RuntimeWarning.
 
     References
     ----------
@@ -47,8 +42,8 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     flat = reshape(x, (-1,)) if axis is None else x
     at = 0 if axis is None else normalize_axis_index("median", x, axis)
     ordered, count = sort(flat, axis=at), flat.shape[at]
-    if not count:
-        raise ValueError(f"median: axis {axis} of {describe(x)} is empty [at {user_line()}]")
+    if not count:  # NaN, with NumPy's warning
+        return statistics.mean(x, axis=axis, keepdims=keepdims)
     before = (slice(None),) * at
     middle = ordered[(*before, slice((count - 1) // 2, count // 2 + 1))]
     last = ordered[(*before, slice(-1, None))]
@@ -284,6 +279,7 @@ def pad(
             f"pad: no mode {mode!r} with reflect_type={reflect_type!r} [at {user_line()}]"
         )
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
+    order = "F" if order_of(x) == "F" else "C"
     if mode == "constant":
         values = pairs(constant_values, x.ndim)
         for at, (width, ends) in enumerate(zip(widths, values, strict=True)):
@@ -292,11 +288,11 @@ def pad(
                 shape = (*x.shape[:at], n, *x.shape[at + 1 :])
                 parts.append(full(shape, value, dtype=x.dtype, device=x.device))
             x = concat([parts[0], x, parts[1]], axis=at)
-        return x
+        return in_order(x, order)
     for at, width in enumerate(widths):
         if any(width):
             x = take(x, asarray_like(x, np.pad(np.arange(x.shape[at]), width, mode)), axis=at)
-    return x
+    return in_order(x, order)
 
 
 def pairs(values: Any, count: int) -> list[Any]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._array.array import Array, asarray_like
+from .._array.paths import DIAGONAL
+from .._array.views import laid_out
 from .._define.words import composite, primitive, sample, without_derivative
 from .._util.errors import describe, missing_from, user_line
 from . import _factorisations as rules
@@ -20,6 +22,8 @@ from .manipulation_functions import (
     expand_dims,
     moveaxis,
     normalize_axis_index,
+    part,
+    read_only,
     stack,
 )
 from .searching_functions import where
@@ -229,7 +233,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     Returns
     -------
     Array
-        Of the shape and dtype of x.
+        Of the shape and dtype of x; for n = 1 x itself.
 
     Raises
     ------
@@ -252,7 +256,8 @@ def matrix_power(x: Array, n: int, /) -> Array:
         return matrix_power(inv(x), -n)
     if n == 0:  # which does not depend on x, with a slope of zero
         nowhere = zeros(x.shape, dtype=np.bool_, device=x.device)
-        return where(nowhere, x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
+        one = where(nowhere, x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
+        return laid_out(one, x)
     power: Array | None = None
     square = x
     while True:
@@ -261,7 +266,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
         n >>= 1
         if not n:
             assert power is not None
-            return power + 0 if power is x else power
+            return power
         square = matmul(square, square)
 
 
@@ -639,7 +644,8 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     Returns
     -------
     Array
-        A copy of the diagonals along the last axis, of the dtype of x.
+        The diagonals along the last axis, of the dtype of x: a view to read, on storages without
+        such views a copy to read.
 
     Raises
     ------
@@ -650,9 +656,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
         raise ValueError(
             f"linalg.diagonal: needs at least 2 dimensions, got {describe(x)} [at {user_line()}]"
         )
-    rows, columns = x.shape[-2:]
-    start = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
-    return x[..., start - min(offset, 0), start + max(offset, 0)]
+    return read_only(part(x, DIAGONAL, offset))
 
 
 @composite

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.paths import BROADCAST, GETITEM, PERMUTE, RESHAPE
+from .._array.paths import (
+    BROADCAST,
+    DIAGONAL,
+    GETITEM,
+    IMAG,
+    PAIRS,
+    PERMUTE,
+    READ_ONLY,
+    REAL,
+    RESHAPE,
+    WINDOWS,
+)
 from .._array.views import alias, current, laid_out
 from .._define.words import composite, linear, sample
 from .._storage.storage import storage_of
+from .._util.attach import method
 from .._util.errors import describe, explain, user_line
+from .data_type_functions import reinterpreted
+from .elementwise_functions import imag_part, real_part
 from .indexing_functions import take
 
 
@@ -27,11 +43,56 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
     return seen
 
 
+def part(x: Array, kind: str, argument: Any) -> Array:
+    """The view one step along; where the storage has no such view, a copy to read."""
+    seen = alias(x, kind, argument)
+    return read_only(COPIES[kind](x, argument)) if seen is None else seen
+
+
+def read_only(x: Array) -> Array:
+    """A view of x through which nothing can be written."""
+    seen = alias(x, READ_ONLY, None)
+    return x if seen is None else seen  # without elements
+
+
+def diagonal_of(x: Array, offset: int) -> Array:
+    """A copy of the diagonals of the last two axes."""
+    rows, columns = x.shape[-2:]
+    places = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
+    return x[..., places - min(offset, 0), places + max(offset, 0)]
+
+
+def windows_of(x: Array, argument: tuple[int, int]) -> Array:
+    """A copy of the windows along an axis, on a new last one."""
+    axis, length = argument
+    starts = np.arange(x.shape[axis] - length + 1)[:, None]
+    gathered = x[(..., starts + np.arange(length), *(slice(None),) * (-axis - 1))]
+    return moveaxis(gathered, axis, -1)
+
+
+# What the steps of a path copy where they cannot make a view.
+COPIES: dict[str, Callable[[Array, Any], Array]] = {
+    DIAGONAL: diagonal_of,
+    IMAG: lambda x, _: imag_part(x),
+    PAIRS: reinterpreted,
+    READ_ONLY: lambda x, _: x,
+    REAL: lambda x, _: real_part(x),
+    WINDOWS: windows_of,
+}
+
+
+@method(Array, "_part")
+def cut(x: Array, kind: str, argument: Any) -> Array:
+    """What a step of a path makes of an Array, for passes that compute on Arrays."""
+    seen = alias(x, kind, argument)
+    return COPIES[kind](x, argument) if seen is None else seen
+
+
 def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
-    """A non-negative axis; IndexError when x has no such axis."""
+    """A non-negative axis; AxisError, an IndexError and a ValueError, when x has no such axis."""
     ndim = x.ndim + extra
     if not -ndim <= axis < ndim:
-        raise IndexError(
+        raise np.exceptions.AxisError(
             f"{op}: axis {axis} is out of range for {describe(x)} [at {user_line()}]; it has the axes "
             f"{-ndim} to {ndim - 1}"
         )
@@ -81,7 +142,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     ValueError
         When x has another number of elements, or needs a copy and copy=False.
     """
-    shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    shape = tuple([operator.index(n) for n in ((shape,) if isinstance(shape, int) else shape)])
     if copy is not True:
         try:
             seen = alias(x, RESHAPE, shape)
@@ -367,13 +428,13 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
     axes = (axis,) if isinstance(axis, int) else axis
-    shifts = (shift,) * len(axes) if isinstance(shift, int) else shift
+    shifts = shift if isinstance(shift, list | tuple) else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes [at {user_line()}]")
     rolled = x
     for n, a in zip(shifts, axes, strict=True):
         at = normalize_axis_index("roll", x, a)
-        cut = -n % x.shape[at] if x.shape[at] else 0
+        cut = -operator.index(n) % x.shape[at] if x.shape[at] else 0
         before = (slice(None),) * at
         parts = rolled[(*before, slice(cut, None))], rolled[(*before, slice(None, cut))]
         rolled = concat(parts, axis=at)
@@ -382,12 +443,12 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Any = None) -> Arra
 
 @composite
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays in their common shape, as read-only views; themselves where all have it already.
+    """The arrays in their common shape, as views; themselves where all have it already.
 
     Returns
     -------
     tuple of Array
-        As many as were given, all of one shape.
+        As many as were given, all of one shape; what was repeated is read-only.
 
     Raises
     ------
@@ -397,7 +458,12 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     shape = broadcast_shapes(*(x.shape for x in arrays))
     if all(x.shape == shape for x in arrays):
         return arrays
-    return tuple(broadcast_to(x, shape) for x in arrays)
+    return tuple(in_shape(x, shape) for x in arrays)
+
+
+def in_shape(x: Array, shape: tuple[int, ...]) -> Array:
+    """A view of x in a shape to which it broadcasts: to read, where elements are repeated."""
+    return reshape(x, shape) if x.size == math.prod(shape) else broadcast_to(x, shape)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -13,8 +13,8 @@ Axis = int | tuple[int, ...] | None
 
 
 def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The reduced axes as non-negative integers."""
-    if axis is None or not ndim:  # NumPy reduces numbers along axis 0 and -1, too
+    """The reduced axes as non-negative integers; none of a 0-d array, whose axis 0 NumPy allows."""
+    if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
@@ -23,7 +23,7 @@ def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp:
     """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
     if keepdims or not shape:
         return g
-    if type(axis) is int:
+    if type(axis) is int and shape:
         at = axis % len(shape)
         return xp.reshape(g, (*shape[:at], 1, *shape[at + 1 :]))
     gone = normalize_axis_tuple(axis, len(shape))
@@ -196,10 +196,10 @@ def std(
 
 def _reversed_sums(g: Any, shape: Any, axis: int | None, include_initial: bool, xp: Any) -> Any:
     """its running sums from the end of the axis"""
-    at = (axis or 0) % len(shape)
+    at = (axis or 0) % len(g.shape)
     if include_initial:
         g = g[(*(slice(None),) * at, slice(1, None))]
-    return xp.flip(xp.cumulative_sum(xp.flip(g, axis=at), axis=at), axis=at)
+    return xp.reshape(xp.flip(xp.cumulative_sum(xp.flip(g, axis=at), axis=at), axis=at), shape)
 
 
 @linear(
@@ -240,6 +240,8 @@ def _running(g: Any, x: Any, y: Any, axis: int | None, include_initial: bool, xp
     """its product with the matrix of the products of the other elements,
     which is exact also where elements are 0
     """
+    if not x.shape:
+        return g[-1]
     # d y_j / d x_i = product of the first j without i.  As a matrix over (i, j), so zeros are exact.
     at = (axis or 0) % len(x.shape)
     if include_initial:

@@ -21,7 +21,7 @@ import numpy as np
 from .._array.aliasing import ADD, PUT
 from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
 from .._array.exports import is_shared, revoke
-from .._array.paths import BROADCAST, GETITEM, write_through
+from .._array.paths import GETITEM, UNWRITABLE, write_through
 from .._array.views import current, location, make_exclusive, refresh
 from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, promote
@@ -109,6 +109,8 @@ def is_region(value: Array, x: Array, key: Any) -> bool:
     view = value._view
     if view.root is not root:
         return False
+    if key is Ellipsis and view.path == path:
+        return True
     if not path and len(view.path) == 1 and view.path[0][1] is key and view.path[0][0] is GETITEM:
         return True
     raw, basic = raw_key(key)
@@ -176,8 +178,8 @@ def check_writeable(x: Array, data: Any) -> None:
         writeable = data.flags.writeable
     else:
         storage = storage_of(data)
-        writeable = storage.writeable(data) and (
-            storage.in_place(data) or all(kind is not BROADCAST for kind, _ in location(x)[1])
+        writeable = storage.writeable(data) and UNWRITABLE.isdisjoint(
+            [kind for kind, _ in location(x)[1]]
         )
     if not writeable:
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")

@@ -80,6 +80,12 @@ class BoxedStorage(Storage):
     def copy(self, data: Any) -> Any:
         return self.boxes.from_memory(data.memory.copy(order="K"), data.device)
 
+    def contiguous(self, data: Any) -> Any:
+        return self.boxes.from_memory(data.memory.copy(), data.device)
+
+    def order(self, data: Any) -> str:
+        return NUMPY.order(data.memory)
+
     def laid_out(self, data: Any, like: Any) -> Any:
         if data.memory.strides == like.memory.strides:
             return data

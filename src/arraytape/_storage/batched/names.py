@@ -17,6 +17,7 @@ REFUSED = "refused"  # the shape of the result depends on values
 ONE_BY_ONE = "one by one"  # no batched form: called for one array after the other
 
 BY_FORM: dict[str, tuple[str, ...]] = {
+    ELEMENTS: ("imag", "real"),
     AXES: (
         "all", "any", "argsort", "count_nonzero", "expand_dims", "fft.fft", "fft.ifft", "fft.irfft",
         "fft.rfft", "flip", "linalg.vector_norm", "max", "mean", "min", "prod", "sort", "squeeze",

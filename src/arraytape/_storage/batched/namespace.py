@@ -314,6 +314,30 @@ class BatchedNamespace:
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:
         return self.broadcast_to(x, shape, view=True)
 
+    def each_view(self, name: str, x: Any, argument: Any) -> Any:
+        """A view of each array; its axes are counted from the last one."""
+        if type(x) is not Batched:
+            return getattr(namespace_of(x), name)(x, argument)
+        return Batched(getattr(namespace_of(x.data), name)(x.data, argument), x.axis_ids)
+
+    def real_view(self, x: Any, argument: Any = None, /) -> Any:
+        return self.each_view("real_view", x, argument)
+
+    def imag_view(self, x: Any, argument: Any = None, /) -> Any:
+        return self.each_view("imag_view", x, argument)
+
+    def diagonal_view(self, x: Any, argument: int, /) -> Any:
+        return self.each_view("diagonal_view", x, argument)
+
+    def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
+        return self.each_view("windows_view", x, argument)
+
+    def pairs_view(self, x: Any, argument: str, /) -> Any:
+        return self.each_view("pairs_view", x, argument)
+
+    def read_only_view(self, x: Any, argument: Any = None, /) -> Any:
+        return self.each_view("read_only_view", x, argument)
+
     def concat(self, arrays: Any, /, *, axis: int | None = 0) -> Any:
         if axis is None:
             arrays, axis = [self.reshape(x, (-1,)) for x in arrays], 0

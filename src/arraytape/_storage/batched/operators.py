@@ -47,7 +47,7 @@ def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]
             for v in values[1:]
         )
     else:
-        good = name in ("negative", "positive", "conj", "real", "astype")
+        good = name in ("negative", "positive", "conj", "real", "real_part", "astype")
     if not good:
         return None
     found = function(*[v.diagonal[0] if type(v) is Batched else v for v in values])

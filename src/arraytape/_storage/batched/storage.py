@@ -81,6 +81,15 @@ class BatchedStorage(Storage):
     def copy(self, data: Any) -> Any:
         return Batched(storage_of(data.data).copy(data.data), data.axis_ids)
 
+    def contiguous(self, data: Any) -> Any:
+        return Batched(storage_of(data.data).contiguous(data.data), data.axis_ids)
+
+    def order(self, data: Any) -> str:
+        if 0 in data.hidden:
+            return "C"
+        one = data.data[(*(0,) * len(data.axis_ids), ...)]  # the others lie alike
+        return storage_of(one).order(one)
+
     def laid_out(self, data: Any, like: Any) -> Any:
         if not (type(data) is type(like) is Batched and data.axis_ids == like.axis_ids):
             return data

@@ -1,0 +1,115 @@
+"""NumPy's ``x.flat``: what is read from it is a copy, what is written to it arrives in x."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array, asarray_like
+from .._array.views import in_order
+from ..ops.creation_functions import copied
+from ..ops.manipulation_functions import reshape
+from ..ops.writing import setitem
+from .arguments import as_arrays, on_host
+
+
+class FlatIterator:
+    """The elements of an Array in one dimension, in the order of C, as ``numpy.flatiter``.
+
+    An index or a slice of it is a recorded copy; a value that is written to it goes into the Array.
+
+    Attributes
+    ----------
+    base : Array
+        The Array.
+    coords : tuple[int, ...]
+        The place in base of the element that comes next.
+    index : int
+        How many elements have been iterated over.
+    """
+
+    __hash__ = None  # type: ignore[assignment]  # == compares elements
+
+    def __init__(self, base: Array) -> None:
+        self.base, self.index = base, 0
+
+    def elements(self) -> Array:
+        """The elements: a view of base where its layout allows one."""
+        return reshape(self.base, (-1,))
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The place in base of the element that comes next."""
+        return tuple(int(i) for i in np.unravel_index(self.index, self.base.shape))
+
+    def copy(self) -> Array:
+        """Copy the elements.
+
+        Returns
+        -------
+        Array
+            A recorded copy with one dimension.
+        """
+        return in_order(copied(self.elements()), "C")
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Array]:
+        return self
+
+    def __next__(self) -> Array:
+        if self.index >= self.base.size:
+            raise StopIteration
+        self.index += 1
+        return self[self.index - 1]
+
+    def __getitem__(self, key: Any) -> Array:
+        found = self.elements()[key]
+        return found if not found.ndim else in_order(found, "C")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Write elements; values begin again from the first where they are too few, as NumPy's do."""
+        key = on_host(key) if isinstance(key, Array) else key
+        places = np.arange(self.base.size)[key]
+        value = reshape(as_arrays(self.base, value)[1], (-1,))
+        if not value.size or not places.size:
+            return
+        if places.ndim:
+            value = value[asarray_like(value, np.arange(places.size) % value.size)]
+            value = reshape(value, places.shape)
+        else:
+            value = value[0]
+        setitem(self.base, np.unravel_index(places, self.base.shape), value)
+
+    # NumPy's functions and operators compute with a copy of the elements.
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **options: Any) -> Any:
+        return getattr(ufunc, method)(*[elements_of(x) for x in inputs], **options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        named = {name: elements_of(x) for name, x in kwargs.items()}
+        return function(*[elements_of(x) for x in args], **named)
+
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:
+        return np.asarray(self.copy(), dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"<FlatIterator over {self.base!r}>"
+
+
+def elements_of(value: Any) -> Any:
+    """A FlatIterator as an Array; lists and tuples with these for their parts; others as they are."""
+    if isinstance(value, list | tuple):
+        return type(value)(elements_of(part) for part in value)
+    return value.copy() if isinstance(value, FlatIterator) else value
+
+
+def comparison(compare: Callable[[Any, Any], Any]) -> Callable[[FlatIterator, Any], Any]:
+    return lambda x, other: compare(x.copy(), elements_of(other))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(FlatIterator, f"__{_name}__", comparison(getattr(operator, _name)))

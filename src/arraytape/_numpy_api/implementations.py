@@ -1,0 +1,364 @@
+"""NumPy's own programs on Arrays: most of its functions are a few lines of Python over others.
+
+Such a program runs here as it is installed: with all of its keywords, and to the last bit.  The
+functions that it calls ask the Arrays again, and are recorded.  What makes an array of anything does
+not ask (``asarray``, ``empty`` and their kin), so a program gets globals of its own, in which these make
+Arrays.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._array.views import current
+from .._util import errors
+from .._util.errors import user_line
+from ..ops import creation_functions as creation
+from ..ops.data_type_functions import astype
+from ..ops.elementwise_functions import root_of_variance
+from ..ops.manipulation_functions import reshape
+from ..ops.writing import setitem
+from . import examples, sums
+from .arguments import as_data, assembled
+
+NUMBERS = "biufc"  # kinds of dtypes
+# Where the Arrays of the running call lie.
+DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=None)
+
+
+# --- what a program gets in place of what makes arrays --------------------------------------------
+def as_array(a: Any, dtype: Any = None, *layout: Any, copy: Any = None, **options: Any) -> Any:
+    """``numpy.asarray``: an Array stays one, and what an Array can hold becomes one."""
+    a = assembled(a)
+    if isinstance(a, Array):
+        found = a if dtype is None else astype(a, dtype, copy=False)
+        return creation.copied(found) if copy and found is a else found
+    made = np.asarray(a, dtype)
+    if made.dtype.kind not in NUMBERS or made.dtype.char in "gG":
+        return made
+    return creation.asarray(made, device=DEVICE.get(), copy=copy)
+
+
+def array(a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **layout: Any) -> Any:
+    """``numpy.array``."""
+    made = as_array(a, dtype, copy=copy)
+    return reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
+
+
+def maker(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``numpy.zeros`` and its kin: NumPy's array with its layout, as an Array."""
+    return lambda *args, **options: as_array(function(*args, **options))
+
+
+def empty(*args: Any, **options: Any) -> Any:
+    """``numpy.empty``; of integers it is a list of lengths, which stays NumPy's."""
+    made = np.empty(*args, **options)
+    return made if made.dtype.kind in "iu" else as_array(made)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, **layout: Any) -> Any:
+    """``numpy.full``, which keeps the gradient of the value."""
+    value = as_array(fill_value)
+    made = as_array(np.empty(shape, value.dtype if dtype is None else dtype))
+    made[...] = value
+    return made
+
+
+class Converter:
+    """``_array_converter`` of ``numpy._core._multiarray_umath``: a function's arguments as arrays."""
+
+    def __init__(self, *given: Any) -> None:
+        self.given = given
+        self.arrays = tuple([as_array(x) for x in given])
+
+    def kept(self, arrays: Any) -> list[Any]:
+        """Python's numbers as they are, of other arguments what ``arrays`` has."""
+        numbers = (int, float, complex)
+        pairs = zip(self.given, arrays, strict=True)
+        return [x if type(x) in numbers else other for x, other in pairs]
+
+    def as_arrays(self, *, subok: bool = True, pyscalars: str = "convert") -> tuple[Any, ...]:
+        """The arguments as arrays; Python's numbers, too, unless they are to be kept."""
+        return self.arrays if pyscalars == "convert" else tuple(self.kept(self.arrays))
+
+    def result_type(self, extra_dtype: Any = None, *, ensure_inexact: bool = False) -> Any:
+        """The dtype to which the arguments promote."""
+        kinds = self.kept([x.dtype for x in self.arrays])
+        kinds += [] if extra_dtype is None else [extra_dtype]
+        return np.result_type(*kinds, *([0.0] if ensure_inexact else []))
+
+    def wrap(self, arr: Any, to_scalar: Any = None) -> Any:
+        """A result: an Array, of any shape."""
+        return arr
+
+    def __getitem__(self, at: int) -> Any:
+        return self.arrays[at]
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+
+class OfArrays(type):
+    """The class of a class whose instances are NumPy's arrays and Arrays."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, np.ndarray | Array)
+
+
+class AnyArray(metaclass=OfArrays):
+    """``numpy.ndarray``, asked by ``isinstance``."""
+
+
+def nan_to_num(x: Any, copy: bool = True, **options: Any) -> Any:
+    """``numpy.nan_to_num``, whose program writes to the parts of complex numbers."""
+    if not isinstance(x, Array) or x.dtype.kind != "c":
+        return of_numpy(np.nan_to_num)(x, copy, **options)
+    parts = [of_numpy(np.nan_to_num)(part(x), **options) for part in (np.real, np.imag)]
+    found = parts[0] + 1j * parts[1]
+    if copy:
+        return found
+    setitem(x, ..., found)
+    return x
+
+
+def broadcast(*given: Any) -> Any:
+    """``numpy.broadcast``, asked for the common shape."""
+    return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
+
+
+def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tuple[slice, ...]]:
+    """``_pad_simple`` of ``numpy.pad``, which asks the array for its layout."""
+    flags = getattr(current(array)[1], "flags", None)
+    ends = [
+        (left, left + n, n + left + right)
+        for n, (left, right) in zip(array.shape, pad_width, strict=True)
+    ]
+    area = tuple([slice(start, stop) for start, stop, _ in ends])
+    order: Any = "F" if flags is not None and flags.fnc else "C"
+    made = as_array(np.zeros([whole for *_, whole in ends], array.dtype, order=order))
+    if fill_value is not None:
+        made[...] = fill_value
+    made[area] = array
+    return made, area
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """``numpy.piecewise``, which takes one condition also without a list."""
+    # NumPy's program sees it by its first element, which is a scalar there and here an Array.
+    several = isinstance(condlist, Array | np.ndarray | list | tuple) and len(condlist) > 0
+    single = (
+        several and not isinstance(condlist[0], list) and np.ndim(condlist[0]) == 0 < np.ndim(x)
+    )
+    return of_numpy(np.piecewise)(
+        x, [as_array(condlist)] if single else condlist, funclist, *args, **kw
+    )
+
+
+def nanstd(a: Any, *args: Any, **options: Any) -> Any:
+    """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
+    return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
+
+
+def nanmedian_of_lines(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False
+) -> Any:
+    """``_nanmedian_small`` of ``numpy.nanmedian``, which masks arrays: NumPy's way for longer lines."""
+    median = replaced(np.lib._nanfunctions_impl._nanmedian1d)
+    return np.apply_along_axis(median, axis, a, overwrite_input)
+
+
+def private(path: str, ours: Any) -> dict[Any, Any]:
+    """An entry for a private name, of NumPy's versions that have it."""
+    home, _, name = path.rpartition(".")
+    module: Any = functools.reduce(
+        lambda found, part: getattr(found, part, None), home.split("."), np
+    )
+    return {vars(module)[name]: ours} if module is not None and name in vars(module) else {}
+
+
+REPLACED: dict[Any, Any] = {
+    np.array: array,
+    np.asanyarray: as_array,
+    np.asarray: as_array,
+    np.ascontiguousarray: as_array,
+    np.asfortranarray: as_array,
+    np.broadcast: broadcast,
+    np.empty: empty,
+    np.full: full,
+    np.ndarray: AnyArray,
+    np.ones: maker(np.ones),
+    np.zeros: maker(np.zeros),
+    **private("_core._multiarray_umath._array_converter", Converter),
+    **private("_core._multiarray_umath.interp", sums.interp),
+    **private("_core._multiarray_umath.interp_complex", sums.interp),
+    **private("lib._arraypad_impl._pad_simple", grown),
+    **private("lib._nanfunctions_impl._nanmedian_small", nanmedian_of_lines),
+    **private("linalg._linalg._makearray", lambda a: (as_array(a), lambda found: found)),
+}
+
+
+# --- programs with globals of their own -----------------------------------------------------------
+class Warnings:
+    """The module ``warnings`` in NumPy's programs, which name the line of the function's user."""
+
+    def warn(self, message: Any, category: Any = None, stacklevel: int = 1, **more: Any) -> None:
+        """Warn at the line that called NumPy's function, however far away that is."""
+        warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+
+class Module:
+    """A module of NumPy's, as its programs see it here."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = replaced(getattr(self._module, name))
+        setattr(self, name, found)
+        return found
+
+
+class Program:
+    """A function of NumPy's in Python, which gets its globals when it is first called."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self.ready: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if self.ready is None:
+            self.ready = rebound(self.function)
+        return self.ready(*args, **options)
+
+
+class Asked:
+    """A function of NumPy's that asks its arguments.
+
+    Lists of Arrays among them are made Arrays first, and so are results that are NumPy's.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        given = [as_data(self.function, x) for x in args]
+        named = {name: as_data(self.function, x) for name, x in options.items()}
+        return as_results(self.function(*given, **named))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+
+# A table of var's for complex numbers, which it squares as pairs of real ones, in place.
+COMPLEX = getattr(np._core._methods, "_complex_to_float", None)
+GLOBALS: dict[str, dict[str, Any]] = {}  # of NumPy's modules, by their names
+
+
+def rebound(function: types.FunctionType) -> Callable[..., Any]:
+    """The program with globals in which what makes arrays makes Arrays."""
+    home = function.__globals__
+    if home["__name__"] not in GLOBALS:
+        GLOBALS[home["__name__"]] = {
+            name: value if name.startswith("__") else replaced(value)
+            for name, value in home.items()
+        }  # fmt: skip
+    made = types.FunctionType(
+        function.__code__, GLOBALS[home["__name__"]], function.__name__, function.__defaults__,
+        function.__closure__,
+    )  # fmt: skip
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def replaced(value: Any) -> Any:
+    """What a program of NumPy's gets in the place of one of its globals."""
+    if value is warnings:
+        return Warnings()
+    if isinstance(value, types.ModuleType):
+        # np.ma makes masked arrays, which are not ours.
+        plain = value.__name__.partition(".")[0] != "numpy" or value.__name__ == "numpy.ma"
+        return value if plain else Module(value)
+    if value is COMPLEX:
+        return {}
+    if type(value) is dict:
+        return {key: replaced(part) for key, part in value.items()}
+    if type(value).__hash__ is not None and not isinstance(value, tuple) and value in REPLACED:
+        return REPLACED[value]
+    if hasattr(value, "_implementation"):
+        return Asked(value)
+    if isinstance(value, types.FunctionType) and value.__module__.startswith("numpy"):
+        return Program(value)
+    return value
+
+
+def of_numpy(function: Any) -> Callable[..., Any]:
+    """NumPy's implementation of one of its functions, on Arrays."""
+    call: Callable[..., Any] = functools.wraps(function)(program_of(function._implementation))
+    return call
+
+
+def program_of(function: Any) -> Callable[..., Any]:
+    """A program of NumPy's, on Arrays."""
+    program = Program(function)
+
+    def run(*args: Any, **options: Any) -> Any:
+        given, named = as_results((args, options))
+        return as_results(program(*given, **named))
+
+    def call(*args: Any, **options: Any) -> Any:
+        home = next((x.device for x in examples.arrays_in((args, options))), DEVICE.get())
+        token = DEVICE.set(home)
+        try:
+            return examples.together_or_one_by_one(run, args, options)
+        except Exception as error:
+            raise with_line(function.__name__, error) from error
+        finally:
+            DEVICE.reset(token)
+
+    return call
+
+
+def with_line(name: str, error: Exception) -> Exception:
+    """An error of NumPy's program, with the function and the user's line; others as they are."""
+    if "[at " in str(error) or isinstance(error, KeyError | Warning):
+        return error
+    return type(error)(f"np.{name}: {error} [at {user_line()}]")
+
+
+def as_results(value: Any) -> Any:
+    """A nesting in which NumPy's arrays are Arrays."""
+    if isinstance(value, np.ndarray | np.generic):
+        return as_array(value)
+    if type(value) is dict:
+        return {key: as_results(part) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([as_results(part) for part in value])
+    return value
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    function: of_numpy(function)
+    for function in (
+        np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.fill_diagonal, np.geomspace,
+        np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
+        np.interp, np.intersect1d, np.ix_, np.linalg.matrix_norm, np.linalg.matrix_power,
+        np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.norm, np.linalg.tensorinv,
+        np.linalg.vector_norm, np.linspace, np.logspace, np.nanmax, np.nanmean,
+        np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanvar, np.pad,
+        np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
+        np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
+        np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.tril, np.trim_zeros,
+        np.triu, np.union1d, np.unwrap, np.vander,
+    )
+} | {np.nan_to_num: nan_to_num, np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip

@@ -1,0 +1,91 @@
+"""How the calls of ``numpy_calls`` are run on Arrays, and their results compared with NumPy's."""
+
+import inspect
+import io
+
+import numpy as np
+from tests.helpers.numpy_calls import CALLS, CLOSE, WRITERS
+from tests.helpers.same_values import bits, near, quiet
+
+import arraytape as xp
+import scope_table
+
+FUNCTIONS = {
+    name: function for name, function in scope_table.public() if not isinstance(function, np.ufunc)
+}
+UNDEFINED = {"np.empty_like"}  # values
+FILES = (io.BytesIO, io.StringIO)
+EVERY = [(name, i) for name, calls in CALLS.items() for i in range(len(calls))]
+
+
+def parameters(name):
+    return inspect.signature(FUNCTIONS[name]).parameters
+
+
+def on_files(name):
+    """Whether a function writes files, and gives nothing."""
+    return name.startswith("np.save")
+
+
+def nested(value, function):
+    """A nesting with the function's answer in the place of each NumPy array."""
+    if isinstance(value, np.ndarray):
+        return function(value)
+    if isinstance(value, dict):
+        return {key: nested(part, function) for key, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)([nested(part, function) for part in value])
+    return value() if value in FILES else value
+
+
+def arrays_of(call):
+    """The NumPy arrays of a call, in order."""
+    found = []
+    nested(call[:2], found.append)
+    return found
+
+
+def run(name, call, arrays):
+    """The result of a call with other arrays in the places of its own."""
+    rest = iter(arrays)
+    args, keywords = nested(call[:2], lambda _: next(rest))
+    found = FUNCTIONS[name](*args, **keywords)
+    return args[0] if name in WRITERS else found
+
+
+def expected(name, call):
+    with quiet():
+        return run(name, call, [x.copy(order="K") for x in arrays_of(call)])
+
+
+def check_same(name, call, found, reference):
+    """NumPy's structure, dtype, shape and bits, as far as they are defined."""
+    if name == "np.unique_values":  # in any order
+        found, reference = np.sort(found), np.sort(reference)
+    assert_same(found, reference, call.close or CLOSE.get(name, 0.0), name in UNDEFINED)
+
+
+def assert_same(found, reference, close, undefined):
+    if isinstance(reference, list | tuple):
+        assert isinstance(found, list | tuple)
+        assert len(found) == len(reference)
+        for one, other in zip(found, reference, strict=True):
+            assert_same(one, other, close, undefined)
+    elif isinstance(reference, np.integer) and isinstance(found, int):  # such as a rank
+        assert found == reference
+    elif isinstance(reference, np.ndarray | np.generic):
+        assert type(found) is xp.Array
+        x, y = np.asarray(found), np.asarray(reference)
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        if not undefined:
+            assert near(x, y, close) if close else np.array_equal(bits(x), bits(y))
+    else:
+        assert type(found) is type(reference)
+        assert found == reference
+
+
+def results_of(found):
+    """NumPy's arrays and scalars in a nesting of results."""
+    if isinstance(found, list | tuple):
+        return [x for part in found for x in results_of(part)]
+    return [found] if isinstance(found, np.ndarray | np.generic) else []

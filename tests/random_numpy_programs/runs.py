@@ -1,0 +1,99 @@
+"""The function of a program, run on NumPy's arrays, on Arrays, and nearby for differences."""
+
+import re
+
+import numpy as np
+
+import arraytape as xp
+from random_programs.checks import weights
+
+from .program import TYPES, arrays
+from .statements import ROUNDED
+
+WIDE = TYPES | {"single": np.float64}  # for differences
+# One where NumPy's loops and ours add in another order.
+ROUNDING = re.compile(rf"where=|\b({'|'.join(ROUNDED)})\b")
+STEPS = (1e-4, 3e-6, 1e-3)  # where a kink lies within one step of differences, another one counts
+
+
+class Skipped(Exception):
+    """There is nothing to compare with: at a kink, say."""
+
+
+class Runs:
+    """A program's text as functions.
+
+    expected : the variables at its end, on NumPy's arrays.
+    targets : the names of the floating-point arrays among them, each beside weights.
+    """
+
+    def __init__(self, program, body=None):
+        self.program = program
+        text = program.text(body)
+        self.flavour = "single" if "single" in text else program.flavour
+        # NumPy's scalars round complex products in another way than its arrays.
+        self.exact = program.flavour != "complex" and not ROUNDING.search(text)
+        code = compile(text, f"<program {program.seed}>", "exec")
+        self.program_of, self.wide = (function(code, types) for types in (TYPES, WIDE))
+        try:
+            self.expected = self.on_numpy(self.program_of, program.data)
+        except Warning as error:
+            raise Skipped(str(error)) from error
+        self.targets = {
+            name: weights(np.shape(x), np.dtype("c16" if x.dtype.kind == "c" else "f8"), turn % 50)
+            for turn, (name, x) in enumerate(self.alive(self.expected))
+            if x.dtype.kind in "fc"
+        }
+
+    def alive(self, env):
+        """All arrays at the end, by name; the inputs' own, too."""
+        constants = self.program.constants
+        return arrays({n: x for n, x in env.items() if n.removeprefix("given ") not in constants})
+
+    def on_numpy(self, function, data):
+        return run(function, {name: x.copy(order="K") for name, x in data.items()})
+
+    def given(self, at=0.0, along=None):
+        """The inputs as Arrays, perhaps at a place nearby."""
+        data, constants = self.program.data, self.program.constants
+        if at:
+            data = data | {name: data[name] + at * step for name, step in along.items()}
+        return {n: x.copy() if n in constants else xp.asarray(x) for n, x in data.items()}
+
+    def on_arrays(self, given):
+        return run(self.program_of, given)
+
+    # --- differences ----------------------------------------------------------------------------------
+    def total(self, at, along):
+        """A weighted sum of all arrays where the inputs are moved a little, in double precision."""
+        data = {
+            name: np.asarray(
+                x + at * along[name] if name in along else x,
+                np.result_type(x.dtype, np.float64) if x.dtype.kind in "fc" else x.dtype,
+            )
+            for name, x in self.program.data.items()
+        }
+        found = dict(self.alive(self.on_numpy(self.wide, data)))
+        if any(np.shape(found.get(name)) != w.shape for name, w in self.targets.items()):
+            raise Skipped("a shape that depends on the last bits of values")
+        return float(sum(np.sum(found[name] * w).real for name, w in self.targets.items()))
+
+    def slopes(self, along):
+        """The slope by differences of several steps, and by how much those to both sides differ."""
+        at = self.total(0.0, along)
+        for h in STEPS:
+            ahead, behind, near, far = (self.total(x, along) for x in (h, -h, h / 2, -h / 2))
+            coarse, fine = (ahead - behind) / (2 * h), (near - far) / h
+            yield (4 * fine - coarse) / 3, abs(near + far - 2 * at) / h * 2
+
+
+def function(code, types):
+    scope = {"np": np, **types}
+    exec(code, scope)
+    return scope["program"]
+
+
+def run(function, given):
+    """The variables at a program's end, beside the inputs under names of their own."""
+    env = function(**given)
+    return env | {f"given {name}": x for name, x in given.items()}
