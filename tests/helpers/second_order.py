@@ -188,7 +188,7 @@ def curvatures(found, rtol):
 
 
 def steps_for(values, step):
-    """Steps by which to leave a point, the smallest first: as fine as its numbers, if that can be seen."""
+    """Steps by which to leave a point, the smallest first: as fine as its numbers, where seen."""
     sizes = [float(a) for v in values for a in np.abs(np.ravel(v)) if a]
     most = max(sizes, default=0.0)
     return sorted({step * size for size in (1.0, *sizes) if size > 1e-7 * most})

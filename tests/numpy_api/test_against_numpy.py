@@ -378,16 +378,16 @@ CALLS = {
 # Functions that are compared elsewhere, with the reason.
 ELSEWHERE = {
     "writes": (
-        np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask, np.save, np.savetxt,
-        np.savez, np.savez_compressed,
+        np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask, np.save,
+        np.savetxt, np.savez, np.savez_compressed,
     ),
     "no array of its own": (
-        np.allclose, np.array, np.array_repr, np.einsum_path, np.array2string, np.array_equiv, np.array_str, np.empty_like,
-        np.identity, np.may_share_memory, np.shares_memory,
+        np.allclose, np.array, np.array_repr, np.einsum_path, np.array2string, np.array_equiv,
+        np.array_str, np.empty_like, np.identity, np.may_share_memory, np.shares_memory,
     ),
     "places": (
-        np.argpartition, np.diag_indices_from, np.histogram2d, np.histogramdd, np.ix_, np.lexsort, np.ravel_multi_index, np.tril_indices_from,
-        np.triu_indices_from, np.unravel_index,
+        np.argpartition, np.diag_indices_from, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
+        np.ravel_multi_index, np.tril_indices_from, np.triu_indices_from, np.unravel_index,
     ),
     "like hsplit": (np.dsplit,),
 }  # fmt: skip

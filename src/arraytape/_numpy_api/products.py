@@ -15,11 +15,11 @@ from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
+from ..ops.creation_functions import eye
 from ..ops.data_type_functions import astype
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import moveaxis, reshape
-from ..ops.creation_functions import eye
 from ..ops.searching_functions import count_nonzero, where
 from .arguments import array_of, as_arrays, as_operands, cast, into, on_host
 from .implementations import of_numpy
