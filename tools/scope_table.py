@@ -72,6 +72,9 @@ Array both are recorded like the op of the standard, by these rules:
   Values and parameters are NumPy's. A parameter that has no recorded counterpart raises a TypeError
   that names it, unless it is given its default.
 - What is not in raises a TypeError. Nothing leaves the tape in silence.
+- Lists of numbers and Arrays are operands as they are for NumPy's arrays: `x + [1, 2]`, `x == [1, 2]`,
+  `np.add(x, [y, z])`, `x[:] = [y, z]`. The namespace's own functions take arrays and numbers, as the
+  standard says.
 - NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
 - The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`
   answer `np.kron(x, y)`, but there is no `xp.kron`.

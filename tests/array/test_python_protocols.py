@@ -106,7 +106,7 @@ def test_an_array_has_no_hash():
         {xp.asarray(1): 2}
 
 
-@pytest.mark.parametrize("stranger", [None, "a", object(), [], {}, (1.0,), [1.0]])
+@pytest.mark.parametrize("stranger", [None, "a", object(), {}, ["a"], [None]])
 @pytest.mark.parametrize("shape", [(), (2,)])
 def test_comparison_with_a_stranger_is_pythons_own(stranger, shape):
     x = xp.ones(shape)

@@ -113,7 +113,7 @@ OPS = {
     "add-str": (lambda e: e.x + "a", TypeError, [r"\+", "Array", "str"]),
     "str-add": (lambda e: "a" + e.x, TypeError, ["Array", "str"]),
     "add-none": (lambda e: e.x + None, TypeError, [r"\+", "Array", "NoneType"]),
-    "divide-list": (lambda e: e.x / [1.0, 2.0, 3.0], TypeError, ["/", "Array", "list"]),
+    "divide-strings": (lambda e: e.x / ["a", "b", "c"], TypeError, ["/", "Array", "list"]),
     "add-object": (lambda e: object() * e.x, TypeError, [r"\*", "Array", "object"]),
     "less-str": (lambda e: e.x < "a", TypeError, ["<", "Array", "str"]),
     "matmul-number": (lambda e: e.x @ 2.0, ValueError, ["matmul", "2.0", HERE]),

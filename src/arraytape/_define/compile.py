@@ -43,6 +43,7 @@ from .operands import (
     cached_scalar,
     coerce,
     coerce_all,
+    coerce_list,
     dtype_of,
     promote,
     saving,
@@ -111,7 +112,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     hidden = {"ABSENT": ABSENT, "refuse": refuse}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
-        "coerce_all": coerce_all, "promote": promote,
+        "coerce_all": coerce_all, "coerce_list": coerce_list, "promote": promote,
     }  # fmt: skip
     scalars = {
         "SCALARS": CACHED, "scalar": cached_scalar, "asarray": np.asarray, "ndarray": np.ndarray,
@@ -212,11 +213,18 @@ def read_operands(s: Source, form: Form) -> None:
                 s.line(f"d_{x} = {as_operand(x, first) if form.convert else x}")
                 s.line(f"{x} = CONSTANT")
         with s.block("else:"):
+            coerced = f'{x}, t_{x}, d_{x} = coerce(NAME, "{x}", {x})'
             if form.operator:
-                s.line(f"if not accepted({x}): return NotImplemented")
-            elif op.alone and x != first:
+                with s.block(f"if accepted({x}):"):
+                    s.line(coerced)
+                with s.block("else:"):
+                    s.line(f'{x} = coerce_list(NAME, "{x}", {x})')
+                    s.line(f"if {x} is None: return NotImplemented")
+                    s.line(f"{x}, t_{x}, d_{x} = {x}")
+                continue
+            if op.alone and x != first:
                 s.line(f"if {x} is None: return alone({', '.join(op.inputs)})")
-            s.line(f'{x}, t_{x}, d_{x} = coerce(NAME, "{x}", {x})')
+            s.line(coerced)
 
 
 def as_operand(x: str, other: str) -> str:

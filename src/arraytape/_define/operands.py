@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import KEPT, PINNED, SCALAR, Array, namespace, wrap
+from .._array.array import KEPT, PINNED, SCALAR, Array, asarray_like, namespace, wrap
 from .._record.stack import new_tid
 from .._storage.dispatch import NUMBERS, number
 from .._storage.storage import STORAGES, storage_for
-from .._util.errors import describe, user_line
+from .._util.errors import describe, failure, user_line
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
-GENERIC = wrap(None, 0, KEPT)  # the handle of a NumPy scalar: 0-d host data that joins any storage
+GENERIC = wrap(
+    None, 0, KEPT
+)  # the handle of NumPy's scalars and of lists: data that joins any storage
 SCALARS = (bool, int, float, complex, type(None))
 
 CACHED: dict[float, list[Any]] = {}  # Python scalar -> [0-d float64 data], read-only
@@ -67,8 +69,55 @@ def an_array(name: str, argument: str, value: Any) -> Array:
     return made
 
 
+def first_array(nested: Any) -> Array | None:
+    """The first Array in a nested sequence, if there is one."""
+    for part in nested:
+        found = part if isinstance(part, Array) else None
+        if isinstance(part, list | tuple):
+            found = first_array(part)
+        if found is not None:
+            return found
+    return None
+
+
+def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
+    """What NumPy's operators make of nested lists: of Arrays one recorded Array, of numbers host data.
+
+    None for what is no list, or holds something else.
+    """
+    if not isinstance(value, list | tuple | range):
+        return None
+    if first_array(value) is not None:
+        made: Array = namespace().asarray(value)
+        return made
+    try:
+        data = np.asarray(value)
+    except ValueError as error:  # lists of unequal lengths
+        raise failure(f"{name}: {describe(value)} as an Array", error) from error
+    return data if data.dtype.kind in "biufc" else None
+
+
+def list_beside(name: str, x: Array, value: Any) -> Any:
+    """Nested lists as an Array where x lies; anything else as it is."""
+    made = from_list(name, value)
+    if made is None:
+        return value
+    return made if isinstance(made, Array) else asarray_like(x, made)
+
+
+def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] | None:
+    """Handle, value id and data of nested lists as an operand; None for what an operator does not take.
+
+    Numbers come as host data that joins any storage.
+    """
+    made = from_list(name, value)
+    if made is None or isinstance(made, Array):
+        return None if made is None else coerce(name, argument, made)
+    return GENERIC, 0, made
+
+
 def accepted(value: Any) -> bool:
-    """Whether an operator takes ``value``; otherwise it answers NotImplemented."""
+    """Whether an operator takes ``value`` as it is; of a list it makes an Array."""
     return (
         type(value) in STORAGES
         or isinstance(value, bool | int | float | complex | np.generic | Array)

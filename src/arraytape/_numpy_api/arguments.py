@@ -9,9 +9,10 @@ import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like
 from .._array.views import current
+from .._define.operands import first_array
 from .._storage.storage import storage_of
 from .._util.errors import describe, user_line
-from ..ops.creation_functions import an_array, asarray
+from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import positive
 from ..ops.manipulation_functions import normalize_axis_index, reshape
@@ -36,7 +37,7 @@ def assembled(value: Any) -> Any:
     """Nested lists that hold Arrays as one recorded Array, as ``np.asarray`` joins arrays; others as
     they are.
     """
-    holds = isinstance(value, list | tuple) and an_array(value) is not None
+    holds = isinstance(value, list | tuple) and first_array(value) is not None
     return asarray(value) if holds else value
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from .._array.array import Array
 from .._array.paths import IMAG, PAIRS, REAL
 from .._array.views import alias, in_order
+from .._define.operands import list_beside
 from .._util.errors import describe, explain, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
@@ -634,7 +635,7 @@ def divmod(x: Array, other: Any) -> tuple[Array, Array]:
     tuple of Array
         Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
     """
-    return ufuncs.divmod(x, other)
+    return ufuncs.divmod(x, list_beside("divmod", x, other))
 
 
 def rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
@@ -650,7 +651,7 @@ def rdivmod(x: Array, other: Any) -> tuple[Array, Array]:
     tuple of Array
         Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
     """
-    return ufuncs.divmod(other, x)
+    return ufuncs.divmod(list_beside("divmod", x, other), x)
 
 
 METHODS: dict[str, Any] = {

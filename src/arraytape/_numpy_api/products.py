@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
+from .._array.array import Array, asarray_like, namespace
 from .._array.views import current, in_order
 from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
+from ..ops._factorisations import adjoint
 from ..ops.creation_functions import eye
 from ..ops.data_type_functions import astype
 from ..ops.extras import einsum as einstein
@@ -143,6 +144,34 @@ def svd(
 of_hermitian = of_numpy(np.linalg.svd)
 
 
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """See ``numpy.linalg.eigh``."""
+    return linalg.eigh(from_triangle("eigh", a, UPLO))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+    """See ``numpy.linalg.eigvalsh``."""
+    return linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO))
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+    """See ``numpy.linalg.cholesky``: with ``upper`` the upper triangle is read, too."""
+    if not upper:
+        return linalg.cholesky(array_of(a))
+    lower = linalg.cholesky(from_triangle("cholesky", a, "U"))
+    return adjoint(lower, namespace())
+
+
+def from_triangle(name: str, a: Any, UPLO: str) -> Array:
+    """Hermitian matrices in whose lower triangle, which functions read, the meant one lies."""
+    if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
+        raise ValueError(
+            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {UPLO!r} [at {user_line()}]"
+        )
+    a = array_of(a)
+    return a if UPLO.upper() == "L" or a.ndim < 2 else adjoint(a, namespace())
+
+
 def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """See ``numpy.linalg.qr``; with mode="r" R alone."""
     if mode not in ("reduced", "complete", "r"):
@@ -261,9 +290,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.fft.rfft2: over_planes("rfftn"),
     np.inner: inner,
     np.kron: kron,
+    np.linalg.cholesky: cholesky,
     np.linalg.cond: cond,
     np.linalg.eig: eig,
     np.linalg.eigvals: eigvals,
+    np.linalg.eigh: eigh,
+    np.linalg.eigvalsh: eigvalsh,
     np.linalg.lstsq: lstsq,
     np.linalg.pinv: pinv,
     np.linalg.qr: qr,

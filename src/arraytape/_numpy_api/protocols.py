@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, namespace
+from .._define.operands import list_beside
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.errors import see, user_line
@@ -33,7 +34,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, as_data, assembled, into, mask_of, on_host, scalar
+from .arguments import as_arrays, as_data, into, mask_of, on_host, scalar
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -153,8 +154,8 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         kind = type(value)
         if kind is not Array and kind is not np.ndarray and not known(kind):
             return NotImplemented
-        if kind is list or kind is tuple:
-            inputs = tuple([assembled(value) for value in inputs])
+        if (kind is list or kind is tuple or kind is range) and method != "at":  # it has places
+            inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
         return ufuncs.result_of(UFUNCS[ufunc](*inputs))
     out = out_of(ufunc, options.pop("out", None))

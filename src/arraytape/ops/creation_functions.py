@@ -10,6 +10,7 @@ import numpy as np
 from .._array.array import PINNED, SCALAR, Array, asarray_like, wrap
 from .._array.exits import leave
 from .._array.views import current, in_order, laid_out, pin
+from .._define.operands import first_array
 from .._define.words import composite
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
@@ -60,7 +61,7 @@ def asarray(
     """
     if isinstance(obj, Array):
         return recast(obj, dtype, device, copy)
-    if isinstance(obj, list | tuple) and (first := an_array(obj)) is not None:
+    if isinstance(obj, list | tuple) and (first := first_array(obj)) is not None:
         if copy is False:
             raise ValueError(
                 f"asarray: a sequence of Arrays cannot become one without a copy, and copy=False "
@@ -123,17 +124,6 @@ def copied(x: Array) -> Array:
     copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
     copy._state &= ~SCALAR
     return laid_out(copy, x)
-
-
-def an_array(nested: Any) -> Array | None:
-    """The first Array in a nested sequence, if there is one."""
-    for part in nested:
-        found = part if isinstance(part, Array) else None
-        if isinstance(part, list | tuple):
-            found = an_array(part)
-        if found is not None:
-            return found
-    return None
 
 
 # How the positional arguments of ``made`` are called, for messages.

@@ -282,7 +282,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     ----------
     x
         Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only one triangle is read; the gradient is that with respect to a Hermitian matrix.
+        Only the lower triangle is read.
 
     upper
         Whether to give the upper triangle U with U^H @ U = x, not the lower L with L @ L^H = x.
@@ -297,6 +297,12 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     LinAlgError
         When the last two axes of x are not those of square matrices, or one is not
         positive definite.
+
+    Notes
+    -----
+    The gradient is that with respect to a Hermitian matrix, whose triangles move together: half of what
+    an off-diagonal element does stands in either triangle.  ``tril(x) + conj(matrix_transpose(tril(x,
+    k=-1)))`` in place of x gives the gradient with respect to the lower triangle alone.
     """
 
 
@@ -436,7 +442,7 @@ def eigh(x: Array, /) -> EighResult:
     ----------
     x
         Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only one triangle is read; the gradient is that with respect to a Hermitian matrix.
+        Only the lower triangle is read.
 
     Returns
     -------
@@ -452,6 +458,10 @@ def eigh(x: Array, /) -> EighResult:
 
     Notes
     -----
+    The gradient is that with respect to a Hermitian matrix, whose triangles move together: half of what
+    an off-diagonal element does stands in either triangle.  ``tril(x) + conj(matrix_transpose(tril(x,
+    k=-1)))`` in place of x gives the gradient with respect to the lower triangle alone.
+
     Where eigenvalues coincide, their vectors are a free choice of basis.  What uses the vectors
     alone and does not depend on the choice, such as the projector on the space that they span, has
     its exact gradient; everything else that uses them gets NaN, V @ diag(w) @ V^H included, whose
@@ -470,7 +480,7 @@ def eigvalsh(x: Array, /) -> Array:
     ----------
     x
         Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only one triangle is read; the gradient is that with respect to a Hermitian matrix.
+        Only the lower triangle is read.
 
     Returns
     -------
@@ -485,6 +495,8 @@ def eigvalsh(x: Array, /) -> Array:
 
     Notes
     -----
+    The gradient is that with respect to a Hermitian matrix, as that of ``eigh``.
+
     Where values coincide, sums over them that treat them alike have exact gradients; second
     derivatives are NaN.
     """

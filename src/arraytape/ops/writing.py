@@ -24,7 +24,7 @@ from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, write_through
 from .._array.views import current, location, make_exclusive, refresh
 from .._define.docstrings import in_place_docstring
-from .._define.operands import accepted, coerce, promote
+from .._define.operands import accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
 from .._record.op import Op
 from .._record.plan import Structural
@@ -49,14 +49,14 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     ----------
     key : object
         Integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
-    value : Array or number
+    value : Array, number or list
         What to write, of a shape that broadcasts with that of ``x[key]``; it is cast to the
-        dtype of x.
+        dtype of x.  Lists may hold numbers and Arrays.
 
     Raises
     ------
     TypeError
-        When a complex value is written into real data, or the value is no Array or number.
+        When a complex value is written into real data, or the value is none of these.
     ValueError
         When x is read-only or the shapes do not fit.
     IndexError
@@ -82,7 +82,12 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         vtid = value._tid if value._tid >= 0 else value._sync()
         handle, v = value, value._data
     else:
-        handle, vtid, v = coerce("__setitem__", "value", value)
+        try:
+            handle, vtid, v = coerce("__setitem__", "value", value)
+        except TypeError:
+            if (operand := coerce_list("__setitem__", "value", value)) is None:
+                raise
+            handle, vtid, v = operand
     if not (basic and type(v) is type(data) is np.ndarray and v.dtype is data.dtype):
         data, raw, v = made_to_fit(x, data, raw, basic, handle, v, value)
     if type(v) is type(data) and overlap(v, data):
@@ -277,7 +282,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
 
     def method(x: Array, other: Any, /) -> Any:
         if type(other) is not Array and not accepted(other):
-            return NotImplemented
+            given, other = other, list_beside(op.name, x, other)
+            if other is given:
+                return NotImplemented
         if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
         if sign and x._state & IS_VIEW:  # ADD needs no id of the view's old value
