@@ -190,7 +190,7 @@ def std(
 
     Notes
     -----
-    The slope is 0 where all elements are equal.
+    The slope is 0 where all elements are equal; second derivatives are NaN there.
     """
 
 
