@@ -66,7 +66,7 @@ POWER = Named("nan inf 0 side", "see test_powers_of_zero_and_of_negative_numbers
 NAMED = {
     **dict.fromkeys(
         (
-            "abs", "clip", "copysign", "fmod", "max", "maximum", "median", "min", "minimum",
+            "abs", "clip", "copysign", "np.fmod", "max", "maximum", "median", "min", "minimum",
             "nanmedian", "nn.relu", "norm, -inf", "norm, 1", "norm, inf", "np.fabs", "np.fmax",
             "np.fmin", "np.heaviside", "np.interp", "np.maximum.accumulate", "np.modf", "ptp",
             "quantile", "remainder", "sign", "sort", "matrix_norm, 1",
@@ -79,7 +79,7 @@ NAMED = {
     "floor_divide": Named("side 0", "the value jumps, between infinities at 0"),
     "divide": Named("inf 0", "the slope is infinite, to x1 constant"),
     "acosh": Named("nan inf", "the slope is infinite"),
-    "cbrt": Named("nan inf", "the slope is infinite"),
+    "np.cbrt": Named("nan inf", "the slope is infinite"),
     "atan2": Named("nan side", "the origin, and the cut", has_zero),
     "complex abs": TIP,
     "complex sign": Named("0", "the slope at 0 is 0 by convention"),
@@ -154,10 +154,10 @@ def power_cases():
 
 def numpy_cases():
     """NumPy's functions of each element, and activations."""
-    for name in ("exp2", "sinc", "fabs", "deg2rad", "nan_to_num"):
+    for name in ("cbrt", "exp2", "sinc", "fabs", "deg2rad", "nan_to_num"):
         for x in POINTS:
             yield Case(f"np.{name}", getattr(np, name), getattr(np, name), (x,))
-    for name in ("logaddexp2", "float_power", "fmax", "fmin", "heaviside"):
+    for name in ("logaddexp2", "float_power", "fmax", "fmin", "fmod", "heaviside"):
         for values in itertools.product(FEW, repeat=2):
             yield Case(f"np.{name}", getattr(np, name), getattr(np, name), values)
     for x in POINTS:

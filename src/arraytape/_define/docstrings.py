@@ -28,8 +28,8 @@ ELSEWHERE = frozenset((
 ))  # fmt: skip
 # Ops behind other names, which are no part of the namespace: their own docstrings are enough.
 BEHIND = frozenset((
-    "cast", "cbrt", "cofactors", "discretized", "fmod", "getitem", "moved", "power_derivative",
-    "reinterpreted", "reshaped", "root_of_variance", "scattered", "sinc_derivative", "stop_gradient",
+    "cast", "cube_root", "cofactors", "discretized", "getitem", "moved", "power_derivative",
+    "reinterpreted", "reshaped", "root_of_variance", "scattered", "truncated_remainder", "sinc_derivative", "stop_gradient",
 ))  # fmt: skip
 INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass

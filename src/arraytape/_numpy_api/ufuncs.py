@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._array.views import laid_out
 from .._util.errors import failure
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype, result_type
@@ -53,7 +54,7 @@ def known(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
 
 def fmod(x1: Any, x2: Any) -> Array:
     """See ``numpy.fmod``: the remainder has the sign of x1."""
-    return elementwise.fmod(*as_arrays(x1, x2))
+    return elementwise.truncated_remainder(*as_arrays(x1, x2))
 
 
 def float_power(x1: Any, x2: Any) -> Array:
@@ -84,7 +85,7 @@ def divmod(x1: Any, x2: Any) -> tuple[Array, Array]:
 def modf(x: Array) -> tuple[Array, Array]:
     """See ``numpy.modf``: the part behind the point, whose slope is 1, and the one before it."""
     far = elementwise.isinf(x)
-    part = elementwise.fmod(where(far, 0.0, x), 1.0)
+    part = elementwise.truncated_remainder(where(far, 0.0, x), 1.0)
     return where(far, elementwise.copysign(0.0 * part, x), part), elementwise.trunc(x)
 
 
@@ -102,25 +103,32 @@ def vecmat(x1: Any, x2: Any) -> Array:
 
 
 def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """A ufunc that is made of several ops: for the dtypes that NumPy's takes, and for no others."""
+    """A ufunc that is made of several ops: for the dtypes that NumPy's takes, and for no others.
+
+    It computes with integers in the floating-point dtype that NumPy takes for them, if it takes one.
+    """
 
     def call(*inputs: Any) -> Any:
         dtypes = [x.dtype for x in inputs if isinstance(x, Array)]
-        if any(dtype.kind in "bc" for dtype in dtypes):
-            given = [
-                np.dtype(bool) if type(x) is bool else getattr(x, "dtype", type(x)) for x in inputs
-            ]
-            try:
-                ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))
-            except TypeError as error:
-                raise failure(f"np.{ufunc.__name__}", error) from error
-        return ours(*inputs)
+        if all(dtype.kind == "f" for dtype in dtypes):
+            return ours(*inputs)
+        given = [
+            np.dtype(bool) if type(x) is bool else getattr(x, "dtype", type(x)) for x in inputs
+        ]
+        try:
+            found = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))
+        except TypeError as error:
+            raise failure(f"np.{ufunc.__name__}", error) from error
+        return ours(*[
+            astype(x, dtype, copy=False) if isinstance(x, Array) and dtype.kind in "fc" else x
+            for x, dtype in zip(inputs, found, strict=False)
+        ])  # fmt: skip
 
     return call
 
 
 MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
-    np.cbrt: elementwise.cbrt,
+    np.cbrt: elementwise.cube_root,
     np.deg2rad: scaled(np.pi / 180.0),
     np.degrees: scaled(180.0 / np.pi),
     np.divmod: divmod,
@@ -142,8 +150,11 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
 UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
 
 
-# Of whose values the standard has its own: floor_divide's of infinities, and those of ops.
-AS_THE_STANDARD = frozenset((np.cbrt, np.divmod))
+# Whose values our ops round otherwise, or find otherwise at infinities and NaN.
+COMPOSED = frozenset((
+    np.deg2rad, np.degrees, np.exp2, np.float_power, np.logaddexp2, np.matvec, np.rad2deg, np.radians,
+    np.vecmat,
+))  # fmt: skip
 
 
 def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
@@ -154,7 +165,7 @@ def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
         found = [x[(*before, i)] for i in range(x.shape[axis])]
         for i in range(1, len(found)):
             found[i] = pick(found[i - 1], found[i])
-        return stack(found, axis=axis) if found else x
+        return laid_out(stack(found, axis=axis), x) if found else x
 
     return call
 

@@ -108,6 +108,8 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 
 broadcast_view = np.broadcast_to
+cube_root = np.cbrt
+truncated_remainder = np.fmod
 
 
 # --- views, as steps of paths: see ``_array.paths`` --------------------------------------------------

@@ -210,10 +210,10 @@ class Standard:
     def root_of_variance(self, x: Any, /) -> Any:
         return self.sqrt(x)
 
-    def cbrt(self, x: Any, /) -> Any:
+    def cube_root(self, x: Any, /) -> Any:
         return self.sign(x) * self.abs(x) ** (1.0 / 3.0)
 
-    def fmod(self, x1: Any, x2: Any, /) -> Any:
+    def truncated_remainder(self, x1: Any, x2: Any, /) -> Any:
         return self.sign(x1) * self.remainder(self.abs(x1), self.abs(x2))
 
     def broadcast_view(self, x: Any, /, shape: Any) -> Any:

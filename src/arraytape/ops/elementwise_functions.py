@@ -10,7 +10,7 @@ import cmath
 import math
 from typing import Any
 
-from .._array.array import Array
+from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
 from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
@@ -261,7 +261,8 @@ nextafter = elementwise("nextafter", same, lambda t, xp: xp.zeros_like(t))
 
 
 # --- of NumPy's alone: for its functions on Arrays ---------------------------------------------------
-cbrt = elementwise("cbrt", lambda t, y: t / 3.0 / y / y, domain=POSITIVE)
+# Not under NumPy's names, which users take for ops of their own.
+cube_root = elementwise("cube_root", lambda t, y: t / 3.0 / y / y, domain=POSITIVE)
 
 
 def _whole_quotient(t, x1, x2, xp):
@@ -271,7 +272,7 @@ def _whole_quotient(t, x1, x2, xp):
     return -t * (xp.sign(x1) * xp.sign(x2) * quotient)
 
 
-fmod = elementwise("fmod", same, _whole_quotient, domain=(0.6, 4),
+truncated_remainder = elementwise("truncated_remainder", same, _whole_quotient, domain=(0.6, 4),
                    samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))))  # fmt: skip
 
 
@@ -283,8 +284,13 @@ def _root_of_variance(t, y, xp):
 root_of_variance = elementwise("root_of_variance", _root_of_variance, domain=POSITIVE, cusped=True)
 
 
+def _next_sinc_derivative(g, x, order, xp):
+    """``g * xp.conj(xp.sinc_derivative(x, order + 1))``"""
+    return g * conjugate(xp.sinc_derivative(x, order + 1), xp)
+
+
 @primitive(
-    lambda g, x, order, xp: g * conjugate(xp.sinc_derivative(x, order + 1), xp),
+    _next_sinc_derivative,
     per_element=True,
     samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
 )
@@ -340,6 +346,12 @@ def imag_part(x: Array, /) -> Array:
     """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
 
 
+def as_immutable(y: Array, x: Array) -> Array:
+    """A part of x, immutable where x is: NumPy's scalars have scalars as their parts."""
+    y._state |= x._state & SCALAR
+    return y
+
+
 @composite
 def real(x: Array, /) -> Array:
     """Real part of each element: of complex data a view, real data itself.
@@ -353,7 +365,7 @@ def real(x: Array, /) -> Array:
     if not is_complex(x):
         return x._snapshot()
     seen = alias(x, REAL, None)
-    return real_part(x) if seen is None else seen
+    return as_immutable(real_part(x), x) if seen is None else seen
 
 
 @composite
@@ -366,8 +378,11 @@ def imag(x: Array, /) -> Array:
         Of the shape of x and the real dtype of its precision.  On storages without such views, and
         of one element that an op computed, a copy.
     """
-    seen = alias(x, IMAG, None) if is_complex(x) else alias(imag_part(x), READ_ONLY, None)
-    return imag_part(x) if seen is None else seen
+    if is_complex(x):
+        seen = alias(x, IMAG, None)
+    else:
+        seen = alias(as_immutable(imag_part(x), x), READ_ONLY, None)
+    return as_immutable(imag_part(x), x) if seen is None else seen
 
 
 def _sign(g, x, y, xp):
