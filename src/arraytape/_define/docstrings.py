@@ -29,7 +29,8 @@ ELSEWHERE = frozenset((
 # Ops behind other names, which are no part of the namespace: their own docstrings are enough.
 BEHIND = frozenset((
     "cast", "cube_root", "cofactors", "discretized", "getitem", "moved", "power_derivative",
-    "reinterpreted", "reshaped", "root_of_variance", "scattered", "truncated_remainder", "sinc_derivative", "stop_gradient",
+    "reinterpreted", "reshaped", "root_of_variance", "scattered", "sinc_derivative",
+    "stop_gradient", "truncated_remainder",
 ))  # fmt: skip
 INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
@@ -254,7 +255,7 @@ CONVENTIONS = {
     "maximum": TIES,
     "minimum": TIES.replace("maximum", "minimum"),
     "nextafter": "The next number moves with x1, as in TensorFlow; towards x2 it makes a step.",
-    "pow": "The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 with respect to x2 is 0 for x2 >= 0.",
+    "pow": "The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 0.",
     "remainder": "The gradient at a step is that of the piece on which the result lies.",
     "sqrt": AT_ZERO,
 }

@@ -25,10 +25,12 @@ from ..ops.statistical_functions import sum as total
 # Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
 COMPOSED = frozenset((
     np.angle, np.append, np.clip, np.convolve, np.correlate, np.emath.logn, np.emath.power, np.interp,
-    np.linalg.cond, np.linalg.lstsq, np.nanmax, np.nanmin, np.polyfit,
+    np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit,
 ))  # fmt: skip
-# Whose ``initial=`` has a dtype of its own when x is of integers.
-OF_INTEGERS = frozenset((np.amax, np.amin, np.max, np.min, np.prod, np.sum))
+# Whose results have a dtype of their own when x is of integers, by ``initial=`` or at all.
+OF_INTEGERS = frozenset((
+    np.amax, np.amin, np.linalg.matrix_norm, np.linalg.vector_norm, np.max, np.min, np.prod, np.sum,
+))  # fmt: skip
 
 
 def is_numpys(function: Any, args: tuple[Any, ...]) -> bool:

@@ -152,8 +152,8 @@ UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.ite
 
 # Whose values our ops round otherwise, or find otherwise at infinities and NaN.
 COMPOSED = frozenset((
-    np.deg2rad, np.degrees, np.exp2, np.float_power, np.logaddexp2, np.matvec, np.rad2deg, np.radians,
-    np.vecmat,
+    np.deg2rad, np.degrees, np.exp2, np.float_power, np.fmax, np.fmin, np.fmod, np.heaviside,
+    np.logaddexp2, np.matvec, np.rad2deg, np.radians, np.vecmat,
 ))  # fmt: skip
 
 
