@@ -72,6 +72,8 @@ Array both are recorded like the op of the standard, by these rules:
   arrays and numbers, as the standard says; see below for functions of NumPy's that get lists alone.
 - Under `vmap`, what looks at values runs for one example after the other.
 - NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
+- Attributes are read: `x.shape = ...`, which NumPy 2.5 deprecates, and `x.dtype = ...` raise an
+  AttributeError that says what to do. `x.real`, `x.imag` and `x.flat` can be set.
 - The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`
   answer `np.kron(x, y)`, but there is no `xp.kron`.
 

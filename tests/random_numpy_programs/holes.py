@@ -72,6 +72,8 @@ class Holes:
     def around(self, name, x):
         """An expression around an array: a part of it, another order of its axes, a copy."""
         part = self.one(PARTS)
+        if "einsum" in part and not x.size:
+            return name
         if "{key}" in part:
             part = part.replace("{key}", self.key_of(x))
         return part.replace("{o}", name)
@@ -121,11 +123,11 @@ class Holes:
     def t(self):
         """An array to write to, or a part of one."""
         kinds = "fc" if self.chance(0.93) else "fcib"
-        return self.operand(kinds, lambda x: type(x) is np.ndarray, parts=0.35)
+        return self.operand(kinds, lambda x: type(x) is np.ndarray and x.size, parts=0.35)
 
     def tp(self):
         """An array to write to, by its name alone."""
-        return self.operand(fits=lambda x: type(x) is np.ndarray, parts=0)
+        return self.operand(fits=may_be_written, parts=0)
 
     def tn(self):
         """The name of an array or scalar, which a statement may bind anew."""
@@ -286,6 +288,14 @@ class Holes:
 
     def call(self):
         return self.of_type(type(spreads))
+
+
+def may_be_written(x):
+    """Whether x is an array to write to, without a warning."""
+    try:
+        return type(x) is np.ndarray and x.flags.writeable
+    except FutureWarning:
+        return False
 
 
 def spreads(shape, wanted):

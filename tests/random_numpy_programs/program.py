@@ -17,7 +17,13 @@ ALIVE = 40  # arrays
 DEPTH = 2  # of functions, branches and loops within each other
 BLOCKS = 0.08  # of all statements
 REFUSED = (ValueError, IndexError, TypeError, AttributeError, np.linalg.LinAlgError)
-INVALID = (NameError, SyntaxError, ArithmeticError, Warning)  # no statement of a program
+INVALID = (
+    NameError,
+    SyntaxError,
+    ArithmeticError,
+    MemoryError,
+    Warning,
+)  # no statement of a program
 TYPES = {"single": np.float32, "double": np.float64, "cdouble": np.complex128}
 FLAVOURS = {3: "single", 6: "complex", 7: "complex"}  # of every eight programs
 

@@ -136,10 +136,11 @@ def pull_view(at: Cotangents, record: Record) -> None:
     ):  # every element of the root: no buffer is needed
         at.lend(root, unwalked(g, path, shape, at))
         return
-    buffer = at.gathered(root)
+    buffer, dtype = at.gathered(root), dtype_at_root(path, g.dtype)
     if buffer is None:
-        dtype = dtype_at_root(path, g.dtype)
         buffer = at.xp.zeros(shape, dtype=dtype, device=g.device)
+    elif dtype.kind == "c" and buffer.dtype.kind != "c":  # the guard's counts of complex numbers
+        buffer = at.xp.astype(buffer, dtype)
     at.give(root, add_through(at.widened(buffer, g), path, g, at))
 
 

@@ -38,7 +38,18 @@ from .._util.attach import method
 from .aliasing import VIEW, view_record
 from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array, View, wrap
 from .exports import EXPORTING, Export, Exports, released, revoke
-from .paths import BROADCAST, MAY_COPY, PERMUTE, RESHAPE, Path, inverse, walk
+from .paths import (
+    BROADCAST,
+    IMAG,
+    MAY_COPY,
+    PERMUTE,
+    READ_ONLY,
+    REAL,
+    RESHAPE,
+    Path,
+    inverse,
+    walk,
+)
 
 SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
 GIVING_ID = Lock()  # two threads must not both give a value an id; not on the op path
@@ -49,7 +60,11 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     """The view of ``x`` one step along, or None when that step has to copy the data."""
     if x._tid < 0:
         x = x._snapshot()
-    if x._state & SCALAR:
+    if x._state & SCALAR:  # NumPy's scalars give themselves, or new ones, in most places
+        if kind is PERMUTE or kind is READ_ONLY or argument == ():
+            return x
+        if kind is REAL or kind is IMAG:
+            return None
         x = writable_copy(x)
     data = x._data
     storage = storage_of(data)

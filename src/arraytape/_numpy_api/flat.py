@@ -83,7 +83,10 @@ class FlatIterator:
             value = reshape(value, places.shape)
         else:
             value = value[0]
-        setitem(self.base, np.unravel_index(places, self.base.shape), value)
+        if self.base.ndim:
+            setitem(self.base, np.unravel_index(places, self.base.shape), value)
+        elif places.size:
+            setitem(self.base, ..., value[-1] if value.ndim else value)
 
     # NumPy's functions and operators compute with a copy of the elements.
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **options: Any) -> Any:

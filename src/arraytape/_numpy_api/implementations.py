@@ -361,9 +361,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     for function in (
         np.apply_over_axes, np.corrcoef, np.cov, np.einsum_path, np.fill_diagonal, np.geomspace,
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd, np.i0,
-        np.interp, np.intersect1d, np.ix_, np.linalg.matrix_norm, np.linalg.matrix_power,
-        np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.norm, np.linalg.tensorinv,
-        np.linalg.vector_norm, np.linspace, np.logspace, np.nanmax, np.nanmean,
+        np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power,
+        np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.tensorinv,
+        np.linspace, np.logspace, np.nanmax, np.nanmean,
         np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,

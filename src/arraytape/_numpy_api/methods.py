@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array
+from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, PAIRS, REAL
 from .._array.views import alias, in_order
 from .._define.operands import list_beside
@@ -142,6 +142,8 @@ def squeeze(x: Array, axis: Axis = None) -> Array:
     IndexError
         When there is no such axis.
     """
+    if x._state & SCALAR:
+        return x
     ones = tuple([i for i, n in enumerate(x.shape) if n == 1])
     return manipulation.squeeze(x, ones if axis is None else axis)
 
@@ -221,7 +223,9 @@ def copy(x: Array, order: str = "C", subok: bool = False) -> Array:
     Array
         A copy in memory of its own.
     """
-    return pieces.laid_out(copied(x), order, x)
+    y = pieces.laid_out(copied(x), order, x)
+    y._state |= x._state & SCALAR
+    return y
 
 
 def flatten(x: Array, order: str = "C") -> Array:
@@ -263,7 +267,7 @@ def view(x: Array, dtype: Any = None) -> Array:
     """
     wanted = x.dtype if dtype is None else np.dtype(dtype)
     if wanted == x.dtype:
-        return x[...]
+        return x if x._state & SCALAR else x[...]
     pair = np.dtype(
         f"c{2 * x.dtype.itemsize}" if x.dtype.kind == "f" else f"f{x.dtype.itemsize // 2}"
     )
@@ -351,6 +355,9 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
         return indexing.take(x, indices, axis=axis)
     x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
     indices = selection.within(indices, x.shape[at], mode)
+    shape = (*x.shape[:at], *np.shape(indices), *x.shape[at + 1 :])
+    if 0 in shape and not x.size:  # nothing is taken, from whatever place
+        return in_order(reshape(x, shape), "C")
     found = x[(*(slice(None),) * at, indices)]
     return in_order(found, "C") if found.ndim else found
 
@@ -384,7 +391,7 @@ def argsort(
     """
     reductions.without_fields(order)
     if not x.ndim and axis in (0, -1):
-        return reshape(argsort(reshape(x, (1,)), 0), ())
+        return argsort(reshape(x, (1,)), 0)
     x, at = on_axis("argsort", x, axis)
     return sorting_functions.argsort(x, axis=at)
 

@@ -19,6 +19,7 @@ from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.errors import failure, see, user_line
 from ..ops.data_type_functions import astype
+from ..ops.elementwise_functions import positive
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
 from . import (
@@ -97,12 +98,14 @@ SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
 # Functions whose results of shape () are arrays in NumPy; those of the others are scalars.
 OF_ARRAYS = {
     np.array, np.astype, np.block, np.broadcast_arrays, np.broadcast_to, np.copy, np.cov, np.diff,
-    np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full_like, np.imag, np.isin,
+    np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full_like, np.isin,
     np.lib.stride_tricks.sliding_window_view, np.linalg.tensordot, np.linalg.tensorsolve,
-    np.meshgrid, np.ones_like, np.pad, np.piecewise, np.real, np.real_if_close, np.reshape, np.resize,
-    np.roll, np.select, np.squeeze, np.tensordot, np.tile, np.transpose, np.unique, np.unique_all,
+    np.meshgrid, np.ones_like, np.pad, np.piecewise, np.real_if_close, np.reshape, np.resize,
+    np.roll, np.select, np.tensordot, np.tile, np.unique, np.unique_all,
     np.unique_inverse, np.where, np.zeros_like,
 }  # fmt: skip
+# Functions that give scalars of scalars, and arrays of arrays.
+OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
 # Where an op's function of NumPy's lies, and the op under the same name.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
@@ -314,11 +317,13 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
 
 def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
     """A result of shape (): immutable where NumPy's is a scalar, writable where it is an array."""
-    if not isinstance(y, Array) or y.shape:
+    if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
     for x in (*args, *kwargs.values()):
         if x is y or (isinstance(x, list | tuple) and any(part is y for part in x)):
-            return y
+            if function not in OF_ARRAYS or not y._state & SCALAR:
+                return y
+            y = positive(y)  # an array in the place of a scalar
     if function not in OF_ARRAYS:
         return scalar(y)
     if not y._state & IS_VIEW:

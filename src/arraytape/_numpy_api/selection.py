@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current, in_order, with_axes_in_memory
+from .._array.views import current, in_order, laid_out, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -96,7 +96,10 @@ def clip(
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
     wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
-    return elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
+    y = elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
+    # NumPy's result lies as the array, unless a bound has as many axes.
+    small = np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
+    return laid_out(y, a) if small and y.shape == a.shape else y
 
 
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
@@ -184,8 +187,9 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
-    a, values = target("putmask", a), as_arrays(a, values)[1]
-    mask = of_size_of(a, mask, "putmask")
+    a, weak = target("putmask", a), not np.ndim(values)
+    values, mask = as_arrays(a, values)[1], of_size_of(a, mask, "putmask")
+    cast("np.putmask", values, a.dtype, "unsafe" if weak else "safe")
     if values.size:
         put_where(a, mask, reshape(repeated(values, a.size), a.shape))
 
@@ -256,6 +260,11 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     arr = target("put_along_axis", arr)
     indices = on_host(indices)
     if axis is None:
+        if indices.ndim != 1:
+            raise ValueError(
+                f"np.put_along_axis: when axis=None, indices must have a single dimension "
+                f"[at {user_line()}]"
+            )
         put(arr, indices, broadcast_to(as_arrays(arr, values)[1], indices.shape))
         return
     at = normalize_axis_index("put_along_axis", arr, axis)

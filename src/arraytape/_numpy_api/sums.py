@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
+from .._array.views import in_order
 from .._util.errors import user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops.creation_functions import zeros_like
 from ..ops.linear_algebra_functions import matmul
 from ..ops.manipulation_functions import concat, flip, reshape
-from .arguments import as_arrays
+from .arguments import as_arrays, cast
 
 
 def by_parts(function: Callable[[Array], Array], x: Array) -> Array:
@@ -64,6 +65,8 @@ def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Array:
     """See ``numpy.interp``."""
     x, xp, fp = as_arrays(x, xp, fp)
+    x, xp = (cast("np.interp", places, np.float64, "safe") for places in (x, xp))
+    fp = cast("np.interp", fp, np.complex128 if fp.dtype.kind == "c" else np.float64, "safe")
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ValueError(f"interp: needs xp and fp of one dimension and length [at {user_line()}]")
     last = xp.size - 1
@@ -75,7 +78,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Arr
     else:
         y = x * 0.0 + fp[0]
     y = searching.where(x == xp[last], fp[last], y)
-    return searching.where(x < xp[0], left, searching.where(x > xp[last], right, y))
+    return in_order(searching.where(x < xp[0], left, searching.where(x > xp[last], right, y)), "C")
 
 
 def angle(z: Array, deg: bool = False) -> Array:

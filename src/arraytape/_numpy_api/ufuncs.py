@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._array.views import laid_out
 from .._util.errors import failure
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype, result_type
@@ -155,7 +156,7 @@ def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
         found = [x[(*before, i)] for i in range(x.shape[axis])]
         for i in range(1, len(found)):
             found[i] = pick(found[i - 1], found[i])
-        return stack(found, axis=axis) if found else x
+        return laid_out(stack(found, axis=axis), x) if found else x
 
     return call
 

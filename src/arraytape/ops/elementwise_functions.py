@@ -10,7 +10,7 @@ import cmath
 import math
 from typing import Any
 
-from .._array.array import Array
+from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
 from .._define.words import composite, elementwise, nondifferentiable, primitive, same, sample
@@ -346,6 +346,12 @@ def imag_part(x: Array, /) -> Array:
     """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
 
 
+def as_immutable(y: Array, x: Array) -> Array:
+    """A part of x, immutable where x is: NumPy's scalars have scalars as their parts."""
+    y._state |= x._state & SCALAR
+    return y
+
+
 @composite
 def real(x: Array, /) -> Array:
     """Real part of each element: of complex data a view, real data itself.
@@ -359,7 +365,7 @@ def real(x: Array, /) -> Array:
     if not is_complex(x):
         return x._snapshot()
     seen = alias(x, REAL, None)
-    return real_part(x) if seen is None else seen
+    return as_immutable(real_part(x), x) if seen is None else seen
 
 
 @composite
@@ -372,8 +378,11 @@ def imag(x: Array, /) -> Array:
         Of the shape of x and the real dtype of its precision.  On storages without such views, and
         of one element that an op computed, a copy.
     """
-    seen = alias(x, IMAG, None) if is_complex(x) else alias(imag_part(x), READ_ONLY, None)
-    return imag_part(x) if seen is None else seen
+    if is_complex(x):
+        seen = alias(x, IMAG, None)
+    else:
+        seen = alias(as_immutable(imag_part(x), x), READ_ONLY, None)
+    return as_immutable(imag_part(x), x) if seen is None else seen
 
 
 def _sign(g, x, y, xp):
