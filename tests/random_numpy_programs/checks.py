@@ -15,12 +15,9 @@ FORWARD = {"real": 1e-9, "single": 1e-3, "complex": 1e-9}  # of forward against 
 SECOND = 1e-5
 # In NumPy's errors: of scalars, which are no arrays; by accident; where we may see another reason.
 OTHERS = (
-    "'numpy.",
-    "positional argument",
-    "could not broadcast",
-    "Cannot cast",
-    "with casting rule",
-)
+    "'numpy.", "positional argument", "could not broadcast", "Cannot cast", "with casting rule",
+    "array element",
+)  # fmt: skip
 SECOND_STEPS = (1e-5, 1e-6, 1e-4)
 
 
