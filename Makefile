@@ -14,7 +14,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	--ignore=tests/functional/test_vmap_ops.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint scipy sklearn bench smoke clean
+.PHONY: help demo quick test lint numpy scipy sklearn bench smoke clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -35,6 +35,10 @@ lint: .venv/.dev  ## Run ruff, mypy, the import rules, the list of public names
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/public_names.py --check
+
+numpy: .venv/.dev  ## Run NumPy's own tests with its functions called on Arrays, then on open tapes
+	$(BIN)/python tests/third_party/run_numpy.py
+	$(BIN)/python tests/third_party/run_numpy.py --taped
 
 scipy: .venv/.dev  ## Run SciPy's own tests on Arrays, then on open tapes
 	$(BIN)/python tests/third_party/run_scipy.py

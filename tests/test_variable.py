@@ -1,7 +1,9 @@
 """Variable: state that tapes watch when it is read."""
 
 import copy
+import io
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -243,4 +245,44 @@ def test_the_repr_of_a_variable_is_no_read():
     w = Variable(3.0)
     with xp.GradientTape() as tape:
         repr(w)
+    assert tape.watched_variables() == ()
+
+
+# --- looks that are no reads ------------------------------------------------------------------------
+LOOKS = {
+    "str": str,
+    "repr": repr,
+    "print": lambda v: print(v, file=io.StringIO()),
+    "f-string": lambda v: f"{v}",
+    "format": lambda v: format(v, ".2f"),
+    "bool": bool,
+    "shape": lambda v: (v.shape, v.ndim, v.size, v.dtype, v.device, v.nbytes, v.itemsize),
+    "name": lambda v: (v.name, v.path, v.trainable),
+    "namespace": lambda v: v.__array_namespace__(),
+    "facts": lambda v: (np.shape(v), np.ndim(v), np.size(v)),
+    "dtypes": lambda v: (xp.result_type(v), xp.finfo(v), xp.isdtype(v.dtype, "real floating")),
+    "weak reference": weakref.ref,
+    "pickle": pickle.dumps,
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "assign": lambda v: v.assign(3.0),
+    "assign_add": lambda v: v.assign_add(3.0),
+    "in place": lambda v: v.__imul__(2.0),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_to_look_at_a_variable_is_no_read_of_it(look):
+    v = xp.Variable(1.5)
+    with xp.GradientTape() as tape, xp.GradientTape() as inner:
+        look(v)
+    assert tape.watched_variables() == inner.watched_variables() == ()
+
+
+def test_the_length_and_text_of_variables_with_axes_are_no_reads():
+    v = xp.Variable([1.0, 2.0])
+    with xp.GradientTape() as tape:
+        assert len(v) == 2
+        assert str(v) == "[1. 2.]"
+        assert f"{v}" == "[1. 2.]"
     assert tape.watched_variables() == ()

@@ -28,9 +28,6 @@ HOMES = {
     "np.lib.stride_tricks": np.lib.stride_tricks,
 }  # fmt: skip
 REASONS = {
-    "Text and files leave the tape: convert with `np.asarray` and say so": (
-        "array2string", "array_repr", "array_str", "save", "savetxt", "savez", "savez_compressed",
-    ),
     "Dates, bits and other dtypes that an Array cannot have, or that no gradient passes": (
         "busday_count", "busday_offset", "datetime_as_string", "is_busday", "isnat", "packbits",
         "unpackbits", "bitwise_count",
@@ -38,26 +35,23 @@ REASONS = {
     "Functions of integers, or of the digits of floats: they have no derivative; use `np.asarray`": (
         "frexp", "gcd", "lcm", "ldexp", "spacing",
     ),
-    "Counts into bins: piecewise constant, without a gradient; use `np.asarray`": (
-        "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
+}  # fmt: skip
+# What does not ask the Arrays x and y that it is given, by what then happens.
+UNASKED = {
+    "Recorded: it computes with what it is given": (
+        "np.fromfunction(lambda i: i * x, (3,))", "np.mgrid[0 : x[0] : 3j]",
+        "np.poly1d(x)(y)", "np.polynomial.polynomial.polyval(x, y)",
     ),
-    "Sets of two arrays, and cuts whose length depends on values: `xp.unique_values` and `xp.isin` "
-    "say them": (
-        "intersect1d", "setdiff1d", "setxor1d", "trim_zeros", "union1d",
+    "Leaves; a gradient that is cut by it, or lacks a part, warns and names the function": (
+        "np.mean([x, y])", "np.sum([x, y])", "np.r_[x, y]", "np.c_[x, y]",
+        "np.vectorize(lambda t: 2 * t)(x)", "np.full(3, x[0])", "np.hstack([[x, x], [y, y]])",
+        "np.polynomial.polynomial.polyadd(x, y)", "np.polynomial.chebyshev.chebval(2.0, x)",
+        "np.lib.stride_tricks.as_strided(x, (2, 2))", "np.kaiser(3, x[0])", "np.require(x)",
     ),
-    "Facts about dtypes and shapes, which need no Array: ask `x.dtype` and `x.shape`": (
-        "common_type", "diag_indices_from", "einsum_path", "ix_", "min_scalar_type",
-        "real_if_close",
+    "Leaves on purpose, as `float(x)` does: a gradient that is None says where": (
+        "np.asarray(x)", "np.array([x, y])", "np.asarray([x, y])", "np.ascontiguousarray(x)",
+        "np.fromiter(x, float)", "np.arange(x[0], 4.0)", "np.exp([x, y])",
     ),
-    "NumPy's old polynomials, except `polyval` and `polyfit`: roots need eigenvalues of a matrix that "
-    "is built by hand; `xp.linalg.eigvals` is in": (
-        "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots",
-    ),
-    "Short programs of other functions that are in": (
-        "apply_over_axes", "geomspace", "place", "resize", "sort_complex", "tensorinv",
-        "tensorsolve",
-    ),
-    "Special functions, which the namespace does not have yet": ("i0",),
 }  # fmt: skip
 INTRODUCTION = """\
 # What of NumPy works on Arrays
@@ -68,14 +62,18 @@ arraytape is a namespace of the array API standard: `xp.sum(x)` is the way to sa
 [coverage.md](coverage.md) lists every name. Much code says `np.sum(x)` or `x.sum()` instead. On an
 Array both are recorded like the op of the standard, by these rules:
 
-- A function of NumPy's is in when an op of the namespace, or a few lines of ops, have its meaning.
-  Values and parameters are NumPy's. A parameter that has no recorded counterpart raises a TypeError
-  that names it, unless it is given its default.
-- What is not in raises a TypeError. Nothing leaves the tape in silence.
+- A function of NumPy's is in when an op of the namespace, a few lines of ops, or NumPy's own program
+  in Python over other functions that are in, have its meaning. Values and parameters are NumPy's. A
+  parameter that has no recorded counterpart raises a TypeError that names it, unless it is given its
+  default.
+- What is not in raises a TypeError. Nothing that asks the Arrays leaves the tape in silence.
 - Lists of numbers and Arrays are operands as they are for NumPy's arrays: `x + [1, 2]`, `x == [1, 2]`,
-  `np.add(x, [y, z])`, `x[:] = [y, z]`. The namespace's own functions take arrays and numbers, as the
-  standard says.
+  `np.add(x, [y, z])`, `x[:] = [y, z]`, `np.append([x, y], z)`. The namespace's own functions take
+  arrays and numbers, as the standard says; see below for functions of NumPy's that get lists alone.
+- Under `vmap`, what looks at values runs for one example after the other.
 - NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
+- Attributes are read: `x.shape = ...`, which NumPy 2.5 deprecates, and `x.dtype = ...` raise an
+  AttributeError that says what to do. `x.real`, `x.imag` and `x.flat` can be set.
 - The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`
   answer `np.kron(x, y)`, but there is no `xp.kron`.
 
@@ -88,12 +86,6 @@ In: `bool`, the integers `int8` to `int64` and `uint8` to `uint64`, `float32`, `
 `complex128`, and beyond the standard `float16`. Not in: `longdouble`, dates, text, structured and
 object dtypes, since the standard, and with it the other storages, have none of them. Real and complex
 floating-point data have gradients; integers and booleans have none.
-
-## Classes and modules
-
-Not in: `np.matrix`, `np.ma`, `np.char`, `np.rec`, `np.random`, `np.polynomial` and `np.vectorize`. They
-make or hold NumPy's arrays. `xp.asarray` of what they give is an Array, and `xp.host_function` calls
-such code in the middle of a program, with a rule for its derivative.
 """
 
 
@@ -180,6 +172,26 @@ def reasons() -> Iterator[tuple[str, str]]:
             yield names(found), reason
 
 
+CLASSES = """\
+## Functions and classes that do not ask
+
+NumPy asks an Array only where one is an argument itself; of lists in a list it asks none, and what is
+a class, or makes arrays, asks nobody. So `np.mean([x, y])` cannot be recorded: write
+`np.mean(np.stack([x, y]))`, and `np.concatenate` and `np.stack` for `np.r_` and `np.c_`.
+"""
+END = """\
+Not in, too: `np.matrix`, `np.ma`, `np.char`, `np.rec` and `np.random`. They make or hold NumPy's
+arrays. `xp.asarray` of what they give is an Array, and `xp.host_function` calls such code in the middle
+of a program, with a rule for its derivative.
+"""
+
+
+def unasked() -> Iterator[tuple[str, str]]:
+    """What happens, and examples."""
+    for what, examples in UNASKED.items():
+        yield ", ".join(f"`{example}`" for example in examples), what
+
+
 def render() -> str:
     """The whole page."""
     _numpy_hook.load()
@@ -198,6 +210,7 @@ def render() -> str:
         f"Not in: {names(left)}. They are about memory, bytes and files; `np.asarray(x)` has them.\n",
         "## Functions that raise, and why\n", table(("functions", "reason"), reasons()),
         REST,
+        CLASSES, table(("with Arrays x and y", "what happens"), unasked()), END,
     ))  # fmt: skip
 
 

@@ -45,7 +45,7 @@ class Variable(Array):
     """
 
     # _tid is -2 for ever, so that every read asks ``_sync``.
-    __slots__ = ("__weakref__", "_identity", "_name", "_path", "_trainable")
+    __slots__ = ("_identity", "_name", "_path", "_trainable")
 
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None

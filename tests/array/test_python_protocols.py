@@ -1,6 +1,7 @@
 """Arrays as Python objects: their text, length, iteration, conversions and attributes."""
 
 import operator
+import weakref
 
 import numpy as np
 import pytest
@@ -148,3 +149,73 @@ def test_shape_is_a_tuple_of_python_integers():
 def test_attributes_cannot_be_set(attribute):
     with pytest.raises(AttributeError):
         setattr(xp.ones((2, 2)), attribute, None)
+
+
+# --- weak references ------------------------------------------------------------------------------
+ARRAYS = {
+    "root": lambda: xp.asarray([1.0, 2.0]),
+    "view": lambda: xp.asarray([1.0, 2.0])[1:],
+    "scalar": lambda: xp.sum(xp.ones(2)),
+    "variable": lambda: xp.Variable([1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("make", ARRAYS.values(), ids=ARRAYS)
+def test_a_weak_reference_ends_with_its_array(make):
+    ends = []
+    x = make()
+    first, second = weakref.ref(x, ends.append), weakref.proxy(x)
+    assert first() is x
+    assert second.shape == x.shape
+    del x
+    assert first() is None
+    assert ends == [first]
+
+
+def test_a_tape_keeps_what_is_watched_and_no_intermediate():
+    x = xp.asarray([1.0, 2.0])
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        h = x * x
+        y = xp.sum(h * h)
+        watched, intermediate = weakref.ref(x), weakref.ref(h)
+        del x, h
+        assert watched() is not None
+        assert intermediate() is None
+    assert tape.gradient(y, watched()).tolist() == [4.0, 32.0]
+
+
+# --- attributes that cannot be set ------------------------------------------------------------------
+SETTINGS = {
+    "shape": ((4,), "reshape"),
+    "dtype": (np.float32, "astype"),
+    "device": ("cpu", "to_device"),
+    "ndim": (1, "reshape"),
+    "size": (4, "reshape"),
+    "T": (np.ones((2, 2)), r"x\.T\[\.\.\.\] = value"),
+    "mT": (np.ones((2, 2)), r"x\.mT\[\.\.\.\] = value"),
+    "strides": ((8, 16), r"np\.asarray\(x\)\.strides"),
+    "flags": (None, r"np\.asarray\(x\)\.flags"),
+    "data": (None, r"np\.asarray\(x\)\.data"),
+    "base": (None, "may_share_memory"),
+    "nbytes": (1, "setter"),
+    "itemsize": (1, "setter"),
+    "anything": (1, "anything"),
+}
+
+
+@pytest.mark.parametrize("cls", [xp.asarray, xp.Variable])
+@pytest.mark.parametrize(("name", "value", "says"), [(k, *v) for k, v in SETTINGS.items()])
+def test_what_cannot_be_set_says_what_to_do(cls, name, value, says):
+    x = cls([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(AttributeError, match=says):
+        setattr(x, name, value)
+    with pytest.raises(AttributeError):
+        delattr(x, name)
+    assert x.shape == (2, 2)
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_reading_strides_and_flags_says_where_they_are():
+    for name in ("strides", "flags", "data", "base"):
+        assert not hasattr(xp.ones(2), name)

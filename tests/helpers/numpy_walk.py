@@ -62,6 +62,8 @@ def check_same(name, call, found, reference):
     """NumPy's structure, dtype, shape and bits, as far as they are defined."""
     if name == "np.unique_values":  # in any order
         found, reference = np.sort(found), np.sort(reference)
+    if name == "np.linalg.eigh" and call.close:  # LAPACK's signs of vectors differ by triangle
+        found, reference = (tuple([np.abs(part) for part in x]) for x in (found, reference))
     assert_same(found, reference, call.close or CLOSE.get(name, 0.0), name in UNDEFINED)
 
 

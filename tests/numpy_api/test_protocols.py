@@ -135,7 +135,10 @@ def test_averages_that_numpy_refuses_are_refused(options, error):
         (np.packbits, "np.packbits"),
         (np.frompyfunc(abs, 1, 1), "the ufunc abs"),
         (lambda x: np.sin(x, where=VALUES > 1), "where"),
-        (lambda x: np.equal(x, 1, dtype=bool), "dtype=bool"),
+        (lambda x: np.equal(x, 1, dtype="float32"), "np.equal"),
+        (lambda x: np.add(x, 1, dtype="longdouble"), "dtype=float128|dtype=longdouble"),
+        (lambda x: np.add(x, np.ones(3, "int8"), casting="no"), "np.add"),
+        (lambda x: np.logical_and.reduce(x, initial=True), "logical_and.reduce with initial"),
         (lambda x: np.sum(x, axis=0, out=np.zeros(3)), "np.sum"),
     ],
 )

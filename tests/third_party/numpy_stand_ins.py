@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import arraytape
+from arraytape._array.array import SCALAR
 from arraytape._array.views import current
 
 DISPATCHER = type(np.sum)  # of the functions that NumPy hands over
@@ -74,7 +75,9 @@ class Arguments:
         if isinstance(value, arraytape.Array):
             self.nested = True
         if type(value) in (list, tuple):
-            return type(value)([self.given(part) for part in value])
+            parts = [self.given(part) for part in value]
+            same = all(ours is part for ours, part in zip(parts, value, strict=True))
+            return value if same else type(value)(parts)
         return value
 
     def array(self, x):
@@ -93,7 +96,8 @@ class Arguments:
             for x, array in self.made.values():
                 if array is value:
                     return x
-            return current(value)[1][()] if not value.ndim else current(value)[1]
+            data = current(value)[1]
+            return data[()] if value._state & SCALAR else data
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*[self.taken(part) for part in value])
         if type(value) in (list, tuple):

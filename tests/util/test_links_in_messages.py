@@ -19,7 +19,6 @@ UNLINKED = {
     "function-gives-no-scalar",
     "input-of-another-length",
     "mapped-axes-differ",
-    "numpy-function-without-counterpart",
     "output-gradients-do-not-fit",
     "result-that-does-not-fit-in-place",
     "tape-is-already-recording",

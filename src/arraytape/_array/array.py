@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .._storage.storage import storage_of
+from .._util.attach import attach, read_only
 from .._util.errors import user_line
 from .._util.foreign_names import ForeignNames
 
@@ -85,7 +86,8 @@ class Array(ForeignNames):
     # _tid: the id of the value held now; 0: no tape follows it; negative: ask ``_sync``, since id and
     # data of a view follow from its root's, and a Variable reports each read.  Read _tid before _data:
     # a view's data may be stale.
-    __slots__ = ("_data", "_exports", "_state", "_tid", "_view")
+    # __weakref__: 2 ns for each Array, and no memory, since allocations come in steps of 16 bytes.
+    __slots__ = ("__weakref__", "_data", "_exports", "_state", "_tid", "_view")
     _data: Any
     _state: int
     _tid: int
@@ -309,6 +311,17 @@ class Array(ForeignNames):
         def real(self) -> Array: ...
         @real.setter
         def real(self, value: Any) -> None: ...
+
+
+# What to do in the place of ``x.shape = ...`` and its like.
+FIXED = {
+    "device": "use x = x.to_device(device)",
+    "dtype": "use x = xp.astype(x, dtype), or x.view(dtype) for the same bytes",
+    "ndim": "use x = xp.reshape(x, shape)",
+    "shape": "use x = xp.reshape(x, shape), a view of the same data wherever NumPy's is one",
+    "size": "use x = xp.reshape(x, shape), or a part of x",
+}
+attach(Array, {name: read_only(vars(Array)[name].fget, name, FIXED[name]) for name in FIXED})
 
 
 class View:

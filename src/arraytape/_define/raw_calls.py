@@ -128,6 +128,8 @@ def met(op: str, result: Any, operand: Any) -> list[str]:
         if result.dtype.kind not in "fc":
             return ["divide by zero"]
         found = [("divide by zero", far & by_zero), ("invalid value", nan & by_zero)]
+    elif op == "pow" and (negative := np.less(operand.real, 0)).any():
+        found = [("divide by zero", far & negative), ("invalid value", nan)]
     else:
         found = [("invalid value", nan)] if nan.any() else [("overflow", far)]
     return [what for what, where in found if where.any()] or ["a floating-point error"]

@@ -63,9 +63,11 @@ def one_by_one(
     }
     found = []
     for i in range(size):
-        given, named = mapped(
-            (args, options), lambda x, i=i: shown[id(x)][i] if id(x) in shown else x
-        )
+
+        def example(x: Array, i: int = i) -> Array:
+            return shown[id(x)][i] if id(x) in shown else x
+
+        given, named = mapped((args, options), example)
         found.append(together_or_one_by_one(function, given, named))
     lines = [iter([*arrays_in(each)]) for each in found]
     return mapped(found[0], lambda x: batched(stack([next(line) for line in lines]), axis_id))

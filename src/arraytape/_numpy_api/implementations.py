@@ -168,20 +168,24 @@ def nanstd(a: Any, *args: Any, **options: Any) -> Any:
 
 
 def nanmedian_of_lines(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False
+    a: Any, axis: int = -1, out: Any = None, overwrite_input: bool = False
 ) -> Any:
-    """``_nanmedian_small`` of ``numpy.nanmedian``, which masks arrays: NumPy's way for longer lines."""
-    median = replaced(np.lib._nanfunctions_impl._nanmedian1d)
-    return np.apply_along_axis(median, axis, a, overwrite_input)
+    """``_nanmedian_small`` of ``numpy.nanmedian``, which computes with masked arrays."""
+    ordered = np.sort(np.moveaxis(a, axis, -1), axis=-1)  # NaN is last
+    count = np.sum(~np.isnan(ordered), axis=-1)
+    for _ in range(np.count_nonzero(count == 0)):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=errors.stacklevel())
+    places = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=-1)
+    low, high = np.moveaxis(np.take_along_axis(ordered, places, axis=-1), -1, 0)
+    return (low + high) / 2.0
 
 
-def private(path: str, ours: Any) -> dict[Any, Any]:
-    """An entry for a private name, of NumPy's versions that have it."""
-    home, _, name = path.rpartition(".")
-    module: Any = functools.reduce(
-        lambda found, part: getattr(found, part, None), home.split("."), np
-    )
-    return {vars(module)[name]: ours} if module is not None and name in vars(module) else {}
+def private(path: str) -> Any:
+    """A private name of NumPy's; None in versions that have it not."""
+    found: Any = np
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 REPLACED: dict[Any, Any] = {
@@ -196,12 +200,12 @@ REPLACED: dict[Any, Any] = {
     np.ndarray: AnyArray,
     np.ones: maker(np.ones),
     np.zeros: maker(np.zeros),
-    **private("_core._multiarray_umath._array_converter", Converter),
-    **private("_core._multiarray_umath.interp", sums.interp),
-    **private("_core._multiarray_umath.interp_complex", sums.interp),
-    **private("lib._arraypad_impl._pad_simple", grown),
-    **private("lib._nanfunctions_impl._nanmedian_small", nanmedian_of_lines),
-    **private("linalg._linalg._makearray", lambda a: (as_array(a), lambda found: found)),
+    private("_core._multiarray_umath._array_converter"): Converter,
+    private("_core._multiarray_umath.interp"): sums.interp,
+    private("_core._multiarray_umath.interp_complex"): sums.interp,
+    private("lib._arraypad_impl._pad_simple"): grown,
+    private("lib._nanfunctions_impl._nanmedian_small"): nanmedian_of_lines,
+    private("linalg._linalg._makearray"): lambda a: (as_array(a), lambda found: found),
 }
 
 
@@ -261,7 +265,7 @@ class Asked:
 
 
 # A table of var's for complex numbers, which it squares as pairs of real ones, in place.
-COMPLEX = getattr(np._core._methods, "_complex_to_float", None)
+COMPLEX = private("_core._methods._complex_to_float")
 GLOBALS: dict[str, dict[str, Any]] = {}  # of NumPy's modules, by their names
 
 
@@ -283,6 +287,8 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 def replaced(value: Any) -> Any:
     """What a program of NumPy's gets in the place of one of its globals."""
+    if value is None:
+        return None
     if value is warnings:
         return Warnings()
     if isinstance(value, types.ModuleType):
@@ -297,7 +303,7 @@ def replaced(value: Any) -> Any:
         return REPLACED[value]
     if hasattr(value, "_implementation"):
         return Asked(value)
-    if isinstance(value, types.FunctionType) and value.__module__.startswith("numpy"):
+    if isinstance(value, types.FunctionType) and (value.__module__ or "").startswith("numpy"):
         return Program(value)
     return value
 
@@ -322,18 +328,21 @@ def program_of(function: Any) -> Callable[..., Any]:
         try:
             return examples.together_or_one_by_one(run, args, options)
         except Exception as error:
-            raise with_line(function.__name__, error) from error
+            if not raised_by_numpy(error):
+                raise
+            raise type(error)(f"np.{function.__name__}: {error} [at {user_line()}]") from error
         finally:
             DEVICE.reset(token)
 
     return call
 
 
-def with_line(name: str, error: Exception) -> Exception:
-    """An error of NumPy's program, with the function and the user's line; others as they are."""
-    if "[at " in str(error) or isinstance(error, KeyError | Warning):
-        return error
-    return type(error)(f"np.{name}: {error} [at {user_line()}]")
+def raised_by_numpy(error: Exception) -> bool:
+    """Whether an error comes from a line of NumPy's, so that it does not name the function yet."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(errors.NUMPY)
 
 
 def as_results(value: Any) -> Any:
@@ -358,7 +367,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
-        np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.tril, np.trim_zeros,
-        np.triu, np.union1d, np.unwrap, np.vander,
+        np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros,
+        np.union1d, np.unwrap, np.vander,
     )
 } | {np.nan_to_num: nan_to_num, np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip

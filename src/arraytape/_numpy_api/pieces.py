@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any, Literal
@@ -39,9 +40,20 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     ary = array_of(ary)
     at = normalize_axis_index("split", ary, axis)
     before = (slice(None),) * at
-    parts = np.array_split(np.arange(ary.shape[at]), indices_or_sections)
-    ends = [(part[0], part[-1] + 1) if part.size else (0, 0) for part in parts]
-    return [ary[(*before, slice(int(i), int(j)))] for i, j in ends]
+    ends = ends_of_parts(ary.shape[at], indices_or_sections)
+    return [ary[(*before, slice(i, j))] for i, j in itertools.pairwise(ends)]
+
+
+def ends_of_parts(n: int, indices_or_sections: Any) -> list[int]:
+    """Where the parts of a split axis of length n begin and end."""
+    asked = on_host(indices_or_sections)
+    if asked.ndim:
+        return [0, *asked.tolist(), n]
+    count = int(asked)
+    if count <= 0:
+        raise ValueError(f"np.split: {count} parts: needs one or more [at {user_line()}]")
+    each, longer = divmod(n, count)
+    return [k * each + min(k, longer) for k in range(count + 1)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -86,6 +98,8 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """See ``numpy.rot90``: a view."""
     m = array_of(m)
     first, second = (normalize_axis_index("rot90", m, i) for i in axes)
+    if first == second:
+        raise ValueError(f"np.rot90: the axes {axes} are one and the same [at {user_line()}]")
     order = [*range(m.ndim)]
     order[first], order[second] = second, first
     if k % 4 == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import string
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like, namespace
 from .._array.views import in_order
-from .._util.errors import describe, user_line
+from .._util.errors import describe, stacklevel, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
@@ -19,7 +20,7 @@ from ..ops._factorisations import adjoint
 from ..ops.data_type_functions import astype
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
-from ..ops.manipulation_functions import moveaxis, reshape
+from ..ops.manipulation_functions import moveaxis, normalize_axis_index, reshape
 from ..ops.searching_functions import count_nonzero
 from .arguments import array_of, as_arrays, axes_of, cast, into, on_host
 from .implementations import of_numpy
@@ -199,6 +200,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Array:
     """See ``numpy.linalg.pinv``; what ``hermitian`` says is not asked for."""
+    if rcond is not None and rtol is not np._NoValue:
+        raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
     tolerance = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
     return linalg.pinv(array_of(a), rtol=tolerance)
 
@@ -271,7 +274,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
             f"{describe(b)} [at {user_line()}]"
         )
     m, n = a.shape
-    rcond = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
+    eps = np.finfo(a.dtype).eps
+    rcond = eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond
     values = linalg.svdvals(a)
     rank = int(count_nonzero(values > rcond * values[:1]))
     x = matmul(linalg.pinv(a, rtol=rcond), b)
@@ -286,24 +290,58 @@ def sinc(x: Any) -> Array:
     return elementwise.sinc_derivative(array_of(x), order=0)
 
 
-def over_planes(name: str) -> Callable[..., Array]:
-    """``numpy.fft.fft2`` and its kin: the transform of several axes, of the last two."""
+def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., Array]:
+    """``numpy.fft.fftn`` and its kin; fft2 and its kin are of the last two axes."""
     function = getattr(fft, name)
 
-    def call(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Array:
-        return function(array_of(a), s=s, axes=axes, norm=norm or "backward")
+    def call(a: Any, s: Any = None, axes: Any = usual, norm: str | None = None) -> Array:
+        a = array_of(a)
+        if s is not None:
+            s, axes = lengths(name, a, s, axes)
+        return function(a, s=s, axes=axes, norm=norm or "backward")
 
     return call
+
+
+def lengths(name: str, a: Array, s: Any, axes: Any) -> tuple[Any, Any]:
+    """The lengths and axes of a transform: -1 is the length that there is, and so is None."""
+    s = [*s]
+    if axes is None:
+        warn(
+            f"np.fft.{name}: `axes` should not be `None` if `s` is not `None`: NumPy deprecates that; "
+            "say the last axes"
+        )
+        axes = range(-len(s), 0)
+    axes = [normalize_axis_index(f"fft.{name}", a, axis) for axis in axes]
+    if len(s) != len(axes):
+        raise ValueError(f"np.fft.{name}: {len(s)} lengths, {len(axes)} axes [at {user_line()}]")
+    if None in s:
+        warn(
+            f"np.fft.{name}: Passing an array containing `None` values to `s` is deprecated by NumPy; "
+            "say -1"
+        )
+    last = 2 * (a.shape[axes[-1]] - 1) if name == "irfftn" and s[-1] is None else None
+    s = [a.shape[axis] if n in (None, -1) else n for n, axis in zip(s, axes, strict=True)]
+    return s if last is None else [*s[:-1], last], axes
+
+
+def warn(message: str) -> None:
+    """NumPy's warning of what it is to lose."""
+    warnings.warn(message, DeprecationWarning, stacklevel=stacklevel())
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.cross: cross,
     np.dot: dot,
     np.einsum: einsum,
-    np.fft.fft2: over_planes("fftn"),
-    np.fft.ifft2: over_planes("ifftn"),
-    np.fft.irfft2: over_planes("irfftn"),
-    np.fft.rfft2: over_planes("rfftn"),
+    np.fft.fft2: over_axes("fftn", (-2, -1)),
+    np.fft.fftn: over_axes("fftn"),
+    np.fft.ifft2: over_axes("ifftn", (-2, -1)),
+    np.fft.ifftn: over_axes("ifftn"),
+    np.fft.irfft2: over_axes("irfftn", (-2, -1)),
+    np.fft.irfftn: over_axes("irfftn"),
+    np.fft.rfft2: over_axes("rfftn", (-2, -1)),
+    np.fft.rfftn: over_axes("rfftn"),
     np.inner: inner,
     np.kron: kron,
     np.linalg.cholesky: cholesky,

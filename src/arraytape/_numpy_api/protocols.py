@@ -18,7 +18,7 @@ from .._array.views import writable_copy
 from .._define.operands import list_beside
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
-from .._util.errors import see, user_line
+from .._util.errors import failure, see, user_line
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
@@ -82,9 +82,7 @@ SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
-    np.can_cast: lambda from_, to, casting="safe": np.can_cast(
-        getattr(from_, "dtype", from_), to, casting
-    ),
+    np.can_cast: lambda from_, to, casting="safe": np.can_cast(from_.dtype, to, casting),
     np.common_type: lambda *arrays: np.common_type(
         *[np.empty(0, x.dtype) for x in as_arrays(*arrays)]
     ),
@@ -156,9 +154,12 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         if (kind is list or kind is tuple or kind is range) and method != "at":  # it has places
             inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
-        return ufuncs.result_of(UFUNCS[ufunc](*inputs))
+        y = UFUNCS[ufunc](*inputs)
+        return y if type(y) is Array and y._data.shape else ufuncs.result_of(y)
     out = out_of(ufunc, options.pop("out", None))
-    casting = options.pop("casting", "same_kind")
+    casting = options.get("casting", "same_kind")
+    if method != "__call__":
+        options.pop("casting", None)
     options = {
         name: value for name, value in options.items()
         if name not in SILENT and value is not np._NoValue
@@ -186,11 +187,12 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = UFUNCS.get(ufunc)
     mask = options.get("where", True)
-    taken = {"dtype", "where"} if mask is True or out is not None else {"dtype"}
+    taken = {"casting", "dtype"} | ({"where"} if mask is True or out is not None else set())
     if function is None or options.keys() - taken:
         return MISSING
-    if "dtype" in options:
-        inputs = in_dtype(ufunc, inputs, options["dtype"])
+    dtype, casting = options.get("dtype"), options.get("casting", "same_kind")
+    if dtype is not None or casting in ("no", "equiv", "safe"):
+        inputs = in_dtype(ufunc, inputs, dtype, casting)
     if mask is True or out is None:
         return function(*inputs)
     mask = mask_of(ufunc.__name__, out, mask)
@@ -198,16 +200,21 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
         return where(mask, function(*inputs), out)
 
 
-def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any) -> list[Array]:
-    """The inputs in the dtype in which to compute."""
+def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Array]:
+    """The inputs in the dtypes in which NumPy computes for a dtype of results, None for any."""
     # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
-    dtype = dtype() if isinstance(dtype, type(np.dtype)) else np.dtype(dtype)
+    make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
+    dtype = make()
     arrays = as_arrays(*inputs)
-    if dtype.kind not in "biufc" or not all(
-        np.can_cast(x.dtype, dtype, "same_kind") for x in arrays
-    ):
-        raise unknown(ufunc.__name__, f"has no dtype={dtype} on these Arrays")
-    return [astype(x, dtype, copy=False) for x in arrays]
+    kinds = (*[x.dtype for x in arrays], *[None] * ufunc.nout)
+    wanted: Any = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
+    try:
+        found = ufunc.resolve_dtypes(kinds, signature=wanted, casting=casting)
+    except TypeError as error:
+        raise failure(f"np.{ufunc.__name__}", error) from error
+    if any(kind.kind not in "biufc" or kind.char in "gG" for kind in found):
+        raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
+    return [astype(x, kind, copy=False) for x, kind in zip(arrays, found, strict=False)]
 
 
 def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -215,7 +222,9 @@ def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | 
     function = REDUCTIONS.get(ufunc)
     if out is not None and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, out)
-    return MISSING if function is None else function(*inputs, **{"axis": 0, **options})
+    if function is None or options.keys() - accepted(function)[1]:
+        return MISSING
+    return function(*inputs, **{"axis": 0, **options})
 
 
 def of_all_pairs(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:

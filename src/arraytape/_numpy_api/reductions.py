@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy._core import _methods
 
 from .._array.array import Array, asarray_like
 from .._array.views import current
@@ -29,7 +28,7 @@ from ..ops.manipulation_functions import (
 from ..ops.sorting_functions import sort
 from ..ops.writing import setitem
 from .arguments import Axis, array_of, as_arrays, axes_of, mask_of, on_axis, on_host, scalar
-from .implementations import program_of
+from .implementations import private, program_of
 
 DOCSTRING = """\
 {summary}
@@ -86,6 +85,8 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
             return function(a, axis=axis, keepdims=keepdims)
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
+        if options and name in ("max", "min"):  # only as reductions of ufuncs
+            a, options = astype(a, np.dtype(dtype), copy=False), {}
         if where is not True:
             if initial is None and "left_out" not in identity:
                 raise ValueError(f"np.{name} with where= needs initial= [at {user_line()}]")
@@ -150,7 +151,7 @@ def floating(a: Any, dtype: Any) -> Array:
 def spread(name: str) -> Callable[..., Array]:
     """``numpy.std`` and ``numpy.var``; with a mean or a selection, by NumPy's own program."""
     function = getattr(statistics, name)
-    variance = program_of(_methods._var)
+    variance = program_of(private("_core._methods._var"))
 
     def call(
         a: Any, axis: Axis = None, dtype: Any = None, *, ddof: float = 0.0, keepdims: bool = False,

@@ -167,7 +167,7 @@ def target(name: str, x: Any) -> Array:
     return x
 
 
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
     dst = target("copyto", dst)
     if src is dst:  # nothing happens, also where it is read-only
@@ -217,7 +217,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     """See ``numpy.place``: the values in turn, at each place that the mask names."""
     arr, vals = target("place", arr), as_arrays(arr, vals)[1]
     mask = of_size_of(arr, mask, "place")
-    count = np.count_nonzero(mask)
+    count = int(np.count_nonzero(mask))
     if count and not vals.size:
         raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
     if count:
@@ -262,6 +262,11 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     arr = target("put_along_axis", arr)
     indices = on_host(indices)
     if axis is None:
+        if indices.ndim != 1:
+            raise ValueError(
+                f"np.put_along_axis: when axis=None, indices must have a single dimension "
+                f"[at {user_line()}]"
+            )
         put(arr, indices, broadcast_to(as_arrays(arr, values)[1], indices.shape))
         return
     at = normalize_axis_index("put_along_axis", arr, axis)

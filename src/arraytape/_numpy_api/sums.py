@@ -49,8 +49,9 @@ def convolve(a: Any, v: Any, mode: str | int = "full") -> Array:
 
 def polymul(a1: Any, a2: Any) -> Array:
     """See ``numpy.polymul``: zeros in front of the coefficients count for nothing."""
-    parts = [np.trim_zeros(np.atleast_1d(x), "f") for x in as_arrays(a1, a2)]
-    return convolve(*[x if x.size else asarray_like(x, np.zeros(1, x.dtype)) for x in parts])
+    parts: list[Any] = [np.trim_zeros(np.atleast_1d(x), "f") for x in as_arrays(a1, a2)]
+    a1, a2 = (x if x.size else asarray_like(x, np.zeros(1, x.dtype)) for x in parts)
+    return convolve(a1, a2)
 
 
 def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:

@@ -103,17 +103,24 @@ def vecmat(x1: Any, x2: Any) -> Array:
 
 
 def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """A ufunc that is made of several ops: for the dtypes that NumPy's takes, and for no others."""
+    """A ufunc that is made of several ops: for the dtypes that NumPy's takes, and for no others.
+
+    It computes with integers in the floating-point dtype that NumPy takes for them, if it takes one.
+    """
 
     def call(*inputs: Any) -> Any:
         dtypes = [x.dtype for x in inputs if isinstance(x, Array)]
-        if any(dtype.kind in "bc" for dtype in dtypes):
-            given = [getattr(x, "dtype", type(x)) for x in inputs]
-            try:
-                ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))
-            except TypeError as error:
-                raise failure(f"np.{ufunc.__name__}", error) from error
-        return ours(*inputs)
+        if all(dtype.kind == "f" for dtype in dtypes):
+            return ours(*inputs)
+        given = [getattr(x, "dtype", type(x)) for x in inputs]
+        try:
+            found = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))
+        except TypeError as error:
+            raise failure(f"np.{ufunc.__name__}", error) from error
+        return ours(*[
+            astype(x, dtype, copy=False) if isinstance(x, Array) and dtype.kind in "fc" else x
+            for x, dtype in zip(inputs, found, strict=False)
+        ])  # fmt: skip
 
     return call
 

@@ -6,7 +6,9 @@ A class of a lower room knows no op; the room that has the function attaches it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
+
+from .errors import user_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,6 +21,19 @@ def method(cls: type, name: str) -> Callable[[F], F]:
         return function
 
     return attached
+
+
+def read_only(
+    fget: Callable[[Any], Any], name: str, advice: str, doc: str | None = None
+) -> property:
+    """A property that cannot be set: the AttributeError says what to do."""
+
+    def fset(x: Any, value: Any) -> NoReturn:
+        raise AttributeError(
+            f"the {name} of an {type(x).__name__} cannot be set [at {user_line()}]; {advice}"
+        )
+
+    return property(fget, fset, doc=doc)
 
 
 def attach(cls: type, methods: Mapping[str, Any]) -> None:

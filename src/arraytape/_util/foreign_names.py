@@ -12,12 +12,13 @@ from .errors import unknown_name
 
 # The names of other_names.ARRAY, known without loading it; a test holds them equal.
 NAMES = (
-    "abs", "add_", "assign", "assign_add", "at", "backward", "block_until_ready", "bmm", "clamp",
-    "clone", "contiguous", "copy_", "cpu", "cuda", "detach", "dim", "div_", "double", "exp",
-    "expand", "fill_", "float", "gather", "get_shape", "grad", "index_select", "log", "masked_fill",
-    "matmul", "mm", "mul_", "norm", "numel", "numpy", "permute", "pow", "relu", "requires_grad",
-    "requires_grad_", "resize", "retain_grad", "sigmoid", "softmax", "sqrt", "sub_", "to",
-    "tobytes", "tofile", "unsqueeze", "zero_",
+    "abs", "add_", "assign", "assign_add", "at", "backward", "base", "block_until_ready", "bmm",
+    "clamp", "clone", "contiguous", "copy_", "cpu", "cuda", "data", "detach", "dim", "div_",
+    "double", "exp", "expand", "fill_", "flags", "float", "gather", "get_shape", "grad",
+    "index_select", "log", "masked_fill", "matmul", "mm", "mul_", "norm", "numel", "numpy",
+    "permute", "pow", "relu", "requires_grad", "requires_grad_", "resize", "retain_grad",
+    "sigmoid", "softmax", "sqrt", "strides", "sub_", "to", "tobytes", "tofile", "unsqueeze",
+    "zero_",
 )  # fmt: skip
 
 

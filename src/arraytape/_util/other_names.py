@@ -264,7 +264,11 @@ ARRAY: Table = {
         "block_until_ready": "no need: x is it, once it is computed",
     },
     "NumPy": {
+        "base": "np.may_share_memory(x, y)",
+        "data": "np.asarray(x).data",
+        "flags": "np.asarray(x).flags",
         "resize": "xp.reshape(x, shape)",
+        "strides": "np.asarray(x).strides",
         "tobytes": "np.asarray(x).tobytes()",
         "tofile": "np.asarray(x).tofile(file)",
     },

@@ -492,6 +492,10 @@ def eye(
 
 
 def _triangle(x: Array, k: int, upper: bool) -> Array:
+    if x.ndim < 2:
+        raise ValueError(
+            f"{'triu' if upper else 'tril'}: needs matrices, got {describe(x)} [at {user_line()}]"
+        )
     n, m = x.shape[-2:]
     rows, columns = np.arange(n)[:, None], np.arange(m)
     inside = columns - rows >= k if upper else columns - rows <= k

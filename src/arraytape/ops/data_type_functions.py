@@ -107,8 +107,8 @@ def is_known(dtype: Any) -> bool:
 def no_dtype(op: str, dtype: Any) -> TypeError:
     """The error for a dtype that no Array can have."""
     return TypeError(
-        f"{op}: no Array can have dtype {dtype!r} [at {user_line()}]; give one of numbers or booleans, in "
-        "the machine's byte order"
+        f"{op}: no Array can have dtype {dtype!r} [at {user_line()}]; give one of numbers or booleans, "
+        "in the machine's byte order"
     )
 
 

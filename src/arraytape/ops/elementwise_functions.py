@@ -284,8 +284,13 @@ def _root_of_variance(t, y, xp):
 root_of_variance = elementwise("root_of_variance", _root_of_variance, domain=POSITIVE, cusped=True)
 
 
+def _next_sinc_derivative(g, x, order, xp):
+    """``g * xp.conj(xp.sinc_derivative(x, order + 1))``"""
+    return g * conjugate(xp.sinc_derivative(x, order + 1), xp)
+
+
 @primitive(
-    lambda g, x, order, xp: g * conjugate(xp.sinc_derivative(x, order + 1), xp),
+    _next_sinc_derivative,
     per_element=True,
     samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
 )

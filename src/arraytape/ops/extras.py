@@ -93,6 +93,8 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
             f"bincount: needs non-negative integers in one dimension, got {describe(x)} "
             f"[at {user_line()}]"
         )
+    if minlength < 0:
+        raise ValueError(f"bincount: minlength is negative: {minlength} [at {user_line()}]")
     size = max(int(indices.max()) + 1 if indices.size else 0, minlength)
     if weights is None:
         return asarray_like(x, np.bincount(indices, minlength=size))

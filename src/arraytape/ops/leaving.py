@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import SCALAR, Array, wrap
+from .._array.array import IS_VIEW, SCALAR, Array, wrap
 from .._array.exits import leave
-from .._array.views import current, export, pin
+from .._array.views import current, export, pin, refresh
 from .._storage.storage import storage_of
 from .._util.attach import attach
 from .._util.errors import describe, failure, see, user_line
@@ -24,8 +24,8 @@ from .creation_functions import copied
 
 
 def host(x: Array) -> Any:
-    """The current data as a NumPy array."""
-    _, data = current(x)
+    """The current data as a NumPy array; to look at it is no read of a Variable."""
+    data = refresh(x) if x._state & IS_VIEW else x._data
     return storage_of(data).host(data)
 
 

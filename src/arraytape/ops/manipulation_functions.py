@@ -91,6 +91,12 @@ def cut(x: Array, kind: str, argument: Any) -> Array:
 def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
     """A non-negative axis; AxisError, an IndexError and a ValueError, when x has no such axis."""
     ndim = x.ndim + extra
+    try:
+        axis = operator.index(axis)
+    except TypeError as error:
+        raise TypeError(
+            f"{op}: an axis is an integer, got {describe(axis)} for {describe(x)} [at {user_line()}]"
+        ) from error
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(
             f"{op}: axis {axis} is out of range for {describe(x)} [at {user_line()}]; it has the axes "

@@ -10,7 +10,7 @@ from .._array.array import Array
 from .._define.compile import compile_function
 from .._define.docstrings import operator_docstring
 from .._record.op import REGISTRY
-from .._util.attach import attach
+from .._util.attach import attach, read_only
 from .linear_algebra_functions import matrix_transpose
 from .manipulation_functions import permute_dims
 from .writing import in_place
@@ -64,7 +64,15 @@ def transpose(x: Array) -> Array:
     return matrix_transpose(x) if x.ndim == 2 else permute_dims(x, tuple(range(x.ndim)[::-1]))
 
 
-attach(Array, {"T": property(transpose), "mT": property(matrix_transpose, doc=MATRIX_TRANSPOSE)})
+attach(
+    Array,
+    {
+        "T": read_only(transpose, "T", "use x.T[...] = value to write through it"),
+        "mT": read_only(
+            matrix_transpose, "mT", "use x.mT[...] = value to write through it", MATRIX_TRANSPOSE
+        ),
+    },
+)
 for short, op in BINARY.items():
     attach(
         Array,
