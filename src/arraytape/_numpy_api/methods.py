@@ -144,6 +144,8 @@ def squeeze(x: Array, axis: Axis = None) -> Array:
     """
     if x._state & SCALAR:
         return x
+    if not x.ndim and axis in (0, -1):  # axes that NumPy allows to scalars' arrays
+        return x[...]
     ones = tuple([i for i, n in enumerate(x.shape) if n == 1])
     return manipulation.squeeze(x, ones if axis is None else axis)
 
@@ -170,6 +172,7 @@ def repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:
     IndexError
         When there is no such axis.
     """
+    x = x if x.ndim or axis not in (0, -1) else reshape(x, (1,))
     return manipulation.repeat(x, repeats, axis=axis)
 
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, namespace
+from .._array.views import writable_copy
 from .._define.operands import list_beside
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.errors import failure, see, user_line
 from ..ops.data_type_functions import astype
-from ..ops.elementwise_functions import positive
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
 from . import (
@@ -327,7 +327,7 @@ def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:
         if x is y or (isinstance(x, list | tuple) and any(part is y for part in x)):
             if function not in OF_ARRAYS or not y._state & SCALAR:
                 return y
-            y = positive(y)  # an array in the place of a scalar
+            y = writable_copy(y)  # an array in the place of a scalar
     if function not in OF_ARRAYS:
         return scalar(y)
     if not y._state & IS_VIEW:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current, in_order, laid_out, with_axes_in_memory
+from .._array.views import current, in_order, laid_out, order_of, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -98,8 +98,8 @@ def clip(
     wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
     y = elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
     # NumPy's result lies as the array, unless a bound has as many axes.
-    small = np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
-    return laid_out(y, a) if small and y.shape == a.shape else y
+    small = y.shape == a.shape and np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
+    return laid_out(y, a) if small and order_of(a) else y
 
 
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
@@ -170,6 +170,8 @@ def target(name: str, x: Any) -> Array:
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
     dst = target("copyto", dst)
+    if src is dst:  # nothing happens, also where it is read-only
+        return
     # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
     sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
     weak = type(src) in (bool, int, float, complex)
