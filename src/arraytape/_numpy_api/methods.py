@@ -24,7 +24,7 @@ from ..ops import searching_functions as searching
 from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import normalize_axis_index, part, permute_dims
 from ..ops.writing import setitem
-from . import pieces, reductions, selection, ufuncs
+from . import exact, pieces, reductions, selection, ufuncs
 from .arguments import Axis, as_arrays, cast, on_axis, without_gradient
 from .flat import FlatIterator
 from .products import dot
@@ -144,6 +144,8 @@ def squeeze(x: Array, axis: Axis = None) -> Array:
     """
     if x._state & SCALAR:
         return x
+    if not x.ndim and axis in (0, -1):  # axes that NumPy allows to scalars' arrays
+        return x[...]
     ones = tuple([i for i, n in enumerate(x.shape) if n == 1])
     return manipulation.squeeze(x, ones if axis is None else axis)
 
@@ -170,6 +172,7 @@ def repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:
     IndexError
         When there is no such axis.
     """
+    x = x if x.ndim or axis not in (0, -1) else reshape(x, (1,))
     return manipulation.repeat(x, repeats, axis=axis)
 
 
@@ -303,7 +306,7 @@ def clip(x: Array, min: Any = None, max: Any = None) -> Array:
     ValueError
         When the shapes do not broadcast.
     """
-    return selection.clip(x, min, max)
+    return exact.exactly(np.clip, lambda: selection.clip(x, min, max), (x, min, max), {})
 
 
 def compress(x: Array, condition: Any, axis: int | None = None) -> Array:

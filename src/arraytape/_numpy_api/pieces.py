@@ -159,8 +159,13 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
 
 def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
     """See ``numpy.compress``."""
-    a, at = on_axis("compress", array_of(a), axis)
-    return take(a, asarray_like(a, np.flatnonzero(on_host(condition))), axis=at)
+    a = array_of(a)
+    a, at = on_axis("compress", a if a.ndim else reshape(a, (1,)), axis)
+    places = np.flatnonzero(on_host(condition))
+    shape = (*a.shape[:at], len(places), *a.shape[at + 1 :])
+    if 0 in shape and not a.size:  # nothing is taken, from whatever place
+        return in_order(reshape(a, shape), "C")
+    return take(a, asarray_like(a, places), axis=at)
 
 
 def block(arrays: Any) -> Array:

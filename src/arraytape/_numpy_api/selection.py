@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current, in_order, laid_out, with_axes_in_memory
+from .._array.views import current, in_order, laid_out, order_of, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -92,14 +92,14 @@ def clip(
     a: Any, min: Any = None, max: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """See ``numpy.clip``: the dtype is that to which array and bounds promote, or the one asked for."""
-    a, min, max = (assembled(x) for x in (a, min, max))
+    a, min, max = (assembled(np.asarray(x) if type(x) is bool else x) for x in (a, min, max))
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
     wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
     y = elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
     # NumPy's result lies as the array, unless a bound has as many axes.
-    small = np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
-    return laid_out(y, a) if small and y.shape == a.shape else y
+    small = y.shape == a.shape and np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
+    return laid_out(y, a) if small and order_of(a) else y
 
 
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
@@ -170,6 +170,8 @@ def target(name: str, x: Any) -> Array:
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
     dst = target("copyto", dst)
+    if src is dst:  # nothing happens, also where it is read-only
+        return
     # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
     sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
     weak = type(src) in (bool, int, float, complex)
@@ -281,7 +283,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
             np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv,
             np.diag_indices_from, np.digitize,
             np.flatnonzero, np.isclose, np.isin, np.isneginf, np.isposinf, np.lexsort,
-            np.nanargmax, np.nanargmin, np.ravel_multi_index, np.shares_memory,
+            np.linalg.matrix_rank, np.nanargmax, np.nanargmin, np.ravel_multi_index,
+            np.searchsorted, np.shares_memory,
             np.tril_indices_from, np.triu_indices_from, np.unravel_index,
         )
     },

@@ -144,8 +144,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
         for function in (
-            np.argsort, np.cumprod, np.cumsum, np.diagonal, np.squeeze, np.swapaxes, np.take,
-            np.trace,
+            np.argsort, np.cumprod, np.cumsum, np.diagonal, np.repeat, np.squeeze, np.swapaxes,
+            np.take, np.trace,
         )
     },
     np.atleast_1d: at_least(1),

@@ -1,0 +1,42 @@
+"""Gradients through writes to real and imaginary parts, when a NaN elsewhere calls for the guard."""
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+
+Z = np.array([[1.0 + 2.0j, 3.0 - 1.0j], [-0.5 + 0.5j, 2.0 + 0.0j]])
+X = np.array([[0.0, 4.0], [1.0, 0.5]])
+WEIGHTS = np.array([[5.0 + 3.0j, 1.0 - 2.0j], [-1.0 + 0.5j, 2.0 + 4.0j]])
+KEYS = {"all": ..., "a row": 1, "a mask": X > 0.7, "columns": (slice(None), slice(None, None, -1))}
+WRITES = {
+    "=": lambda part, key, x: part.__setitem__(key, x[key]),
+    "+=": lambda part, key, x: part.__setitem__(key, part[key] + x[key]),
+    "*=": lambda part, key, x: np.multiply(part, x, out=part),
+    "number": lambda part, key, x: part.__setitem__(key, 0.98),
+}
+
+
+@pytest.mark.parametrize("read", ["whole", "parts"])
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_the_guarded_pass_gives_what_the_plain_one_gives(part, key, write, read):
+    def gradients(with_nan):
+        z, x = xp.asarray(Z), xp.asarray(X)
+        with xp.GradientTape() as tape:
+            tape.watch([z, x])
+            w = z * 1.0
+            WRITES[write](getattr(w, part), KEYS[key], x)
+            seen = [w] if read == "whole" else [w.real * 1.0, w.imag * 1.0]
+            not_taken = np.where(
+                x > 0.0, np.sqrt(x), 0.0
+            )  # its slope at 0 is NaN in the plain pass
+        weights = [np.conj(WEIGHTS)] if read == "whole" else [WEIGHTS.real, WEIGHTS.imag]
+        targets = [*seen, not_taken] if with_nan else seen
+        cotangents = [xp.asarray(c) for c in [*weights, 0.0 * X][: len(targets)]]
+        found = tape.gradient(targets, [z, x], cotangents, unconnected_gradients="zero")
+        return [np.asarray(g) for g in found]
+
+    for plain, guarded in zip(gradients(False), gradients(True), strict=True):
+        np.testing.assert_array_equal(guarded, plain)
