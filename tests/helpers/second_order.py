@@ -5,6 +5,9 @@ as one matrix.  The nestings: "rr" is a tape within a tape, "fr" a tape within a
 accumulator within a tape, "ff" an accumulator within an accumulator.
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
 import arraytape as xp
@@ -104,34 +107,32 @@ WAYS = {
 
 
 # --- by differences ---------------------------------------------------------------------------------
-# One-sided weights for the second derivative at 0 from the values at 0, 1, ... 8 steps, and for the
-# first one.  Source: Fornberg 1988, "Generation of finite difference formulas on arbitrarily spaced
-# grids".
-def stencil(order, points):
-    """The weights of values at 0, 1, ..., points - 1 in the derivative of an order at 0."""
-    places = np.arange(points, dtype=np.longdouble)
-    c = np.zeros((points, order + 1), np.longdouble)
-    c[0, 0], c1 = 1, np.longdouble(1)
-    for i in range(1, points):
-        c2 = np.longdouble(1)
-        for j in range(i):
-            gap = places[i] - places[j]
-            c2 *= gap
-            if j == i - 1:
-                for k in range(min(i, order), -1, -1):
-                    before = k * c[i - 1, k - 1] if k else 0
-                    c[i, k] = c1 * (before - places[i - 1] * c[i - 1, k]) / c2
-            for k in range(min(i, order), -1, -1):
-                c[j, k] = (places[i] * c[j, k] - (k * c[j, k - 1] if k else 0)) / gap
-        c1 = c2
-    return c[:, order]
+def stencil(places, order):
+    """Weights of the values at places in the derivative of an order at 0, by the Taylor series."""
+    # In extended precision: Gauss's elimination, since LAPACK has none.
+    n = len(places)
+    rows = np.asarray([[p**k for p in places] for k in range(n)], np.longdouble)
+    right = np.zeros(n, np.longdouble)
+    right[order] = math.factorial(order)
+    for k in range(n):
+        pivot = k + int(np.argmax(np.abs(rows[k:, k])))
+        rows[[k, pivot]], right[[k, pivot]] = rows[[pivot, k]], right[[pivot, k]]
+        for i in range(k + 1, n):
+            factor = rows[i, k] / rows[k, k]
+            rows[i] -= factor * rows[k]
+            right[i] -= factor * right[k]
+    for k in range(n - 1, -1, -1):
+        right[k] = (right[k] - rows[k, k + 1 :] @ right[k + 1 :]) / rows[k, k]
+    return right
 
 
-ONE_SIDED = stencil(2, 9)
+# From one side, the point itself left out: functions may jump there.
+STEPS = np.arange(1, 10)
+ONE_SIDED = [stencil(STEPS, order) for order in (0, 1, 2)]
 
 
 def total_of_numpy(outputs):
-    """``testing.total`` of NumPy arrays."""
+    """``testing.total`` of NumPy arrays, in their precision."""
     answer = np.longdouble(0)
     for i, y in enumerate(outputs if isinstance(outputs, tuple | list) else (outputs,)):
         y = np.asarray(y)
@@ -142,69 +143,63 @@ def total_of_numpy(outputs):
     return answer
 
 
-def along(function, values, direction, step):
-    """The second derivative along a direction: one-sided, by a step; NaN where there is none."""
+class Side(NamedTuple):
+    """Value, slope and curvature at a point along a direction, seen from one side."""
+
+    value: float
+    slope: float
+    curvature: float
+
+    def is_like(self, other, rtol):
+        pairs = zip(self, other, (10, 10, 1), strict=True)
+        return all(abs(a - b) <= k * rtol * max(1.0, abs(a)) for a, b, k in pairs)
+
+
+def side_of(function, values, direction, step):
     line = [
         total_of_numpy(
             function(*[v + k * step * d for v, d in zip(values, direction, strict=True)])
         )
-        for k in range(len(ONE_SIDED))
+        for k in STEPS
     ]
-    return np.dot(ONE_SIDED, np.asarray(line, np.longdouble)) / step**2
+    return Side(*[w @ np.asarray(line) / step**k for k, w in enumerate(ONE_SIDED)])
 
 
-def second_difference(function, values, direction, step, rtol):
-    """The second derivative along a direction; None where there is none, or none that is finite.
-
-    It must be the same on both sides, where the function is defined on both, and for two steps.
-    """
+def sides(function, values, direction, step, rtol):
+    """The sides along a direction on which the function is defined; None for one that is not smooth."""
     found = []
-    for side in (1, -1):
-        turned = [side * d for d in direction]
-        rough, fine = (along(function, values, turned, h) for h in (step, step / 4))
-        if np.isnan(rough) and np.isnan(fine):
+    for sign in (1, -1):
+        turned = [sign * d for d in direction]
+        rough, fine = (side_of(function, values, turned, h) for h in (step, step / 4))
+        if np.isnan(rough.value) and np.isnan(fine.value):
             continue
-        if not abs(rough - fine) <= rtol * max(1.0, abs(fine)):
-            return None
-        found.append(fine)
-    if not found or abs(found[0] - found[-1]) > rtol * max(1.0, abs(found[0])):
-        return None
-    if len(found) == 2 and not is_smooth(function, values, direction, step, rtol):
-        return None
-    return sum(found) / len(found)
+        smooth = rough.is_like(fine, rtol)
+        found.append(fine._replace(slope=sign * fine.slope) if smooth else None)
+    return found
 
 
-def is_smooth(function, values, direction, step, rtol):
-    """Whether value and slope on one side go on on the other."""
-    ends = []
-    for side in (1, -1):
-        turned = [side * d for d in direction]
-        line = [
-            total_of_numpy(
-                function(*[v + k * step * d for v, d in zip(values, turned, strict=True)])
-            )
-            for k in range(1, 10)
-        ]
-        ahead = [np.dot(at_zero(order), line) for order in (0, 1)]
-        ends.append((ahead[0], side * ahead[1] / step))
-    return all(abs(a - b) <= 100 * rtol * max(1.0, abs(a)) for a, b in zip(*ends, strict=True))
+def curvatures(found, rtol):
+    """The one curvature that all sides agree on, or None; and all that a side has."""
+    if not found or None in found:
+        return None, []
+    curvatures = [side.curvature for side in found]
+    agree = found[0].is_like(found[-1], rtol)
+    return (sum(curvatures) / len(curvatures) if agree else None), curvatures
 
 
-def at_zero(order):
-    """Weights of the values at 1, ..., 9 in the derivative of an order at 0."""
-    places = np.arange(1, 10, dtype=np.longdouble)
-    matrix = np.vander(places, increasing=True).T
-    right = np.zeros(9)
-    right[order] = 1.0
-    return np.linalg.solve(matrix.astype(float), right)
+def steps_for(values, step):
+    """Steps by which to leave a point, the smallest first: as fine as its numbers, where seen."""
+    sizes = [float(a) for v in values for a in np.abs(np.ravel(v)) if a]
+    most = max(sizes, default=0.0)
+    return sorted({step * size for size in (1.0, *sizes) if size > 1e-7 * most})
 
 
 def differences(function, values, step=2e-3, rtol=1e-6):
-    """The Hessian by differences in extended precision, with None where it has no finite element."""
-    scale = max(
-        [1.0 if not np.isfinite(v).all() else float(np.max(np.abs(v), initial=0.0)) for v in values]
-    )
-    step = np.longdouble(step) * (scale if scale > 1.0 else 1.0)
+    """The Hessian by differences in extended precision, with None where it has no finite element.
+
+    And, for each element, the values that it has on the sides of the point.
+    """
+    steps = [np.longdouble(h) for h in steps_for(values, step)]
     values = [np.asarray(v, np.longdouble) for v in values]
     tangents = [
         [unit if i == j else np.zeros_like(v) for j, v in enumerate(values)]
@@ -212,15 +207,25 @@ def differences(function, values, step=2e-3, rtol=1e-6):
         for unit in units(value)
     ]
     n = len(tangents)
-    found = np.full((n, n), None)
+    exact, sided = np.full((n, n), None), np.full((n, n), None)
+
+    def along(direction):
+        on_sides = []
+        for h in steps:
+            agreed, found = curvatures(sides(function, values, direction, h, rtol), rtol)
+            if agreed is not None:
+                return agreed, found
+            on_sides += found
+        return None, on_sides
+
     with np.errstate(all="ignore"):
         for i in range(n):
-            found[i, i] = second_difference(function, values, tangents[i], step, rtol)
-        for i in range(n):
+            exact[i, i], sided[i, i] = along(tangents[i])
             for j in range(i):
-                ahead = [a + b for a, b in zip(tangents[i], tangents[j], strict=True)]
-                across = [a - b for a, b in zip(tangents[i], tangents[j], strict=True)]
-                pair = [second_difference(function, values, d, step, rtol) for d in (ahead, across)]
-                if None not in pair:
-                    found[i, j] = found[j, i] = (pair[0] - pair[1]) / 4
-    return found
+                pairs = list(zip(tangents[i], tangents[j], strict=True))
+                one, ones = along([a + b for a, b in pairs])
+                other, others = along([a - b for a, b in pairs])
+                mixed = None if one is None or other is None else (one - other) / 4
+                exact[i, j] = exact[j, i] = mixed
+                sided[i, j] = sided[j, i] = [(a - b) / 4 for a in ones for b in others]
+    return exact, sided

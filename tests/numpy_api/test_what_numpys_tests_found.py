@@ -86,6 +86,14 @@ def test_dtypes_of_two_arrays_are_numpys(dtype, other):
         same(np.ediff1d, a, b[:1])
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("narrow", INTEGERS)
+def test_bounds_of_narrower_integers_are_no_narrower_than_they_say(dtype, narrow):
+    x = np.asarray([np.iinfo(dtype).min, 3, np.iinfo(dtype).max], dtype)
+    same(lambda x, lo, hi: np.clip(x, lo, hi), x, np.asarray(1, narrow), np.asarray(9, narrow))
+    same(lambda x, lo, hi: np.clip(x, lo, hi), x, np.ones(3, narrow), np.full(3, 9, narrow))
+
+
 AXES = {
     "rollaxis": lambda x, i: np.rollaxis(x, i),
     "rollaxis to": lambda x, i: np.rollaxis(x, 0, i),

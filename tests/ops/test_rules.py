@@ -14,8 +14,9 @@ CASES = [
 ]
 # What is not holomorphic or has no complex form is sampled with real numbers only.
 REAL_ONLY = {
-    "atan2", "cast", "cube_root", "clip", "copysign", "fft.rfft", "floor_divide", "truncated_remainder", "hypot", "logaddexp", "max",
-    "maximum", "min", "minimum", "nextafter", "remainder",
+    "atan2", "cast", "clip", "copysign", "cube_root", "fft.rfft", "floor_divide", "hypot",
+    "logaddexp", "max", "maximum", "min", "minimum", "nextafter", "remainder",
+    "truncated_remainder",
 }  # fmt: skip
 # Results that depend on a free choice (the phase of singular vectors) have no complex derivative.
 GAUGE = {"linalg.eig", "linalg.eigh", "linalg.svd"}  # see test_linalg_coinciding_values

@@ -29,7 +29,8 @@ ELSEWHERE = frozenset((
 # Ops behind other names, which are no part of the namespace: their own docstrings are enough.
 BEHIND = frozenset((
     "cast", "cube_root", "cofactors", "discretized", "getitem", "moved", "power_derivative",
-    "reinterpreted", "reshaped", "root_of_variance", "scattered", "truncated_remainder", "sinc_derivative", "stop_gradient",
+    "reinterpreted", "reshaped", "root_of_variance", "scattered", "sinc_derivative",
+    "stop_gradient", "truncated_remainder",
 ))  # fmt: skip
 INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
@@ -243,10 +244,10 @@ TIES = (
 AT_ZERO = "The slope at 0 is infinite, and the gradient there inf."
 # The derivative at special points, by the README's conventions.
 CONVENTIONS = {
-    "atan2": "Both slopes are 0 where x1 and x2 are 0.",
+    "atan2": "Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.",
     "copysign": "The slope at x1 = 0 is 0, and so is that for x2 everywhere.",
     "floor_divide": "The gradient is 0 everywhere, also at the steps.",
-    "hypot": "Both slopes are 0 where x1 and x2 are 0.",
+    "hypot": "Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.",
     "log": AT_ZERO,
     "log10": AT_ZERO,
     "log2": AT_ZERO,
@@ -254,7 +255,7 @@ CONVENTIONS = {
     "maximum": TIES,
     "minimum": TIES.replace("maximum", "minimum"),
     "nextafter": "The next number moves with x1, as in TensorFlow; towards x2 it makes a step.",
-    "pow": "The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 with respect to x2 is 0.",
+    "pow": "The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 0.",
     "remainder": "The gradient at a step is that of the piece on which the result lies.",
     "sqrt": AT_ZERO,
 }

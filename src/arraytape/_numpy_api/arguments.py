@@ -84,6 +84,11 @@ def as_arrays(*values: Any) -> list[Any]:
     return [value if isinstance(value, Array) or value is None else made(value) for value in values]
 
 
+def as_operands(*values: Any) -> list[Any]:
+    """The same for functions that make arrays of numbers, whose precision then counts."""
+    return as_arrays(*[np.asarray(x) if type(x) in (float, complex) else x for x in values])
+
+
 def array_of(value: Any) -> Array:
     """One value as an Array."""
     value = assembled(value)

@@ -11,18 +11,20 @@ from typing import Any, Literal
 import numpy as np
 
 from .._array.array import Array, asarray_like, namespace
-from .._array.views import in_order
+from .._array.views import current, in_order
+from .._storage.storage import storage_of
 from .._util.errors import describe, stacklevel, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
 from ..ops._factorisations import adjoint
+from ..ops.creation_functions import eye
 from ..ops.data_type_functions import astype
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
 from ..ops.manipulation_functions import moveaxis, normalize_axis_index, reshape
-from ..ops.searching_functions import count_nonzero
-from .arguments import array_of, as_arrays, axes_of, cast, into, on_host
+from ..ops.searching_functions import count_nonzero, where
+from .arguments import array_of, as_arrays, as_operands, axes_of, cast, into, on_host
 from .implementations import of_numpy
 from .pieces import laid_out
 
@@ -79,7 +81,7 @@ def dot(a: Any, b: Any) -> Array:
     ValueError
         When the shapes do not fit together.
     """
-    a, b = as_arrays(a, b)
+    a, b = as_operands(a, b)
     if not a.ndim or not b.ndim:
         product = a * b
         return (
@@ -91,13 +93,13 @@ def dot(a: Any, b: Any) -> Array:
 
 def outer(a: Any, b: Any) -> Array:
     """See ``numpy.outer``."""
-    a, b = as_arrays(a, b)
+    a, b = as_operands(a, b)
     return linalg.outer(reshape(a, (-1,)), reshape(b, (-1,)))
 
 
 def inner(a: Any, b: Any) -> Array:
     """See ``numpy.inner``."""
-    a, b = as_arrays(a, b)
+    a, b = as_operands(a, b)
     return in_order(tensordot(a, b, axes=([-1], [-1])), "C") if a.ndim and b.ndim else dot(a, b)
 
 
@@ -109,7 +111,7 @@ def vdot(a: Any, b: Any) -> Array:
 
 def kron(a: Any, b: Any) -> Array:
     """See ``numpy.kron``."""
-    a, b = as_arrays(a, b)
+    a, b = as_operands(a, b)
     n = max(a.ndim, b.ndim)
     of_a, of_b = ((1,) * (n - x.ndim) + x.shape for x in (a, b))
     spread = [reshape(a, tuple([k for m in of_a for k in (m, 1)]))]
@@ -214,7 +216,10 @@ def eigvals(a: Any) -> Array:
 
 
 def all_real(a: Array, values: Array) -> bool:
-    return a.dtype.kind != "c" and not np.any(np.imag(on_host(values)))
+    """Whether a and its eigenvalues are real; not known under ``vmap``, where they stay complex."""
+    data = current(values)[1]
+    mixed = storage_of(data).mixed
+    return a.dtype.kind != "c" and not mixed and not np.any(np.imag(on_host(values)))
 
 
 def eig(a: Any) -> Any:
@@ -254,10 +259,18 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def cond(x: Any, p: Any = None) -> Array:
     """See ``numpy.linalg.cond``."""
     x = array_of(x)
-    if p is None or p == 2:
+    if p in (None, 2, -2):
         values = linalg.svdvals(x)
-        return values[..., 0] / values[..., -1]
-    return linalg.matrix_norm(x, ord=p) * linalg.matrix_norm(linalg.inv(x), ord=p)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    data = current(x)[1]
+    if type(data) is not np.ndarray:
+        return linalg.matrix_norm(x, ord=p) * linalg.matrix_norm(linalg.inv(x), ord=p)
+    with np.errstate(all="ignore"):
+        singular = asarray_like(x, ~np.isfinite(np.asarray(np.linalg.cond(data, p))))
+    regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
+    norm = linalg.matrix_norm(x, ord=p)
+    # Its slope where x is singular is infinite, or NaN.
+    return norm * where(singular, np.inf, linalg.matrix_norm(linalg.inv(regular), ord=p))
 
 
 def squared_modulus(x: Array) -> Array:

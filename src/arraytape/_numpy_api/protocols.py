@@ -24,6 +24,7 @@ from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
 from . import (
     emath,
+    exact,
     files,
     implementations,
     pieces,
@@ -45,7 +46,10 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     and op.public is vars(namespace()).get(name)
     and isinstance(function := getattr(np, name, None), np.ufunc)
 }
-UFUNCS |= ufuncs.UFUNCS
+UFUNCS |= {
+    ufunc: exact.with_numpys_values(ufunc, ours) if ufunc in ufuncs.COMPOSED else ours
+    for ufunc, ours in ufuncs.UFUNCS.items()
+}
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
     np.logical_and: reductions.all,
@@ -340,10 +344,17 @@ def known(kind: type) -> bool:
 
 def call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What NumPy's function does, by the op or the counterpart of the same meaning."""
-    name = function.__name__
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
-    ours = COUNTERPARTS.get(function)
+    if kwargs.get("out") is None and exact.is_numpys(function, args):
+        run = functools.partial(computed, function, *args, **kwargs)
+        return exact.exactly(function, run, args, kwargs)
+    return computed(function, *args, **kwargs)
+
+
+def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """What NumPy's function does, by recorded ops."""
+    name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of(function)
     args = tuple([as_data(function, x) for x in args])

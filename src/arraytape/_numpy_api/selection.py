@@ -92,7 +92,7 @@ def clip(
     a: Any, min: Any = None, max: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """See ``numpy.clip``: the dtype is that to which array and bounds promote, or the one asked for."""
-    a, min, max = (assembled(x) for x in (a, min, max))
+    a, min, max = (assembled(np.asarray(x) if type(x) is bool else x) for x in (a, min, max))
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
     wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
@@ -283,7 +283,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
             np.allclose, np.argpartition, np.argwhere, np.array_equal, np.array_equiv,
             np.diag_indices_from, np.digitize,
             np.flatnonzero, np.isclose, np.isin, np.isneginf, np.isposinf, np.lexsort,
-            np.nanargmax, np.nanargmin, np.ravel_multi_index, np.shares_memory,
+            np.linalg.matrix_rank, np.nanargmax, np.nanargmin, np.ravel_multi_index,
+            np.searchsorted, np.shares_memory,
             np.tril_indices_from, np.triu_indices_from, np.unravel_index,
         )
     },

@@ -112,7 +112,9 @@ def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., 
         dtypes = [x.dtype for x in inputs if isinstance(x, Array)]
         if all(dtype.kind == "f" for dtype in dtypes):
             return ours(*inputs)
-        given = [getattr(x, "dtype", type(x)) for x in inputs]
+        given = [
+            np.dtype(bool) if type(x) is bool else getattr(x, "dtype", type(x)) for x in inputs
+        ]
         try:
             found = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))
         except TypeError as error:
@@ -146,6 +148,13 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.vecmat: vecmat,
 }
 UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
+
+
+# Whose values our ops round otherwise, or find otherwise at infinities and NaN.
+COMPOSED = frozenset((
+    np.deg2rad, np.degrees, np.exp2, np.float_power, np.fmax, np.fmin, np.fmod, np.heaviside,
+    np.logaddexp2, np.matvec, np.rad2deg, np.radians, np.vecmat,
+))  # fmt: skip
 
 
 def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:

@@ -195,7 +195,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
         return np.positive(x) if min is None and max is None else np.clip(x, min, max)
     import array_api_compat.numpy as compat
 
-    return vars(compat)["clip"](x, min, max)
+    return vars(compat)["clip"](x, widened(min, x.dtype), widened(max, x.dtype))
+
+
+def widened(bound: Any, dtype: Any) -> Any:
+    """Bounds of narrower integers in the dtype: compat would write the limits of that into them."""
+    given = getattr(bound, "dtype", dtype)
+    narrow = given != dtype and given.kind in "iu" and np.can_cast(given, dtype)
+    return bound.astype(dtype) if narrow and dtype.kind in "iu" else bound
 
 
 PLAIN_BOUNDS = frozenset((float, int, type(None)))

@@ -726,7 +726,8 @@ def vector_norm(
 
     Notes
     -----
-    The slope at 0 is 0, and so is that for elements that are 0.
+    The slope at 0 is 0, and so is that for elements that are 0.  Second derivatives at 0 are NaN, and
+    so are those for elements that are 0 when ord is less than 2 and not 1.
     """
 
 

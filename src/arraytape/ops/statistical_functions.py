@@ -21,7 +21,7 @@ def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
     """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
-    if keepdims:
+    if keepdims or not shape:
         return g
     if type(axis) is int and shape:
         at = axis % len(shape)
@@ -190,7 +190,7 @@ def std(
 
     Notes
     -----
-    The slope is 0 where all elements are equal.
+    The slope is 0 where all elements are equal; second derivatives are NaN there.
     """
 
 

@@ -1,0 +1,150 @@
+"""Results with NumPy's own values, bit for bit, and the derivatives of our compositions.
+
+A composition of ops agrees with NumPy's function but for rounding errors, dtypes that depend on how a
+number was given, infinities and NaN.  On NumPy's data NumPy computes the value, warnings and errors
+included; the composition tells the tapes where the value comes from.  Integers, which have no
+derivatives, are NumPy's alone.  Data of other storages have the composition's values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array, asarray_like, wrap
+from .._array.views import current
+from .._define.raw_calls import at_users_line
+from .._util.errors import describe, explain, user_line
+from ..ops import elementwise_functions as elementwise
+from ..ops.data_type_functions import astype
+from ..ops.manipulation_functions import broadcast_to
+from ..ops.statistical_functions import sum as total
+
+# Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
+COMPOSED = frozenset((
+    np.angle, np.append, np.clip, np.convolve, np.correlate, np.emath.logn, np.emath.power, np.interp,
+    np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit,
+))  # fmt: skip
+# Whose results have a dtype of their own when x is of integers, by ``initial=`` or at all.
+OF_INTEGERS = frozenset((
+    np.amax, np.amin, np.linalg.matrix_norm, np.linalg.vector_norm, np.max, np.min, np.prod, np.sum,
+))  # fmt: skip
+
+
+def is_numpys(function: Any, args: tuple[Any, ...]) -> bool:
+    """Whether NumPy computes the value of a call."""
+    if function in COMPOSED:
+        return True
+    return function in OF_INTEGERS and bool(args) and is_of_integers(args[0])
+
+
+def is_of_integers(x: Any) -> bool:
+    return isinstance(x, Array) and x.dtype.kind in "biu"
+
+
+class Elsewhere(Exception):
+    """An argument lies in another storage than NumPy's."""
+
+
+def on_numpy(value: Any) -> Any:
+    """An argument as NumPy's function gets it."""
+    if isinstance(value, Array):
+        data = current(value)[1]
+        if type(data) is not np.ndarray:
+            raise Elsewhere
+        return data
+    if type(value) in (list, tuple):
+        return type(value)([on_numpy(part) for part in value])
+    return value
+
+
+def arrays_among(values: Any) -> list[Array]:
+    """The Arrays in a nesting of lists and tuples."""
+    if isinstance(values, Array):
+        return [values]
+    if not isinstance(values, list | tuple):
+        return []
+    return [x for part in values for x in arrays_among(part)]
+
+
+def exactly(
+    function: Any, ours: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The result of NumPy's function; ``ours`` computes the same by recorded ops."""
+    given = arrays_among([*args, *kwargs.values()])
+    if not given:
+        return ours()
+    try:
+        plain = [on_numpy(x) for x in args], {name: on_numpy(x) for name, x in kwargs.items()}
+    except Elsewhere:
+        return ours()
+    try:
+        value = at_users_line(function, ValueError())(*plain[0], **plain[1])
+    except Warning:  # which the user made an error
+        raise
+    except Exception as error:
+        ours()  # which says more of what is wrong
+        raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
+    if all(is_of_integers(x) for x in given):
+        return made(value, given[0])
+    with np.errstate(all="ignore"):
+        try:
+            found = ours()
+        except (IndexError, ValueError):
+            if any(x.size for x in given):
+                raise
+            found = of_nothing(given[0], value)
+    return joined(found, value, function)
+
+
+def of_nothing(x: Array, value: Any) -> Any:
+    """A composition that needs elements, without any: what depends on x as a sum does."""
+    if isinstance(value, tuple | list):
+        return made(value, x)
+    return broadcast_to(total(x), np.shape(value))
+
+
+def with_numpys_values(function: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A composition as NumPy's function of the same arguments."""
+    return lambda *args: exactly(function, lambda: ours(*args), args, {})
+
+
+def named(args: tuple[Any, ...]) -> dict[str, Any]:
+    """Positional arguments for a message."""
+    return {f"argument {i}": x for i, x in enumerate(args, start=1)}
+
+
+def made(value: Any, home: Array) -> Any:
+    """NumPy's result in Arrays."""
+    if isinstance(value, tuple | list):
+        parts = [made(part, home) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return asarray_like(home, owned(value)) if isinstance(value, np.ndarray | np.generic) else value
+
+
+def owned(value: Any) -> Any:
+    """Data with memory of its own."""
+    value = np.asarray(value)
+    return value if value.base is None else value.copy(order="K")
+
+
+def joined(found: Any, value: Any, function: Any) -> Any:
+    """What the ops found, with NumPy's value."""
+    if isinstance(found, tuple | list):
+        pairs = zip(found, value, strict=True)
+        return type(found)([joined(part, other, function) for part, other in pairs])
+    if not isinstance(found, Array):
+        return found
+    value = owned(value)
+    if value.dtype.kind not in "fc":
+        return asarray_like(found, value)
+    if found.shape != value.shape:
+        raise TypeError(
+            f"np.{function.__name__} of Arrays gives {describe(found)} where NumPy gives shape "
+            f"{value.shape} [at {user_line()}]; compute it by the functions of the array API"
+        )
+    if found.dtype.kind == "c" and value.dtype.kind == "f":
+        found = elementwise.real(found)
+    return wrap(value, current(astype(found, value.dtype, copy=False))[0])
