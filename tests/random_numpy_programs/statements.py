@@ -15,7 +15,7 @@ PARTS = (
     "{o}.ravel()", "np.ravel({o})", "{o}.ravel('F')", "{o}.flatten()", "{o}.squeeze()",
     "np.squeeze({o})", "np.expand_dims({o}, 0)", "np.atleast_1d({o})", "np.atleast_2d({o})",
     "np.atleast_3d({o})", "{o}.view()", "{o}.diagonal()", "np.diagonal({o})",
-    "np.diagonal({o}, 1)", "np.diag({o})", "np.diagonal({o}, 0, -1, 0)", "np.linalg.diagonal({o})",
+    "np.diagonal({o}, 1)", "np.diagonal({o}, 0, -1, 0)", "np.linalg.diagonal({o})",
     "np.einsum('ij->ji', {o})", "np.einsum('ii->i', {o})", "np.einsum('ij->i', {o})",
     "np.einsum('i->i', {o})", "np.einsum('...i->i...', {o})", "np.einsum('ijk->kij', {o})",
     "np.einsum('iij->ij', {o})", "np.einsum('ij->j', {o})", "np.take({o}, 0, axis=0)",

@@ -99,6 +99,8 @@ def clip(
     y = elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
     # NumPy's result lies as the array, unless a bound has as many axes.
     small = y.shape == a.shape and np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
+    if not y.ndim:
+        return scalar(y)
     return laid_out(y, a) if small and order_of(a) else y
 
 
