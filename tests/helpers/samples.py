@@ -10,8 +10,8 @@ CASES = [
     for i, sample in enumerate(op.samples)
     if (op.rules or op.joint) and not op.moves
 ]
-# What is not holomorphic or has no complex form is sampled with real numbers only: see ops/test_rules.
+# What is not holomorphic or has no complex form is sampled with real numbers only.
 REAL_ONLY = {
-    "atan2", "cast", "clip", "copysign", "fft.rfft", "floor_divide", "hypot", "logaddexp", "max",
-    "maximum", "min", "minimum", "nextafter", "remainder",
+    "atan2", "cast", "clip", "copysign", "cube_root", "fft.rfft", "floor_divide", "hypot", "logaddexp",
+    "max", "maximum", "min", "minimum", "nextafter", "remainder", "truncated_remainder",
 }  # fmt: skip

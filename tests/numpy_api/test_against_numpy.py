@@ -426,7 +426,6 @@ DIFFERENT = {
     np.partition: ("values", "all elements are in order"),
     np.percentile: ("warnings", "those of values that are not taken"),
     np.polymul: ("accepted warnings", "polynomials without coefficients; complex infinities"),
-    np.repeat: ("refused", "axis=0 of a number"),
     np.roots: ("array", "of a constant polynomial, which has none"),
     np.tensordot: ("values", ORDER),
     np.var: ("values", "complex data in a real dtype: one rounding error"),

@@ -6,18 +6,13 @@ import pytest
 import arraytape as xp
 from arraytape import testing
 from arraytape._record.op import REGISTRY
+from helpers.samples import REAL_ONLY
 
 CASES = [
     pytest.param(op, sample, id=f"{op.name}-{i}")
     for op in testing.recorded_ops()
     for i, sample in enumerate(op.samples)
 ]
-# What is not holomorphic or has no complex form is sampled with real numbers only.
-REAL_ONLY = {
-    "atan2", "cast", "clip", "copysign", "cube_root", "fft.rfft", "floor_divide", "hypot",
-    "logaddexp", "max", "maximum", "min", "minimum", "nextafter", "remainder",
-    "truncated_remainder",
-}  # fmt: skip
 # Results that depend on a free choice (the phase of singular vectors) have no complex derivative.
 GAUGE = {"linalg.eig", "linalg.eigh", "linalg.svd"}  # see test_linalg_coinciding_values
 
