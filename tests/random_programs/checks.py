@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 import arraytape as xp
+from arraytape._record.plan import Plan, plan_of
 
 from .program import Program
 from .spaces import COMPLEX, NUMPY, ArrayTapeSpace
@@ -158,13 +159,15 @@ def first_order(program, space, env, inputs):
 def check_curvature(program, space):
     """The gradient of the slope along all inputs, against differences of slopes."""
     env, inputs = program.begin(space)
-    with xp.GradientTape() as outer:
+    with xp.GradientTape(persistent=True) as outer:
         outer.watch(inputs)
         slope = first_order(program, space, env, inputs)
     check_values(program, env)
     second = outer.gradient(slope, inputs, unconnected_gradients="zero")
     parts = along(program, second, program.turn)
     found, scale = sum(map(np.sum, parts)), sum(np.sum(np.abs(part)) for part in parts)
+    if np.isnan(found) and at_a_tip(outer):
+        return
 
     def moved(at):
         if program.flavour != "complex":
@@ -174,6 +177,17 @@ def check_curvature(program, space):
 
     expected = ((moved(h) - moved(-h)) / (2 * h) for h in (1e-5, 1e-6, 1e-8))  # as for STEPS
     check_near(found, expected, scale, SECOND, "second order")
+
+
+def at_a_tip(tape):
+    """Whether a program takes the absolute value of a complex 0, which has no curvature: it is NaN."""
+    for record in tape._recording.records:
+        plan = plan_of(record)
+        if isinstance(plan, Plan) and plan.op.name == "abs" and plan.keeps("x"):
+            data = np.asarray(getattr(plan.kept(record, "x"), "memory", plan.kept(record, "x")))
+            if data.dtype.kind == "c" and not data.all():
+                return True
+    return False
 
 
 def check(program, storage=None):

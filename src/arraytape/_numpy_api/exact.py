@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, asarray_like, wrap
+from .._array.array import SCALAR, Array, asarray_like, wrap
 from .._array.views import current
 from .._define.raw_calls import at_users_line
 from .._util.errors import describe, explain, user_line
@@ -137,6 +137,7 @@ def joined(found: Any, value: Any, function: Any) -> Any:
         return type(found)([joined(part, other, function) for part, other in pairs])
     if not isinstance(found, Array):
         return found
+    state = SCALAR if isinstance(value, np.generic) else 0
     value = owned(value)
     if value.dtype.kind not in "fc":
         return asarray_like(found, value)
@@ -147,4 +148,4 @@ def joined(found: Any, value: Any, function: Any) -> Any:
         )
     if found.dtype.kind == "c" and value.dtype.kind == "f":
         found = elementwise.real(found)
-    return wrap(value, current(astype(found, value.dtype, copy=False))[0])
+    return wrap(value, current(astype(found, value.dtype, copy=False))[0], state)
