@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import in_order
+from .._array.views import current, in_order
 from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import reshape
-from ..ops.writing import setitem
+from ..ops.writing import check_writeable, setitem
 from .arguments import as_arrays, on_host
 
 
@@ -73,6 +73,7 @@ class FlatIterator:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Write elements; values begin again from the first where they are too few, as NumPy's do."""
+        check_writeable(self.base, current(self.base)[1])
         key = on_host(key) if isinstance(key, Array) else key
         places = np.arange(self.base.size)[key]
         value = reshape(as_arrays(self.base, value)[1], (-1,))

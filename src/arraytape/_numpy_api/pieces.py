@@ -12,14 +12,13 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
 from .._array.views import current, in_order, order_of, with_axes_in_memory
-from .._util.errors import describe, user_line
+from .._util.errors import describe, explain, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
 from ..ops.data_type_functions import astype
 from ..ops.extras import diag
 from ..ops.indexing_functions import take
 from ..ops.manipulation_functions import (
-    broadcast_to,
     concat,
     expand_dims,
     flip,
@@ -125,24 +124,19 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """See ``numpy.insert``."""
+    """See ``numpy.insert``, which says here where each element of the result comes from."""
     arr, values = as_arrays(arr, values)
     arr, at = on_axis("insert", arr, axis)
     obj = on_host(obj) if isinstance(obj, Array) else obj
-    single = not isinstance(obj, slice) and np.ndim(obj) == 0
-    while values.ndim > arr.ndim and values.shape[0] == 1:
-        values = values[0]  # as NumPy's writes drop them
-    values = reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
-    values = moveaxis(values, 0, at) if single else values
-    n = arr.shape[at]
-    count = len(np.insert(np.arange(n), obj, 0)) - n
-    count = values.shape[at] if count == 1 else count
-    wide = broadcast_to(values, (*arr.shape[:at], count, *arr.shape[at + 1 :]))
-    places = np.insert(np.arange(n), obj, np.arange(n, n + count))
-    whole = concat([arr, astype(wide, arr.dtype, copy=False)], axis=at)
-    return in_order(
-        take(whole, asarray_like(arr, places), axis=at), "F" if is_fortran(arr) else "C"
-    )
+    old = np.arange(arr.size).reshape(arr.shape)
+    new = np.arange(arr.size, arr.size + values.size).reshape(values.shape)
+    try:
+        places = np.insert(old, obj, new, at)
+    except Exception as error:
+        raise explain("np.insert", error, arr=arr, obj=obj, values=values) from error
+    parts = [reshape(arr, (-1,)), astype(reshape(values, (-1,)), arr.dtype, copy=False)]
+    found = concat(parts, axis=0)[asarray_like(arr, places)]
+    return in_order(found, "F" if is_fortran(arr) else "C")
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:

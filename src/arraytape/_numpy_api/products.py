@@ -130,7 +130,7 @@ def cross(
             f"np.cross: vectors of length 3, got {describe(a)} and {describe(b)} [at {user_line()}]; "
             "those of length 2 are deprecated in NumPy: append a 0"
         )
-    return moveaxis(linalg.cross(a, b), -1, axisc)
+    return moveaxis(in_order(linalg.cross(a, b), "C"), -1, axisc)
 
 
 def svd(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array, asarray_like
-from .._array.views import current
+from .._array.views import current, laid_out
 from .._util.errors import describe, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
@@ -243,7 +243,7 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
     def call(a: Any, axis: Axis = None, **options: Any) -> Array:
         a = array_of(a)
         if a.dtype.kind in "fc":
-            a = searching.where(elementwise.isnan(a), instead, a)
+            a = laid_out(searching.where(elementwise.isnan(a), instead, a), a)
         return function(a, axis=axis, **options)
 
     return call

@@ -171,9 +171,9 @@ def target(name: str, x: Any) -> Array:
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
-    dst = target("copyto", dst)
     if src is dst:  # nothing happens, also where it is read-only
         return
+    dst = target("copyto", dst)
     # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
     sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
     weak = type(src) in (bool, int, float, complex)

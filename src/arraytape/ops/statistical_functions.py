@@ -153,9 +153,8 @@ def _variance(g: Any, x: Any, axis: Axis, correction: float, keepdims: bool, xp:
     """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     n = count(x.shape, axis) - correction
-    return (
-        restore_axes(g, x.shape, axis, keepdims, xp) * centred * (2 / n if n > 0 else float("nan"))
-    )
+    slopes = centred * (2 / n if n > 0 else float("nan"))
+    return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
 
 
 @primitive(_variance, samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)))
@@ -179,6 +178,8 @@ def _deviation(
     halved = 0.5 / xp.where(zero, 1.0, y)
     if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
         halved = flat_at_tip(zero, halved, y, xp)
+    # Centred twice: of equal values whose mean is rounded, the rest is the same for all, and no slope.
+    x = x - xp.mean(x, axis=axis, keepdims=True)
     return _variance(g * halved, x, axis, correction, keepdims, xp)
 
 
