@@ -431,6 +431,8 @@ DIFFERENT = {
     np.var: ("values", "complex data in a real dtype: one rounding error"),
     np.vdot: ("warnings", "those of complex infinities"),
 }
+# What differs in some runs: of infinities, and where in memory the data happens to lie decides.
+SOMETIMES = {np.fft.irfftn: {"values", "warnings"}}
 
 
 # --- the comparison -----------------------------------------------------------------------------
@@ -488,14 +490,15 @@ def name_of(function):
 @pytest.mark.parametrize("function", CALLS, ids=name_of)
 def test_values_dtypes_shapes_and_warnings_are_numpys(function):
     allowed = set(DIFFERENT.get(function, ("", ""))[0].split())
+    sometimes = SOMETIMES.get(function, set())
     seen = set()
     for (kind, values), dtype in itertools.product(VALUES.items(), DTYPES):
         x = of_dtype(values, dtype)
         for i, call in enumerate(CALLS[function] if x is not None else ()):
             found = differences(function, call, x)
-            assert found <= allowed, f"{sorted(found)} in call {i} of {kind}, {dtype}"
+            assert found <= allowed | sometimes, f"{sorted(found)} in call {i} of {kind}, {dtype}"
             seen |= found
-    assert seen == allowed, "a row of DIFFERENT is stale"
+    assert seen - sometimes == allowed, "a row of DIFFERENT is stale"
 
 
 # --- derivatives ----------------------------------------------------------------------------------
