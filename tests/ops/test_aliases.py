@@ -146,7 +146,8 @@ def compare(call, where, expected, data):
 NO_ARRAYS = {  # what gives no array, or makes one of none, or whose layout is told it
     "np.allclose", "np.array2string", "np.array_equal", "np.array_equiv", "np.array_repr",
     "np.array_str", "np.einsum_path", "np.may_share_memory", "np.save", "np.savetxt", "np.savez",
-    "np.savez_compressed", "np.shares_memory", "np.argpartition", "np.nanargmax", "np.nanargmin", "np.ravel_multi_index",
+    "np.savez_compressed", "np.shares_memory", "np.argpartition", "np.nanargmax", "np.nanargmin",
+    "np.ravel_multi_index",
     "np.unravel_index", "np.identity", "np.linalg.eig",
 }  # fmt: skip
 
