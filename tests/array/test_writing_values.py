@@ -60,6 +60,15 @@ def test_a_value_with_leading_axes_of_length_one_fits_an_array_of_integers(shape
     check(program, sample(3), sample(*shape, seed=1))
 
 
+@pytest.mark.parametrize("shape", [(1, 3), (1, 1), (1, 1, 3), (3,)])
+def test_such_a_value_has_a_tangent_where_an_element_is_named_twice(shape):
+    v = xp.asarray(sample(*shape))
+    with xp.ForwardAccumulator(v, xp.ones(shape)) as acc:
+        y = xp.zeros(3)
+        y[[0, 2, 0]] = 2.0 * v
+    np.testing.assert_array_equal(acc.jvp(y), [2.0, 0.0, 2.0])
+
+
 def test_a_value_of_the_wrong_shape_that_resembles_its_target_raises():
     def program(space):
         x = space.asarray(np.arange(6.0).reshape(3, 2))

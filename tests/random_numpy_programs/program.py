@@ -18,6 +18,7 @@ DEPTH = 2  # of functions, branches and loops within each other
 BLOCKS = 0.08  # of all statements
 REFUSED = (ValueError, IndexError, TypeError, AttributeError, np.linalg.LinAlgError)
 INVALID = (
+    KeyError,
     NameError,
     SyntaxError,
     ArithmeticError,

@@ -100,6 +100,8 @@ def changed(write: PutRecord | AddRecord, whole: Any, t: Any, at: Any) -> Any:
         return write_through(whole, path, key, 0.0 if t is None else t, at)
     # Elements named twice: which write lasted is known, and not for the tangent to decide.
     whole = write_through(whole, path, key, 0.0, at)
+    if t.ndim > lost.ndim:  # a write drops leading axes of length 1
+        t = at.xp.reshape(t, t.shape[t.ndim - lost.ndim :])
     lasting = at.xp.where(lost, 0.0, at.xp.broadcast_to(t, lost.shape))
     added = at.xp.scatter_add(lasting, walk(whole, path, at.xp).shape, key)
     return add_through(whole, path, added, at)
