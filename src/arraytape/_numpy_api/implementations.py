@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._array.views import current
+from .._array.views import current, with_axes_in_memory
+from .._storage.storage import storage_of
 from .._util import errors
 from .._util.errors import user_line
 from ..ops import creation_functions as creation
@@ -165,6 +166,25 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
 def nanstd(a: Any, *args: Any, **options: Any) -> Any:
     """``numpy.nanstd``; its derivative at 0 is 0, as that of ``std``."""
     return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
+
+
+def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
+    """``numpy.nanquantile`` and its kin, which take one line after the other: that of all at once, where
+    there is no NaN.
+    """
+    of_lines, of_all = of_numpy(function), of_numpy(plain)
+
+    @functools.wraps(function)
+    def call(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+        data = current(a)[1] if isinstance(a, Array) else None
+        whole = type(data) is np.ndarray and data.dtype.kind == "f" and bool(data.size)
+        if not whole or np.ndim(q) > 1 or storage_of(data).has_nan(data):
+            return of_lines(a, q, *args, **options)
+        y = of_all(a, q, *args, **options)
+        # The quantiles of one line lie side by side.
+        return with_axes_in_memory(y, (*range(1, y.ndim), 0)) if np.ndim(q) else y
+
+    return call
 
 
 def nanmedian_of_lines(
@@ -364,10 +384,16 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power,
         np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.tensorinv,
         np.linspace, np.logspace, np.nanmax, np.nanmean,
-        np.nanmedian, np.nanmin, np.nanpercentile, np.nanquantile, np.nanvar, np.pad,
+        np.nanmedian, np.nanmin, np.nanvar, np.pad,
         np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
         np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
         np.roots, np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros,
         np.union1d, np.unwrap, np.vander,
     )
-} | {np.nan_to_num: nan_to_num, np.nanstd: nanstd, np.piecewise: piecewise}  # fmt: skip
+} | {
+    np.nan_to_num: nan_to_num,
+    np.nanpercentile: by_lines_where_nan_is(np.nanpercentile, np.percentile),
+    np.nanquantile: by_lines_where_nan_is(np.nanquantile, np.quantile),
+    np.nanstd: nanstd,
+    np.piecewise: piecewise,
+}  # fmt: skip
