@@ -169,3 +169,22 @@ def test_a_second_tape_that_watches_a_view_takes_nothing_from_the_first(near):
             y = part * part
         near(second.gradient(y, part), [2.0, 4.0])
     near(first.gradient(y, part), [2.0, 4.0])
+
+
+@pytest.mark.parametrize("watched", ["real", "imag"])
+@pytest.mark.parametrize("read", ["real", "imag"])
+def test_a_part_of_complex_data_that_is_watched_counts_what_other_views_of_it_do_from_then_on(
+    read, watched
+):
+    z = xp.asarray([1.0 + 2.0j, 3.0 - 1.0j])
+    with xp.GradientTape(persistent=True) as tape:
+        tape.watch(z)
+        root = z * 1.0
+        part = getattr(root, read)
+        before = xp.sum(part * part)
+        leaf = getattr(root, watched)[...]
+        tape.watch(leaf)
+        after = xp.sum(3.0 * part + part * part)
+    assert tape.gradient(before, leaf) is None
+    slopes = 3.0 + 2.0 * np.asarray(part) if read == watched else [0.0, 0.0]
+    np.testing.assert_array_equal(tape.gradient(after, leaf), slopes)

@@ -178,7 +178,8 @@ def pull_watch(at: Cotangents, record: Record) -> None:
     if g is None:
         return
     if path_to_seen:
-        zeros = at.xp.zeros(shape, dtype=g.dtype, device=g.device)
+        dtype = dtype_at_root(path_to_seen, g.dtype)
+        zeros = at.xp.zeros(shape, dtype=dtype, device=g.device)
         g = add_through(at.widened(zeros, g), path_to_seen, g, at)
     at.add(watched, at.xp.asarray(walk(g, path, at.xp), copy=True))
 
