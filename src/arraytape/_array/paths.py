@@ -20,11 +20,10 @@ GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadca
 DIAGONAL = "diagonal"  # of the last two axes; the argument is the offset
 WINDOWS = "windows"  # along an axis, on a new last one; the argument is (negative axis, length)
 REAL, IMAG = "real", "imag"  # of complex data
-PAIRS = "pairs"  # pairs of real numbers along the last axis as complex ones ("c"), or back ("f")
 READ_ONLY = "read_only"  # the whole, not to be written to
 
 WHOLE = frozenset((PERMUTE, RESHAPE, BROADCAST, READ_ONLY))  # every element of the root lies on it
-MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, PAIRS, READ_ONLY))
+MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, READ_ONLY))
 UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))
 
 
@@ -177,8 +176,6 @@ def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
         return at.xp.permute_dims(part, inverse(argument))
     if kind is DIAGONAL:
         return at.put(buffer, diagonal_key(part, argument, at.xp), part)
-    if kind is PAIRS:
-        return at.put(buffer, ..., at.xp.reinterpreted(part, "f" if argument == "c" else "c"))
     if kind is REAL:
         return at.put(buffer, ..., part + 1j * at.xp.imag(buffer))
     if kind is IMAG:
@@ -194,12 +191,8 @@ def diagonal_key(part: Any, offset: int, xp: Any) -> tuple[Any, ...]:
 
 def dtype_at_root(path: Path, dtype: Any) -> Any:
     """The dtype of a root's cotangent (or tangent), a part of which has this one at the path's end."""
-    for kind, argument in reversed(path):
-        if kind is REAL or kind is IMAG or (kind is PAIRS and argument == "f"):
-            dtype = np.result_type(dtype, np.complex64)
-        elif kind is PAIRS:
-            dtype = np.empty(0, dtype).real.dtype
-    return dtype
+    parts = any(kind is REAL or kind is IMAG for kind, _ in path)
+    return np.result_type(dtype, np.complex64) if parts else dtype
 
 
 def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:

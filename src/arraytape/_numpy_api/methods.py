@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array
-from .._array.paths import IMAG, PAIRS, REAL
+from .._array.paths import IMAG, REAL
 from .._array.views import alias, in_order
 from .._define.operands import list_beside
-from .._util.errors import describe, explain, user_line
+from .._util.errors import describe, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
 from ..ops import indexing_functions as indexing
@@ -22,7 +22,7 @@ from ..ops import linalg, sorting_functions
 from ..ops import manipulation_functions as manipulation
 from ..ops import searching_functions as searching
 from ..ops.creation_functions import copied
-from ..ops.manipulation_functions import normalize_axis_index, part, permute_dims
+from ..ops.manipulation_functions import normalize_axis_index, permute_dims, read_only
 from ..ops.writing import setitem
 from . import exact, pieces, reductions, selection, ufuncs
 from .arguments import Axis, as_arrays, cast, on_axis, without_gradient
@@ -253,20 +253,18 @@ def view(x: Array, dtype: Any = None) -> Array:
     Parameters
     ----------
     dtype : dtype | None, default: None
-        None or that of x.  The complex dtype of the same precision, or back: pairs along the
-        last axis are read as complex numbers.
+        None or that of x: a view.  The complex dtype of the same precision, or back: pairs along
+        the last axis are read as complex numbers, in a read-only copy.
 
     Returns
     -------
     Array
-        A view; on storages without such views a copy to read.
+        A view, or a read-only copy.
 
     Raises
     ------
     TypeError
         When x cannot be read as that dtype; use astype to convert.
-    ValueError
-        When the last axis has gaps in memory, or an odd length.
     """
     wanted = x.dtype if dtype is None else np.dtype(dtype)
     if wanted == x.dtype:
@@ -279,10 +277,7 @@ def view(x: Array, dtype: Any = None) -> Array:
             f"view: {describe(x)} cannot be read as {wanted} [at {user_line()}]; a real dtype only as "
             "the complex one of its precision and back: use astype to convert"
         )
-    try:
-        return part(x, PAIRS, wanted.kind)
-    except ValueError as error:
-        raise explain("view", error, x=x, dtype=dtype) from error
+    return read_only(dtypes.reinterpreted(x, wanted.kind))  # a write to it would not arrive in x
 
 
 # --- elements ----------------------------------------------------------------------------------

@@ -72,9 +72,6 @@ class CuPyNamespace(Standard):
         axis, length = argument
         return self.cupy.lib.stride_tricks.sliding_window_view(x, length, axis)
 
-    def pairs_view(self, x: Any, into: str, /) -> Any:
-        return x.view(np.result_type(x.dtype, np.complex64) if into == "c" else x.real.dtype)
-
     def bound(self, value: Any, x: Any, *, upper: bool) -> Any:
         """A bound in x's dtype; None for an integer that x's dtype cannot pass anyway."""
         if value is None or hasattr(value, "dtype"):

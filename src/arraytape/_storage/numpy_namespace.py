@@ -134,10 +134,6 @@ def windows_view(x: Any, argument: tuple[int, int], /) -> Any:
     return np.lib.stride_tricks.sliding_window_view(x, length, axis)
 
 
-def pairs_view(x: Any, into: str, /) -> Any:
-    return x.view(np.result_type(x.dtype, np.complex64) if into == "c" else x.real.dtype)
-
-
 def read_only_view(x: Any, _: Any = None, /) -> Any:
     view = x.view()
     view.flags.writeable = False
@@ -184,7 +180,8 @@ def reshaped(x: Any, /, shape: Any) -> Any:
 
 
 def reinterpreted(x: Any, /, into: str) -> Any:
-    return pairs_view(np.array(x, order="C"), into)
+    dtype = np.result_type(x.dtype, np.complex64) if into == "c" else x.real.dtype
+    return np.array(x, order="C").view(dtype)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:

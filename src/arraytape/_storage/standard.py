@@ -241,9 +241,6 @@ class Standard:
             [x[(..., slice(start, start + count), *rest)] for start in range(length)], axis=-1
         )
 
-    def pairs_view(self, x: Any, into: str, /) -> Any:
-        return getattr(self.base, "pairs_view", self.reinterpreted)(x, into)
-
     def read_only_view(self, x: Any, _: Any = None, /) -> Any:
         return getattr(self.base, "read_only_view", lambda x: x)(x)
 

@@ -15,7 +15,6 @@ from .._array.paths import (
     DIAGONAL,
     GETITEM,
     IMAG,
-    PAIRS,
     PERMUTE,
     READ_ONLY,
     REAL,
@@ -27,7 +26,6 @@ from .._define.words import composite, linear, sample
 from .._storage.storage import storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
-from .data_type_functions import reinterpreted
 from .elementwise_functions import imag_part, real_part
 from .indexing_functions import take
 
@@ -74,7 +72,6 @@ def windows_of(x: Array, argument: tuple[int, int]) -> Array:
 COPIES: dict[str, Callable[[Array, Any], Array]] = {
     DIAGONAL: diagonal_of,
     IMAG: lambda x, _: imag_part(x),
-    PAIRS: reinterpreted,
     READ_ONLY: lambda x, _: x,
     REAL: lambda x, _: real_part(x),
     WINDOWS: windows_of,

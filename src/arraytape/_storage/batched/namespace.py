@@ -332,9 +332,6 @@ class BatchedNamespace:
     def windows_view(self, x: Any, argument: tuple[int, int], /) -> Any:
         return self.each_view("windows_view", x, argument)
 
-    def pairs_view(self, x: Any, argument: str, /) -> Any:
-        return self.each_view("pairs_view", x, argument)
-
     def read_only_view(self, x: Any, argument: Any = None, /) -> Any:
         return self.each_view("read_only_view", x, argument)
 
