@@ -11,6 +11,8 @@ from tests.helpers.same_values import quiet
 import arraytape as xp
 from arraytape import testing
 
+REFUSALS = ("cannot write", "counterpart", "is not defined")
+
 
 def arrays_in(found):
     """The Arrays in a nesting of results."""
@@ -57,9 +59,9 @@ def test_a_write_to_an_argument_comes_too_late(name, i, plain):
         try:
             expected = gradients(name, call, is_plain, overwritten=False)
         except (TypeError, ValueError) as error:  # nothing leaves in silence
-            refusals = ("cannot write", "counterpart", "is not defined")
-            assert any(words in str(error) for words in refusals), error
-            return
+            if any(part in str(error) for part in REFUSALS):
+                return
+            raise
         found = gradients(name, call, is_plain, overwritten=True)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)

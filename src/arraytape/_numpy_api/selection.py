@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
+from .._array.array import SCALAR, Array, asarray_like
 from .._array.views import current, in_order, laid_out, order_of, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, user_line
@@ -191,7 +191,8 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
-    a, weak = target("putmask", a), not np.ndim(values)
+    a, weak = target("putmask", a), not isinstance(values, Array | np.ndarray)
+    weak = weak or (isinstance(values, Array) and bool(values._state & SCALAR))
     values, mask = as_arrays(a, values)[1], of_size_of(a, mask, "putmask")
     cast("np.putmask", values, a.dtype, "unsafe" if weak else "safe")
     if values.size:

@@ -28,6 +28,7 @@ from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
 from .backward import BackwardPass, contributions
 from .data import RawData
 
+
 class Contribution(NamedTuple):
     """What a rule contributes to an input, and which elements of it are active.
 
