@@ -16,7 +16,7 @@ SECOND = 1e-5
 # In NumPy's errors: of scalars, which are no arrays; by accident; where we may see another reason.
 OTHERS = (
     "'numpy.", "positional argument", "could not broadcast", "Cannot cast", "with casting rule",
-    "array element",
+    "array element", "`like` argument",
 )  # fmt: skip
 STEEP = 3e8  # of slopes: a step of differences changes values by more than they are large
 SECOND_STEPS = (1e-5, 1e-6, 1e-4)

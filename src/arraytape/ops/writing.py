@@ -309,12 +309,12 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             handle, v = other, other._data
         else:
             handle, vtid, v = coerce(op.name, "x2", other)
+        check_writeable(x, data)
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape):
             if type(v) is not type(data) and hasattr(v, "dtype"):
                 _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
             check_fits(op, data, v)
-        check_writeable(x, data)
         if type(v) is Batched:
             add_hidden_axes(x, v)
             tid, data = current(x)
