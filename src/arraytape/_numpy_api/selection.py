@@ -142,6 +142,8 @@ def within(indices: Any, n: int, mode: str) -> Any:
         return indices
     if mode not in ("wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if isinstance(indices, list) and not indices:  # of floats, as an array
+        return indices
     indices = array_of(indices)
     return indices % n if mode == "wrap" else elementwise.clip(indices, 0, n - 1)
 
