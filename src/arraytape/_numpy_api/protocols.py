@@ -204,7 +204,8 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
     if dtype is not None or casting in ("no", "equiv", "safe"):
         inputs = in_dtype(ufunc, inputs, dtype, casting)
     if mask is True or out is None:
-        return as_laid_out(ufunc, given, function(*inputs))
+        y = function(*inputs)
+        return y if inputs is given else as_laid_out(ufunc, given, y)
     mask = mask_of(ufunc.__name__, out, mask)
     with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
         return where(mask, function(*inputs), out)
