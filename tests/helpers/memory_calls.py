@@ -122,6 +122,8 @@ xp.fft.ihfft(x) xp.fft.ifftshift(x) xp.bincount(m.astype(int)) xp.logspace(0.0, 
 np.fft.hfft(z) np.fft.ihfft(x)
 """
 MATRIX = """
+np.einsum("...i,...i", np.broadcast_to(x, (2, *x.shape)), z) np.einsum("ij,kj->ik", x, z)
+np.einsum("ij,ij->ji", np.broadcast_to(x[:1], x.shape), z) np.einsum("ij,ij->ij", x.T, z.T)
 np.maximum.accumulate(x, axis=0) np.minimum.accumulate(x, axis=1) np.maximum.accumulate(x.T)
 np.mean(np.broadcast_to(x, (2, *x.shape)), axis=0, where=np.array(True)) np.cumulative_sum(x, axis=1)
 np.mean(x[..., None], axis=2, where=np.array(True)) np.mean(x.T[None], axis=0, where=np.array(True))

@@ -179,7 +179,7 @@ STATEMENTS = {
         "{box} = {{'u': {a}, 'v': [{part}, {a2}]}}", "{box} = [{a}, {part}]",
         "{box} = [{a}, [{a2}, {{'w': {part}}}]]", "{list}.append({a})", "{list}[0] = {a}",
         "{dict}['u'] = {part}", "{list}.reverse()", "{new} = {list}[-1]",
-        "{new} = {dict}['u'] * {num}", "{new} = sum({list})", "{new} = np.stack({nest})",
+        "{new} = {dict}['u'] * {num}", "{new} = sum({nest})", "{new} = np.stack({nest})",
         "{new} = np.concatenate({nest}, axis={axis0})",
         "{box} = {{name: np.sum(x) for name, x in {dict}.items() if name == 'u'}}",
         "{box} = [np.sin(r) for r in {a}]", "{new} = np.stack([r * r[::-1] for r in {a}])",
