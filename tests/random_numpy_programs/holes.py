@@ -106,12 +106,12 @@ class Holes:
         return self.operand(fits=lambda x: x.ndim == 2)
 
     def q(self):
-        """A symmetric matrix that is far from singular."""
+        """A symmetric or Hermitian matrix that is far from singular."""
         text, x = self.pick("f", lambda x: x.ndim == 2 and 0 < len(x) < 5)
         self.first = x if self.first is None else self.first
         self.rows = len(x)
         diagonal = ", ".join(f"{2.0 + 0.9 * i:.1f}" for i in range(len(x)))
-        return f"({text} @ {text}.T * 0.1 + np.diag([{diagonal}]))"
+        return f"({text} @ {text}.conj().T * 0.1 + np.diag([{diagonal}]))"
 
     def qv(self):
         """The right-hand side of an equation with ``{q}``."""
