@@ -8,7 +8,7 @@ from typing import Any
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops.elementwise_functions import logaddexp, sinc_derivative
-from ._rules import as_data, by_order, horner, near_and_far
+from ._rules import as_data, by_order, horner, near_and_far, where_defined
 from ._statement import POSITIVE, REAL, UNIT, special
 
 DEGREE = math.pi / 180.0
@@ -18,7 +18,7 @@ LN2, LN10 = math.log(2.0), math.log(10.0)
 # By exp(x), not by the result: that of expm1 is -1 and hardly more where x is far below 0.
 expm1 = special("expm1", "x", lambda t, x, xp: t * xp.exp(x), domains=[REAL], complex=True,
                 summary="exp(x) - 1, accurate near 0")  # fmt: skip
-log1p = special("log1p", "x", lambda t, x: t / (1.0 + x), domains=[(-0.8, 4.0)], complex=True,
+log1p = special("log1p", "x", lambda t, x, y, xp: t * where_defined(1.0 / (1.0 + x), y, xp), domains=[(-0.8, 4.0)], complex=True,
                 summary="log(1 + x), accurate near 0")  # fmt: skip
 exp2 = special("exp2", "x", lambda t, y: t * (LN2 * y), domains=[REAL], summary="2 ** x")
 exp10 = special("exp10", "x", lambda t, y: t * (LN10 * y), domains=[REAL], summary="10 ** x")
@@ -48,8 +48,9 @@ def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
         # Both are sums of terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
         above = [(n + k) / k / (n + k + 1.0) for k in range(1, count)]
         below = [-1.0 / (n + 1 + k) for k in range(1, count)]
-        high, low = horner(above, xp.where(x > 0, x, 0.0), xp), horner(
-            below, xp.where(x > 0, 0.0, x), xp
+        high, low = (
+            horner(above, xp.where(x > 0, x, 0.0), xp),
+            horner(below, xp.where(x > 0, 0.0, x), xp),
         )
         return xp.where(x > 0, high, xp.exp(x) * low) / (n + 1.0)
 
@@ -90,7 +91,7 @@ def log1prel_derivative(n: int, x: Any, *, xp: Any) -> Any:
 special("log1prel_derivative", "n x", None,
         lambda t, n, x, xp: t * xp.special.log1prel_derivative(n + 1, x),
         domains=[(0, 3), (-0.9, 4.0)], integers="n", public=False)  # fmt: skip
-_log1pmx = special("_log1pmx", "x", lambda t, x: -t * (x / (1.0 + x)), domains=[(-0.8, 4.0)],
+_log1pmx = special("_log1pmx", "x", lambda t, x, y, xp: -t * where_defined(x / (1.0 + x), y, xp), domains=[(-0.8, 4.0)],
                    summary="log(1 + x) - x")  # fmt: skip
 _log1mexp = special("_log1mexp", "x", lambda t, x, y, xp: -t * xp.exp(x - y), domains=[(-4.0, -0.1)],
                     summary="log(1 - exp(x))")  # fmt: skip
@@ -99,7 +100,8 @@ _log1mexp = special("_log1mexp", "x", lambda t, x, y, xp: -t * xp.exp(x - y), do
 # 1 - y is expit(-x), also where y is next to 1.
 expit = special("expit", "x", lambda t, x, y, xp: t * (y * xp.special.expit(-x)), domains=[REAL],
                 summary="The logistic function 1 / (1 + exp(-x))")  # fmt: skip
-logit = special("logit", "x", lambda t, x: t / (x * (1.0 - x)), domains=[UNIT],
+logit = special("logit", "x", lambda t, x, y, xp: t * where_defined(1.0 / x + 1.0 / (1.0 - x), y, xp),
+                domains=[UNIT],
                 summary="log(x / (1 - x)), the inverse of expit")  # fmt: skip
 log_expit = special("log_expit", "x", lambda t, x, xp: t * xp.special.expit(-x), domains=[REAL],
                     summary="The logarithm of expit")  # fmt: skip
@@ -124,6 +126,7 @@ _cospi = special("_cospi", "x", lambda t, x, xp: t * (-math.pi * xp.special._sin
 _sinpi = special("_sinpi", "x", lambda t, x, xp: t * (math.pi * xp.special._cospi(x)), domains=[REAL],
                  complex=True, summary="sin(pi x)")  # fmt: skip
 
+
 # --- entropies -----------------------------------------------------------------------------------------
 @kernel
 def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
@@ -136,15 +139,17 @@ special("ratio", "x1 x2", lambda t, x2: t / x2, lambda t, x2, y, xp: -t * xp.spe
         complex=True, public=False)  # fmt: skip
 xlogy = special(
     "xlogy", "x1 x2", lambda t, x2, xp: t * xp.log(as_data(x2, t, xp)),
-    lambda t, x1, x2, xp: t * xp.special.ratio(x1, x2), complex=True,
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, x2), y, xp), complex=True,
     summary="x1 log(x2), and 0 where x1 is 0",
 )  # fmt: skip
 xlog1py = special(
     "xlog1py", "x1 x2", lambda t, x2, xp: t * xp.special.log1p(x2),
-    lambda t, x1, x2, xp: t * xp.special.ratio(x1, 1.0 + x2), complex=True, domains=[POSITIVE, (-0.8, 4.0)],
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp), complex=True, domains=[POSITIVE, (-0.8, 4.0)],
     summary="x1 log(1 + x2), and 0 where x1 is 0",
 )  # fmt: skip
-entr = special("entr", "x", lambda t, x, xp: -t * (xp.log(x) + 1.0), summary="The entropy -x log(x)")
+entr = special(
+    "entr", "x", lambda t, x, xp: -t * (xp.log(x) + 1.0), summary="The entropy -x log(x)"
+)
 
 
 def _log_ratio(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
@@ -235,21 +240,35 @@ pseudo_huber = special(
 
 
 # --- Box-Cox -------------------------------------------------------------------------------------------
-def _power_by_exponent(t: Any, logarithm: Any, lmbda: Any, xp: Any) -> Any:
-    """The derivative of (exp(lmbda L) - 1) / lmbda by lmbda, with L a logarithm."""
-    slope = logarithm * logarithm * xp.special.exprel_derivative(1, lmbda * logarithm)
-    end = (logarithm == -math.inf) & (as_data(lmbda, t, xp) > 0)
-    return xp.where(end, 1.0 / (lmbda * lmbda), slope)
+@by_order
+def power_integral(n: int, logarithm: Any, lmbda: Any, *, xp: Any) -> Any:
+    """The n-th derivative of (exp(lmbda L) - 1) / lmbda by lmbda."""
+    found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
+    end = -((-1.0) ** n) * math.factorial(n) / lmbda ** (n + 1)
+    return xp.where((logarithm == -math.inf) & (lmbda > 0), end, found)
+
+
+special(
+    "power_integral", "n logarithm lmbda", None,
+    lambda t, n, logarithm, lmbda, xp: t * (logarithm**n * xp.exp(as_data(lmbda, t, xp) * logarithm)),
+    lambda t, n, logarithm, lmbda, xp: t * xp.special.power_integral(n + 1, logarithm, lmbda),
+    domains=[(0, 3), REAL, REAL], integers="n", public=False,
+)  # fmt: skip
 
 
 def _boxcox_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t`` times the derivative by the exponent"""
-    return t * _power_by_exponent(t, xp.log(as_data(x, t, xp)), as_data(lmbda, t, xp), xp)
+    return t * xp.special.power_integral(1, xp.log(as_data(x, t, xp)), lmbda)
 
 
 def _boxcox1p_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t`` times the derivative by the exponent"""
-    return t * _power_by_exponent(t, xp.log1p(as_data(x, t, xp)), as_data(lmbda, t, xp), xp)
+    return t * xp.special.power_integral(1, xp.log1p(as_data(x, t, xp)), lmbda)
+
+
+def _boxcox1p_by_value(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+    """``t * (1 + x) ** (lmbda - 1)``"""
+    return t * xp.exp(xp.special.xlog1py(as_data(lmbda, t, xp) - 1.0, x))
 
 
 def _slope_of_inverse(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
@@ -265,11 +284,10 @@ def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     return t * xp.special.inv_boxcox(x, lmbda) * slope
 
 
-boxcox = special("boxcox", "x lmbda", lambda t, x, lmbda, xp: t * xp.pow(as_data(x, t, xp), lmbda - 1.0),
+boxcox = special("boxcox", "x lmbda", lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_data(x, t, xp), lmbda - 1.0), y, xp),
                  _boxcox_by_exponent, domains=[POSITIVE, REAL], summary="The Box-Cox transformation")  # fmt: skip
 boxcox1p = special(
-    "boxcox1p", "x lmbda", lambda t, x, lmbda, xp: t * xp.pow(1.0 + as_data(x, t, xp), lmbda - 1.0),
-    _boxcox1p_by_exponent, domains=[(-0.8, 4.0), REAL], summary="The Box-Cox transformation of 1 + x",
+    "boxcox1p", "x lmbda", _boxcox1p_by_value, _boxcox1p_by_exponent, domains=[(-0.8, 4.0), REAL], summary="The Box-Cox transformation of 1 + x",
 )  # fmt: skip
 inv_boxcox = special(
     "inv_boxcox", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
@@ -296,8 +314,8 @@ def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
     """by the inverse function theorem: the quantile is ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``"""
     x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
     other = xp.special.tklmbda(-x, lmbda)
-    below = _power_by_exponent(t, xp.log(y), lmbda, xp)
-    above = _power_by_exponent(t, xp.log(other), lmbda, xp)
+    below = xp.special.power_integral(1, xp.log(y), lmbda)
+    above = xp.special.power_integral(1, xp.log(other), lmbda)
     density = _tukey_density(x, lmbda, y, xp)
     return -t * xp.where(density == 0, 0.0, density * (below - above))
 
@@ -352,7 +370,9 @@ agm = special(
 )  # fmt: skip
 
 # --- steps ---------------------------------------------------------------------------------------------
-round = special("round", "x", None, domains=[REAL], summary="The nearest integer, the even one in a tie")
+round = special(
+    "round", "x", None, domains=[REAL], summary="The nearest integer, the even one in a tie"
+)
 
 
 # --- functions of ops ----------------------------------------------------------------------------------

@@ -63,9 +63,7 @@ def dawsn_derivative(n: int, z: Any, *, xp: Any) -> Any:
     """The n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
-    forwards = _forwards(
-        n, close, xp.special.dawsn(close), lambda y: 1.0 - 2.0 * (close * y), -1.0
-    )
+    forwards = _forwards(n, close, xp.special.dawsn(close), lambda y: 1.0 - 2.0 * (close * y), -1.0)
     beyond = xp.where(near, FAR, z)
     far = _asymptotic(n, beyond, 1.0, xp) * ((-1.0) ** n / 2.0)
     if is_complex(z):
@@ -102,11 +100,25 @@ erfcinv = special("erfcinv", "x", lambda t, y, xp: t * ((-0.5 * ROOT_PI) * xp.ex
 # --- normal probabilities --------------------------------------------------------------------------------
 ndtr = special("ndtr", "x", lambda t, x, xp: t * (xp.exp(-0.5 * (x * x)) / ROOT_2PI), domains=[REAL],
                complex=True, summary="The cumulative distribution function of the normal distribution")  # fmt: skip
+
+
 # The density over the probability, neither of which need be representable.
-log_ndtr = special(
-    "log_ndtr", "x", lambda t, x, xp: t * (math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))),
-    domains=[REAL], complex=True, summary="The logarithm of ndtr, accurate where x is far below 0",
-)  # fmt: skip
+@kernel
+def log_ndtr_derivative(x: Any, *, xp: Any) -> Any:
+    """exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))"""
+    return math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))
+
+
+def _slope_of_share(t: Any, x: Any, y: Any, xp: Any) -> Any:
+    """``-t * y * (x + y)``, where that does not cancel"""
+    u = x * -math.sqrt(0.5)
+    growth = xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u)
+    return t * (y * (math.sqrt(0.5) * growth))
+
+
+special("log_ndtr_derivative", "x", _slope_of_share, domains=[REAL], complex=True, public=False)
+log_ndtr = special("log_ndtr", "x", lambda t, x, xp: t * xp.special.log_ndtr_derivative(x), domains=[REAL],
+                   complex=True, summary="The logarithm of ndtr, accurate where x is far below 0")  # fmt: skip
 ndtri = special("ndtri", "x", lambda t, y, xp: t * (ROOT_2PI * xp.exp(0.5 * (y * y))), domains=[UNIT],
                 summary="The inverse of ndtr")  # fmt: skip
 ndtri_exp = special(
@@ -117,8 +129,10 @@ ndtri_exp = special(
 
 def _owen_by_height(t: Any, h: Any, a: Any, xp: Any) -> Any:
     """``-t * exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``"""
-    return t * (xp.exp(-0.5 * (as_data(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5))) * (
-        -0.5 / ROOT_2PI
+    return (
+        t
+        * (xp.exp(-0.5 * (as_data(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5)))
+        * (-0.5 / ROOT_2PI)
     )
 
 

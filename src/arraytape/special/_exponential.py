@@ -7,19 +7,14 @@ from typing import Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
-from ._rules import by_order, horner
+from ._rules import by_order, horner, where_defined
 from ._statement import POSITIVE, REAL, special
 
 
-def _where_defined(slope: Any, y: Any, xp: Any) -> Any:
-    """A slope, and NaN where the result is."""
-    return xp.where(y == y, slope, y)
-
-
 # --- exponential integrals -------------------------------------------------------------------------------
-exp1 = special("exp1", "x", lambda t, x, y, xp: -t * _where_defined(xp.exp(-x) / x, y, xp), complex=True,
+exp1 = special("exp1", "x", lambda t, x, y, xp: -t * where_defined(xp.exp(-x) / x, y, xp), complex=True,
                summary="The exponential integral E1", source="DLMF 6.2.1")  # fmt: skip
-expi = special("expi", "x", lambda t, x, y, xp: t * _where_defined(xp.exp(x) / x, y, xp), complex=True,
+expi = special("expi", "x", lambda t, x, y, xp: t * where_defined(xp.exp(x) / x, y, xp), complex=True,
                summary="The exponential integral Ei", source="DLMF 6.2.5")  # fmt: skip
 
 
@@ -35,7 +30,7 @@ special("expn_below", "n x", None, lambda t, n, x, xp: -t * xp.special.expn_belo
         domains=[(-2, 4), POSITIVE], integers="n", public=False)  # fmt: skip
 expn = special(
     "expn", "n x", None,
-    lambda t, n, x, y, xp: -t * _where_defined(xp.special.expn_below(n - 1, x), y, xp),
+    lambda t, n, x, y, xp: -t * where_defined(xp.special.expn_below(n - 1, x), y, xp),
     domains=[(0, 4), POSITIVE], integers="n", summary="The generalised exponential integral of order n",
     source="DLMF 8.19.13",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from .._storage.special import kernel
 from .._storage.storage import is_complex
 from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
-from ._rules import as_data, by_order
+from ._rules import as_data, by_order, where_defined
 from ._statement import POSITIVE, REAL, special
 
 # Bernoulli's numbers of even order, from B2 on.
@@ -111,13 +111,10 @@ polygamma = special(
 def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
     """The derivative of 1 / gamma(x), which has no poles: by reflection where digamma has some."""
     left = (xp.real(x) if is_complex(x) else x) < 0.5
-    turn = xp.special._cospi(x) - xp.special.digamma(1.0 - x) * xp.special._sinpi(x) * (1.0 / math.pi)
+    turn = xp.special._cospi(x) - xp.special.digamma(1.0 - x) * xp.special._sinpi(x) * (
+        1.0 / math.pi
+    )
     return xp.where(left, xp.special.gamma(1.0 - x) * turn, -xp.special.digamma(x) * y)
-
-
-def _where_defined(slope: Any, y: Any, xp: Any) -> Any:
-    """A slope, and NaN where the result is."""
-    return xp.where(y == y, slope, y)
 
 
 gamma = special("gamma", "x", lambda t, x, y, xp: t * (y * xp.special.digamma(x)), complex=True,
@@ -127,12 +124,14 @@ gammaln = special(
     summary="The logarithm of the absolute value of the gamma function", source="DLMF 5.2.2",
 )  # fmt: skip
 loggamma = special(
-    "loggamma", "x", lambda t, x, y, xp: t * _where_defined(xp.special.digamma(x), y, xp), complex=True,
+    "loggamma", "x", lambda t, x, y, xp: t * where_defined(xp.special.digamma(x), y, xp), complex=True,
     summary="The principal branch of the logarithm of the gamma function", source="DLMF 5.2.2",
 )  # fmt: skip
 rgamma = special("rgamma", "x", lambda t, x, y, xp: t * _rgamma_slope(x, y, xp), complex=True,
                  summary="1 / gamma(x)", source="DLMF 5.2.2, 5.5.3")  # fmt: skip
-gammasgn = special("gammasgn", "x", lambda t, xp: xp.zeros_like(t), summary="The sign of the gamma function")
+gammasgn = special(
+    "gammasgn", "x", lambda t, xp: xp.zeros_like(t), summary="The sign of the gamma function"
+)
 _lgam1p = special("_lgam1p", "x", lambda t, x, xp: t * xp.special.digamma(1.0 + x), domains=[(-0.5, 2.0)],
                   summary="gammaln(1 + x), accurate near 0")  # fmt: skip
 _factorial = special(
@@ -149,7 +148,9 @@ def _lanczos(t: Any, x: Any, y: Any, xp: Any) -> Any:
     return t * (y * (xp.special.digamma(x) - xp.log(base) + LANCZOS / base))
 
 
-_lanczos_sum_expg_scaled = special("_lanczos_sum_expg_scaled", "x", _lanczos, summary="Lanczos's sum")
+_lanczos_sum_expg_scaled = special(
+    "_lanczos_sum_expg_scaled", "x", _lanczos, summary="Lanczos's sum"
+)
 
 
 def _igam_fac_by_shape(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
@@ -285,13 +286,15 @@ def _riemann_slope(x: Any, xp: Any) -> Any:
     sine, cosine = xp.special._sinpi(0.5 * x), xp.special._cospi(0.5 * x)
     scale = 2.0 * xp.exp(xp.special.loggamma(other) - other * math.log(2.0 * math.pi))
     inner = sine * (math.log(2.0 * math.pi) - xp.special.digamma(other)) + (0.5 * math.pi) * cosine
-    value = inner * xp.special._riemann_zeta(other) - sine * xp.special.zeta_derivative(1, other, 1.0)
+    value = inner * xp.special._riemann_zeta(other) - sine * xp.special.zeta_derivative(
+        1, other, 1.0
+    )
     return xp.where(left, scale * value, xp.special.zeta_derivative(1, xp.where(left, 2.0, x), 1.0))
 
 
 _zeta = special(
-    "_zeta", "s q", lambda t, s, q, y, xp: t * _where_defined(xp.special.zeta_derivative(1, s, q), y, xp),
-    lambda t, s, q, y, xp: -t * _where_defined(s * xp.special._zeta(s + 1.0, q), y, xp),
+    "_zeta", "s q", lambda t, s, q, y, xp: t * where_defined(xp.special.zeta_derivative(1, s, q), y, xp),
+    lambda t, s, q, y, xp: -t * where_defined(s * xp.special._zeta(s + 1.0, q), y, xp),
     domains=[(1.3, 6.0), POSITIVE], summary="Hurwitz's zeta function", source="DLMF 25.11.1, 25.11.17",
 )  # fmt: skip
 _riemann_zeta = special(
@@ -302,7 +305,7 @@ zetac = special("zetac", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domain
                 summary="Riemann's zeta function less 1", source="DLMF 25.2.1")  # fmt: skip
 _gen_harmonic = special(
     "_gen_harmonic", "n a", None,
-    lambda t, n, a, y, xp: t * _where_defined(xp.special.harmonic_derivative(1, 1, n, a), y, xp),
+    lambda t, n, a, y, xp: t * where_defined(xp.special.harmonic_derivative(1, 1, n, a), y, xp),
     domains=[(1, 60), REAL], integers="n", summary="The generalised harmonic number of order a",
 )  # fmt: skip
 
@@ -367,10 +370,14 @@ def multigammaln(a: Any, d: int) -> Array:
         When d is not a whole number, or an element of a is too small.
     """
     if int(d) != d:
-        raise ValueError(f"special.multigammaln: d should be a positive integer (dimension), got {d}")
+        raise ValueError(
+            f"special.multigammaln: d should be a positive integer (dimension), got {d}"
+        )
     d = int(d)
     if (a <= 0.5 * (d - 1)).any():
-        raise ValueError(f"special.multigammaln: a must be above (d - 1) / 2 = {0.5 * (d - 1)}, got {a}")
+        raise ValueError(
+            f"special.multigammaln: a must be above (d - 1) / 2 = {0.5 * (d - 1)}, got {a}"
+        )
     parts = stack([gammaln(a - (j - 1.0) / 2) for j in range(1, d + 1)])
     return (d * (d - 1) * 0.25) * math.log(math.pi) + sum_of(parts, axis=0)
 

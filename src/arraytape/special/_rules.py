@@ -25,6 +25,11 @@ def as_data(x: Any, t: Any, xp: Any) -> Any:
     return x if hasattr(x, "dtype") else xp.zeros_like(t) + x
 
 
+def where_defined(slope: Any, y: Any, xp: Any) -> Any:
+    """A slope, and NaN where the result is: its formula may have values outside the domain."""
+    return xp.where(y == y, slope, y)
+
+
 def by_order(function: Callable[..., Any]) -> Callable[..., Any]:
     """Enter a kernel of one order at a time; the public one takes orders as data."""
 

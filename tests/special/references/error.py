@@ -80,6 +80,7 @@ REFERENCES = {
     "fresnel_c": mp.fresnelc,
     "fresnel_s": mp.fresnels,
     "log_ndtr": log_ndtr,
+    "log_ndtr_derivative": lambda x: mp.diff(log_ndtr, x),
     "modfresnel_f": modfresnel_f,
     "modfresnel_k": modfresnel_k,
     "ndtr": ndtr,
@@ -92,7 +93,7 @@ REFERENCES = {
     "wofz": wofz,
 }
 EDGES = {
-    "dawsn": [(0.0,), (6.9,), (7.1,), (50.0,), (-1e6,), (0.9241388730045916,)],
+    "dawsn": [(0.0,), (6.9,), (7.1,), (50.0,), (-1e6,), (0.9,)],
     "erf": [(0.0,), (3.0,)],
     "erfc": [(10.0,), (26.0,), (-3.0,)],
     "erfcinv": [(1e-300,), (1e-10,), (1.0,), (2 - 1e-10,)],

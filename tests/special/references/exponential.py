@@ -31,3 +31,6 @@ EDGES = {
     "sine_integral": [(0.0,), (1e-6,), (50.0,), (-3.0,)],
     "spence": [(1.0,), (1 + 1e-9,), (1e-8,), (1e6,), (0.7,), (1.31,)],
 }
+LOOSE = {
+    "scaled_exp1_derivative": (1e-9, 1e-6, "the recurrence for the third derivative near 40"),
+}

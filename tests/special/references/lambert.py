@@ -3,13 +3,9 @@
 import mpmath as mp
 
 
-def wright_omega(z):
-    return mp.findroot(lambda w: w + mp.log(w) - z, mp.lambertw(mp.exp(min(z, 200))) if z < 200 else z)
-
-
 REFERENCES = {
     "_lambertw": lambda z, k, tol: mp.lambertw(z, int(k)),
-    "wrightomega": wright_omega,
+    "wrightomega": lambda z: mp.lambertw(mp.exp(z)),
 }
 EDGES = {
     "_lambertw": [
