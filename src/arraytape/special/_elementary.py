@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.array import Array
 from .._storage.special import kernel
-from ..ops.elementwise_functions import logaddexp, sinc_derivative
+from ..ops.elementwise_functions import flat_at_tip, logaddexp, sinc_derivative
 from ._rules import as_data, by_order, horner, near_and_far, where_defined
 from ._statement import POSITIVE, REAL, UNIT, special
 
@@ -61,7 +61,7 @@ def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
         return found
 
     found = near_and_far(xp.abs(x) < 2.0 + n, series, recurrence, x, xp, at=3.0 + n)
-    return xp.where(x == -math.inf, 0.0, found)
+    return xp.where(xp.isinf(x), xp.exp(x), found)
 
 
 special("exprel_derivative", "n x", None, lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x),
@@ -205,8 +205,8 @@ def _huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
 def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
     """``t * r**4 / (h * (delta + h)**2)``, with h the hypotenuse"""
     h = xp.hypot(as_data(delta, t, xp), as_data(r, t, xp))
-    share = xp.special.ratio(r, delta + h)
-    return t * _within_width(t, delta, r * xp.special.ratio(r, h) * (share * share), xp)
+    share = r / (delta + h)
+    return t * _within_width(t, delta, flat_at_tip(h == 0, r * (r / h) * (share * share), h, xp), xp)
 
 
 def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
@@ -215,7 +215,7 @@ def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
 
 
 def _cube_of_cosine(t: Any, leg: Any, other: Any, xp: Any) -> Any:
-    cosine = xp.special.ratio(leg, xp.hypot(as_data(leg, t, xp), as_data(other, t, xp)))
+    cosine = leg / xp.hypot(as_data(leg, t, xp), as_data(other, t, xp))
     return t * (cosine * cosine * cosine)
 
 

@@ -113,7 +113,7 @@ def _slope_of_share(t: Any, x: Any, y: Any, xp: Any) -> Any:
     """``-t * y * (x + y)``, where that does not cancel"""
     u = x * -math.sqrt(0.5)
     growth = xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u)
-    return t * (y * (math.sqrt(0.5) * growth))
+    return t * xp.where(y == 0, 0.0, y * (math.sqrt(0.5) * growth))
 
 
 special("log_ndtr_derivative", "x", _slope_of_share, domains=[REAL], complex=True, public=False)

@@ -155,7 +155,7 @@ _lanczos_sum_expg_scaled = special(
 
 def _igam_fac_by_shape(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
     """``t * y * (xp.log(x) - xp.special.digamma(a))``"""
-    return t * xp.where(y == 0, 0.0, y * (xp.log(as_data(x, t, xp)) - xp.special.digamma(a)))
+    return t * (xp.special.xlogy(y, x) - y * xp.special.digamma(a))
 
 
 def _igam_fac_by_place(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:

@@ -2,9 +2,6 @@
 
 import mpmath as mp
 
-DEGREE = mp.pi / 180
-
-
 def boxcox(x, lmbda):
     return mp.log(x) if lmbda == 0 else mp.expm1(lmbda * mp.log(x)) / lmbda
 
@@ -61,7 +58,7 @@ REFERENCES = {
     "_log1mexp": lambda x: mp.log1p(-mp.exp(x)) if x < -1 else mp.log(-mp.expm1(x)),
     "_log1pmx": lambda x: mp.log1p(x) - x,
     "_sinpi": mp.sinpi,
-    "agm": mp.agm,
+    "agm": lambda a, b: mp.agm(a, b) if a > 0 else -mp.agm(-a, -b),
     "agm_derivative": agm_derivative,
     "boxcox": boxcox,
     "boxcox1p": lambda x, lmbda: boxcox(1 + x, lmbda),
