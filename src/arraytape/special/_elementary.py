@@ -334,7 +334,7 @@ def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     The iteration itself, on Taylor coefficients in b: it converges quadratically, and without
     cancellation.
     """
-    sign = xp.where((a > 0) & (b > 0), 1.0, xp.where((a < 0) & (b < 0), -1.0, math.nan))
+    sign = xp.where((a > 0) == (b > 0), xp.sign(a), math.nan)
     first = [sign * a] + [xp.zeros_like(a)] * n
     second = [sign * b, xp.ones_like(b), *[xp.zeros_like(b)] * n][: n + 1]
     for _ in range(24):

@@ -37,8 +37,15 @@ def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
 
 
 @by_order
-def complex_polygamma(n: int, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of the digamma function of complex data.  Source: DLMF 5.15.5, 5.15.8."""
+def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
+    """The n-th derivative of the digamma function, of complex data too.
+
+    Source: DLMF 5.15.5, 5.15.8, 25.11.12.
+    """
+    if n == 0:
+        return xp.special.digamma(z)
+    if not is_complex(z):
+        return -((-1.0) ** n) * math.factorial(n) * xp.special._zeta(n + 1.0, z)
 
     def is_low(z: Any) -> Any:
         return (xp.real(z) < ENOUGH + n) & (xp.abs(xp.imag(z)) < ENOUGH + n)
@@ -50,7 +57,7 @@ def complex_polygamma(n: int, z: Any, *, xp: Any) -> Any:
             break
         total = total + xp.where(low, 1.0 / z ** (n + 1), 0.0)
         z = xp.where(low, z + 1.0, z)
-    found = xp.log(z) if n == 0 else xp.zeros_like(z)
+    found = xp.zeros_like(z)
     for factor, power in _asymptotic_terms(n):
         found = found + factor / z**power
     return xp.where(is_low(z), math.nan, found - (-1.0) ** n * math.factorial(n) * total)
@@ -63,7 +70,7 @@ def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     Differences of powers are sums of terms of one sign, also where b is small beside a.
     """
     positive = (a > 0) & (a + b > 0)
-    plain = xp.special.polygamma(n, a + b) - xp.special.polygamma(n, a)
+    plain = xp.special.polygamma_of(n, a + b) - xp.special.polygamma_of(n, a)
     x, b = xp.where(positive, a, 1.0), xp.where(positive, b, 0.0)
 
     def powers(x: Any, m: int) -> Any:
@@ -80,28 +87,21 @@ def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     return xp.where(positive, found - (-1.0) ** n * math.factorial(n) * total, plain)
 
 
-special("complex_polygamma", "n x", None, lambda t, n, x, xp: t * xp.special.complex_polygamma(n + 1, x),
+special("polygamma_of", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
         domains=[(0, 3), POSITIVE], integers="n", complex=True, public=False)  # fmt: skip
 special("polygamma_difference", "n a b", None,
         lambda t, n, a, b, xp: t * xp.special.polygamma_difference(n + 1, a, b),
-        lambda t, n, a, b, xp: t * xp.special.polygamma(n + 1, as_data(a, t, xp) + b),
+        lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_data(a, t, xp) + b),
         domains=[(0, 3), POSITIVE, POSITIVE], integers="n", public=False)  # fmt: skip
 
 
-def _digamma(t: Any, x: Any, xp: Any) -> Any:
-    """``t * xp.special.polygamma(1, x)``"""
-    special_functions = xp.special
-    if is_complex(x):
-        return t * special_functions.complex_polygamma(1, x)
-    return t * special_functions.polygamma(1, x)
-
-
+# SciPy's polygamma gives double precision of single precision, and knows no complex data.
 digamma = special(
-    "digamma", "x", _digamma, complex=True, summary="The logarithmic derivative of the gamma function",
-    source="DLMF 5.2.2",
+    "digamma", "x", lambda t, x, xp: t * xp.special.polygamma_of(1, x), complex=True,
+    summary="The logarithmic derivative of the gamma function", source="DLMF 5.2.2",
 )  # fmt: skip
 polygamma = special(
-    "polygamma", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma(n + 1, x),
+    "polygamma", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
     domains=[(0, 4), POSITIVE], integers="n",
     summary="The n-th derivative of the digamma function", source="DLMF 5.15",
 )  # fmt: skip

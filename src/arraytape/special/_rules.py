@@ -31,16 +31,22 @@ def where_defined(slope: Any, y: Any, xp: Any) -> Any:
 
 
 def by_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enter a kernel of one order at a time; the public one takes orders as data."""
+    """Enter a kernel of one order at a time; the public one takes orders as data.
+
+    It computes in double precision, as SciPy does for single precision: recurrences lose digits.
+    """
 
     @functools.wraps(function)
     def call(n: Any, *operands: Any, xp: Any) -> Any:
+        dtype = n.dtype
+        double = xp.complex128 if is_complex(n) else xp.float64
+        operands = tuple([xp.astype(x, double) for x in operands])
         n = xp.real(n) if is_complex(n) else n
         orders = range(int(xp.min(n)), int(xp.max(n)) + 1) if math.prod(n.shape) else range(1)
         found: Any = math.nan
         for order in orders:
             found = xp.where(n == order, function(order, *operands, xp=xp), found)
-        return found
+        return xp.astype(found, dtype)
 
     return kernel(call)
 

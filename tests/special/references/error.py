@@ -36,9 +36,9 @@ def ndtr(x):
 
 
 def log_ndtr(x):
-    if x < -5:
+    if mp.re(x) < -4.5:
         return -x * x / 2 + mp.log(erfcx(-x / ROOT_2) / 2)
-    return mp.log1p(-ndtr(-x)) if x > 5 else mp.log(ndtr(x))
+    return mp.log1p(-ndtr(-x)) if mp.re(x) > 5 else mp.log(ndtr(x))
 
 
 def ndtri(p):

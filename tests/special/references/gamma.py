@@ -31,7 +31,7 @@ REFERENCES = {
     "beta": mp.beta,
     "betaln": lambda a, b: gammaln(a) + gammaln(b) - gammaln(a + b),
     "binom": mp.binomial,
-    "complex_polygamma": lambda n, x: mp.polygamma(int(n), x),
+    "polygamma_of": lambda n, x: mp.polygamma(int(n), x),
     "digamma": mp.digamma,
     "gamma": mp.gamma,
     "gammaln": gammaln,

@@ -3,9 +3,14 @@
 import mpmath as mp
 
 
+def wrightomega(z):
+    branch = mp.ceil((mp.im(z) - mp.pi) / (2 * mp.pi))
+    return mp.lambertw(mp.exp(z), int(branch))
+
+
 REFERENCES = {
     "_lambertw": lambda z, k, tol: mp.lambertw(z, int(k)),
-    "wrightomega": lambda z: mp.lambertw(mp.exp(z)),
+    "wrightomega": wrightomega,
 }
 EDGES = {
     "_lambertw": [
