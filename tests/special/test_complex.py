@@ -16,11 +16,7 @@ for chapter in (elementary, error, exponential, gamma, lambert):
     REFERENCES |= chapter.REFERENCES
 NAMES = sorted(name for name in REFERENCES if STATEMENTS[name].complex)
 # In each quadrant, beside the axes, and where series take the place of recurrences.
-POINTS = [0.7 + 0.4j, -1.3 + 0.8j, -0.6 - 1.7j, 1.9 - 0.3j, 0.2 + 3.1j, 4.0 + 6.5j, -5.0 + 5.5j, 0.01 - 0.02j]
-OUTSIDE = {  # where SciPy's values are not those of the function, or not defined
-    "_riemann_zeta": [],
-    "cosine_integral": [-1.3 + 0.8j],
-}
+POINTS = [0.7 + 0.4j, -1.3 + 0.8j, -0.6 - 1.7j, 1.9 - 0.3j, 0.2 + 3.1j, 4.0 + 6.5j, -5.0 + 5.5j]
 FIRST, SECOND = 1e-9, 1e-7
 
 
@@ -34,8 +30,6 @@ def test_derivatives_of_complex_data(name):
     statement = STATEMENTS[name]
     first = [1.0 if x in statement.integers else 0.7 for x in statement.op.inputs[:-1]]
     for z in POINTS:
-        if z in OUTSIDE.get(name, []):
-            continue
         x = xp.asarray(z)
         with xp.GradientTape() as outer:
             outer.watch(x)

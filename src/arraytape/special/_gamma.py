@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from .._array.array import Array
-from .._storage.special import kernel
 from .._storage.storage import is_complex
 from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
@@ -15,9 +14,19 @@ from ._statement import POSITIVE, REAL, special
 
 # Bernoulli's numbers of even order, from B2 on.
 BERNOULLI = (
-    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
-    -174611 / 330, 854513 / 138, -236364091 / 2730,
-)  # fmt: skip
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+    854513 / 138,
+    -236364091 / 2730,
+)
 LONGEST = 10_000  # steps of a recurrence
 ENOUGH = 12.0  # from this argument on, the asymptotic series have the precision of float64
 
@@ -87,24 +96,47 @@ def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     return xp.where(positive, found - (-1.0) ** n * math.factorial(n) * total, plain)
 
 
-special("polygamma_of", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
-        domains=[(0, 3), POSITIVE], integers="n", complex=True, public=False)  # fmt: skip
-special("polygamma_difference", "n a b", None,
-        lambda t, n, a, b, xp: t * xp.special.polygamma_difference(n + 1, a, b),
-        lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_data(a, t, xp) + b),
-        domains=[(0, 3), POSITIVE, POSITIVE], integers="n", public=False)  # fmt: skip
+special(
+    "polygamma_of",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
+    domains=[(0, 3), POSITIVE],
+    integers="n",
+    complex=True,
+    public=False,
+)
+special(
+    "polygamma_difference",
+    "n a b",
+    None,
+    lambda t, n, a, b, xp: t * xp.special.polygamma_difference(n + 1, a, b),
+    lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_data(a, t, xp) + b),
+    domains=[(0, 3), POSITIVE, POSITIVE],
+    integers="n",
+    public=False,
+)
 
 
 # SciPy's polygamma gives double precision of single precision, and knows no complex data.
 digamma = special(
-    "digamma", "x", lambda t, x, xp: t * xp.special.polygamma_of(1, x), complex=True,
-    summary="The logarithmic derivative of the gamma function", source="DLMF 5.2.2",
-)  # fmt: skip
+    "digamma",
+    "x",
+    lambda t, x, xp: t * xp.special.polygamma_of(1, x),
+    complex=True,
+    summary="The logarithmic derivative of the gamma function",
+    source="DLMF 5.2.2",
+)
 polygamma = special(
-    "polygamma", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
-    domains=[(0, 4), POSITIVE], integers="n",
-    summary="The n-th derivative of the digamma function", source="DLMF 5.15",
-)  # fmt: skip
+    "polygamma",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
+    domains=[(0, 4), POSITIVE],
+    integers="n",
+    summary="The n-th derivative of the digamma function",
+    source="DLMF 5.15",
+)
 
 
 # --- the gamma function ------------------------------------------------------------------------------------
@@ -117,27 +149,53 @@ def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
     return xp.where(left, xp.special.gamma(1.0 - x) * turn, -xp.special.digamma(x) * y)
 
 
-gamma = special("gamma", "x", lambda t, x, y, xp: t * (y * xp.special.digamma(x)), complex=True,
-                summary="The gamma function", source="DLMF 5.2.2")  # fmt: skip
+gamma = special(
+    "gamma",
+    "x",
+    lambda t, x, y, xp: t * (y * xp.special.digamma(x)),
+    complex=True,
+    summary="The gamma function",
+    source="DLMF 5.2.2",
+)
 gammaln = special(
-    "gammaln", "x", lambda t, x, xp: t * xp.special.digamma(x),
-    summary="The logarithm of the absolute value of the gamma function", source="DLMF 5.2.2",
-)  # fmt: skip
+    "gammaln",
+    "x",
+    lambda t, x, xp: t * xp.special.digamma(x),
+    summary="The logarithm of the absolute value of the gamma function",
+    source="DLMF 5.2.2",
+)
 loggamma = special(
-    "loggamma", "x", lambda t, x, y, xp: t * where_defined(xp.special.digamma(x), y, xp), complex=True,
-    summary="The principal branch of the logarithm of the gamma function", source="DLMF 5.2.2",
-)  # fmt: skip
-rgamma = special("rgamma", "x", lambda t, x, y, xp: t * _rgamma_slope(x, y, xp), complex=True,
-                 summary="1 / gamma(x)", source="DLMF 5.2.2, 5.5.3")  # fmt: skip
+    "loggamma",
+    "x",
+    lambda t, x, y, xp: t * where_defined(xp.special.digamma(x), y, xp),
+    complex=True,
+    summary="The principal branch of the logarithm of the gamma function",
+    source="DLMF 5.2.2",
+)
+rgamma = special(
+    "rgamma",
+    "x",
+    lambda t, x, y, xp: t * _rgamma_slope(x, y, xp),
+    complex=True,
+    summary="1 / gamma(x)",
+    source="DLMF 5.2.2, 5.5.3",
+)
 gammasgn = special(
     "gammasgn", "x", lambda t, xp: xp.zeros_like(t), summary="The sign of the gamma function"
 )
-_lgam1p = special("_lgam1p", "x", lambda t, x, xp: t * xp.special.digamma(1.0 + x), domains=[(-0.5, 2.0)],
-                  summary="gammaln(1 + x), accurate near 0")  # fmt: skip
+_lgam1p = special(
+    "_lgam1p",
+    "x",
+    lambda t, x, xp: t * xp.special.digamma(1.0 + x),
+    domains=[(-0.5, 2.0)],
+    summary="gammaln(1 + x), accurate near 0",
+)
 _factorial = special(
-    "_factorial", "x", lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
+    "_factorial",
+    "x",
+    lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
     summary="gamma(1 + x), and 0 where x is negative",
-)  # fmt: skip
+)
 # The shift and g of the sum that scales it.
 LANCZOS = 6.024680040776729583740234375
 
@@ -165,8 +223,9 @@ def _igam_fac_by_place(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
     return t * xp.where(x == 0, at_zero, y * ((a - x) / x))
 
 
-_igam_fac = special("_igam_fac", "a x", _igam_fac_by_shape, _igam_fac_by_place,
-                    summary="x ** a exp(-x) / gamma(a)")  # fmt: skip
+_igam_fac = special(
+    "_igam_fac", "a x", _igam_fac_by_shape, _igam_fac_by_place, summary="x ** a exp(-x) / gamma(a)"
+)
 
 
 # --- the beta function ---------------------------------------------------------------------------------------
@@ -175,23 +234,39 @@ def _beta_slope(t: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
     return -t * (y * xp.special.polygamma_difference(0, a, b))
 
 
-beta = special("beta", "a b", _beta_slope, lambda t, a, b, y, xp: _beta_slope(t, b, a, y, xp),
-               summary="The beta function", source="DLMF 5.12.1")  # fmt: skip
+beta = special(
+    "beta",
+    "a b",
+    _beta_slope,
+    lambda t, a, b, y, xp: _beta_slope(t, b, a, y, xp),
+    summary="The beta function",
+    source="DLMF 5.12.1",
+)
 betaln = special(
-    "betaln", "a b", lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, a, b),
+    "betaln",
+    "a b",
+    lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, a, b),
     lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, b, a),
-    summary="The logarithm of the absolute value of the beta function", source="DLMF 5.12.1",
-)  # fmt: skip
+    summary="The logarithm of the absolute value of the beta function",
+    source="DLMF 5.12.1",
+)
 binom = special(
-    "binom", "n k", lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, n - k + 1.0, k)),
+    "binom",
+    "n k",
+    lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, n - k + 1.0, k)),
     lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, k + 1.0, n - 2.0 * k)),
-    domains=[(2.0, 6.0), (0.2, 3.0)], summary="The binomial coefficient", source="DLMF 1.2.6",
-)  # fmt: skip
+    domains=[(2.0, 6.0), (0.2, 3.0)],
+    summary="The binomial coefficient",
+    source="DLMF 1.2.6",
+)
 poch = special(
-    "poch", "z m", lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
+    "poch",
+    "z m",
+    lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
     lambda t, z, m, y, xp: t * (y * xp.special.digamma(as_data(z, t, xp) + m)),
-    summary="The Pochhammer symbol gamma(z + m) / gamma(z)", source="DLMF 5.2.5",
-)  # fmt: skip
+    summary="The Pochhammer symbol gamma(z + m) / gamma(z)",
+    source="DLMF 5.2.5",
+)
 
 
 # --- zeta functions --------------------------------------------------------------------------------------------
@@ -251,10 +326,13 @@ def harmonic_derivative(n: int, first: Any, last: Any, a: Any, *, xp: Any) -> An
     low, high = xp.where(more, first + TERMS, 1.0), xp.where(more, last, 1.0)
     width = xp.log(high / low)
     integral = [
-        low * width * (-width) ** i / math.factorial(i)
+        low
+        * width
+        * (-width) ** i
+        / math.factorial(i)
         * xp.special.exprel_derivative(i, (1.0 - a) * width)
         for i in range(n + 1)
-    ]  # fmt: skip
+    ]
     below, above = _corrections(low, a, n), [-c for c in _corrections(high, a, n)]
     below, above = [0.5 + below[0], *below[1:]], [0.5 + above[0], *above[1:]]
     below = [p + c for p, c in zip(below, integral, strict=True)]
@@ -271,12 +349,27 @@ def _zeta_by_shift(t: Any, n: Any, s: Any, q: Any, xp: Any) -> Any:
     )
 
 
-special("zeta_derivative", "n s q", None,
-        lambda t, n, s, q, xp: t * xp.special.zeta_derivative(n + 1, s, q), _zeta_by_shift,
-        domains=[(0, 3), (1.3, 6.0), POSITIVE], integers="n", public=False)  # fmt: skip
-special("harmonic_derivative", "n first last a", None, None, None,
-        lambda t, n, first, last, a, xp: t * xp.special.harmonic_derivative(n + 1, first, last, a),
-        domains=[(0, 3), (1, 9), (9, 90), REAL], integers="n first last", public=False)  # fmt: skip
+special(
+    "zeta_derivative",
+    "n s q",
+    None,
+    lambda t, n, s, q, xp: t * xp.special.zeta_derivative(n + 1, s, q),
+    _zeta_by_shift,
+    domains=[(0, 3), (1.3, 6.0), POSITIVE],
+    integers="n",
+    public=False,
+)
+special(
+    "harmonic_derivative",
+    "n first last a",
+    None,
+    None,
+    None,
+    lambda t, n, first, last, a, xp: t * xp.special.harmonic_derivative(n + 1, first, last, a),
+    domains=[(0, 3), (1, 9), (9, 90), REAL],
+    integers="n first last",
+    public=False,
+)
 
 
 def _riemann_slope(x: Any, xp: Any) -> Any:
@@ -293,21 +386,40 @@ def _riemann_slope(x: Any, xp: Any) -> Any:
 
 
 _zeta = special(
-    "_zeta", "s q", lambda t, s, q, y, xp: t * where_defined(xp.special.zeta_derivative(1, s, q), y, xp),
+    "_zeta",
+    "s q",
+    lambda t, s, q, y, xp: t * where_defined(xp.special.zeta_derivative(1, s, q), y, xp),
     lambda t, s, q, y, xp: -t * where_defined(s * xp.special._zeta(s + 1.0, q), y, xp),
-    domains=[(1.3, 6.0), POSITIVE], summary="Hurwitz's zeta function", source="DLMF 25.11.1, 25.11.17",
-)  # fmt: skip
+    domains=[(1.3, 6.0), POSITIVE],
+    summary="Hurwitz's zeta function",
+    source="DLMF 25.11.1, 25.11.17",
+)
 _riemann_zeta = special(
-    "_riemann_zeta", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domains=[(1.3, 6.0)], complex=True,
-    summary="Riemann's zeta function", source="DLMF 25.2.1",
-)  # fmt: skip
-zetac = special("zetac", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domains=[(1.3, 6.0)],
-                summary="Riemann's zeta function less 1", source="DLMF 25.2.1")  # fmt: skip
+    "_riemann_zeta",
+    "x",
+    lambda t, x, xp: t * _riemann_slope(x, xp),
+    domains=[(1.3, 6.0)],
+    complex=True,
+    summary="Riemann's zeta function",
+    source="DLMF 25.2.1",
+)
+zetac = special(
+    "zetac",
+    "x",
+    lambda t, x, xp: t * _riemann_slope(x, xp),
+    domains=[(1.3, 6.0)],
+    summary="Riemann's zeta function less 1",
+    source="DLMF 25.2.1",
+)
 _gen_harmonic = special(
-    "_gen_harmonic", "n a", None,
+    "_gen_harmonic",
+    "n a",
+    None,
     lambda t, n, a, y, xp: t * where_defined(xp.special.harmonic_derivative(1, 1, n, a), y, xp),
-    domains=[(1, 60), REAL], integers="n", summary="The generalised harmonic number of order a",
-)  # fmt: skip
+    domains=[(1, 60), REAL],
+    integers="n",
+    summary="The generalised harmonic number of order a",
+)
 
 
 def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any) -> Any:
@@ -318,12 +430,25 @@ def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any
 
 
 _normalized_gen_harmonic = special(
-    "_normalized_gen_harmonic", "j k n a", None, None, None, _normalized_by_order,
-    domains=[(1, 5), (5, 30), (30, 60), REAL], integers="j k n",
+    "_normalized_gen_harmonic",
+    "j k n a",
+    None,
+    None,
+    None,
+    _normalized_by_order,
+    domains=[(1, 5), (5, 30), (30, 60), REAL],
+    integers="j k n",
     summary="The sum of i ** -a from j to k over that from 1 to n",
-)  # fmt: skip
-_stirling2_inexact = special("_stirling2_inexact", "n k", None, None, domains=[(5, 9), (1, 5)],
-                             integers="n k", summary="Stirling's number of the second kind")  # fmt: skip
+)
+_stirling2_inexact = special(
+    "_stirling2_inexact",
+    "n k",
+    None,
+    None,
+    domains=[(5, 9), (1, 5)],
+    integers="n k",
+    summary="Stirling's number of the second kind",
+)
 
 
 # --- functions of these ---------------------------------------------------------------------------------------

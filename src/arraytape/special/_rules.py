@@ -60,7 +60,13 @@ def horner(ratios: list[float], x: Any, xp: Any) -> Any:
     return total
 
 
-def near_and_far(near: Any, close: Callable[..., Any], beyond: Callable[..., Any], x: Any, xp: Any,
-                 at: float = 1.0) -> Any:  # fmt: skip
+def near_and_far(
+    near: Any,
+    close: Callable[..., Any],
+    beyond: Callable[..., Any],
+    x: Any,
+    xp: Any,
+    at: float = 1.0,
+) -> Any:
     """``close(x)`` where near, else ``beyond(x)``: each sees 0 and ``at`` in place of the other's x."""
     return xp.where(near, close(xp.where(near, x, 0.0)), beyond(xp.where(near, at, x)))

@@ -2,6 +2,7 @@
 
 import mpmath as mp
 
+
 def boxcox(x, lmbda):
     return mp.log(x) if lmbda == 0 else mp.expm1(lmbda * mp.log(x)) / lmbda
 
