@@ -1,4 +1,4 @@
-"""Elementary functions, and what is composed of them: logistic, entropies, Box-Cox, angles in degrees."""
+"""Elementary functions and what is composed of them: logistic, entropies, Box-Cox, angles."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ import math
 from typing import Any
 
 from .._array.array import Array
+from .._define.define_op import stop_gradient
 from .._storage.special import kernel
-from ..ops.elementwise_functions import flat_at_tip, logaddexp, sinc_derivative
+from ..ops.elementwise_functions import (
+    exp,
+    flat_at_tip,
+    isfinite,
+    log,
+    logaddexp,
+    sinc_derivative,
+)
+from ..ops.manipulation_functions import squeeze
+from ..ops.searching_functions import where
+from ..ops.statistical_functions import max as greatest
+from ..ops.statistical_functions import sum as sum_of
 from ._rules import as_data, by_order, horner, near_and_far, where_defined
 from ._statement import POSITIVE, REAL, UNIT, special
 
 DEGREE = math.pi / 180.0
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
-# --- exponentials, logarithms, roots ------------------------------------------------------------------
+# --- exponentials, logarithms, roots --------------------------------------------------------------
 # By exp(x), not by the result: that of expm1 is -1 and hardly more where x is far below 0.
 expm1 = special(
     "expm1",
@@ -142,7 +154,7 @@ _log1mexp = special(
     summary="log(1 - exp(x))",
 )
 
-# --- logistic ------------------------------------------------------------------------------------------
+# --- logistic -------------------------------------------------------------------------------------
 # 1 - y is expit(-x), also where y is next to 1.
 expit = special(
     "expit",
@@ -166,7 +178,7 @@ log_expit = special(
     summary="The logarithm of expit",
 )
 
-# --- angles --------------------------------------------------------------------------------------------
+# --- angles ---------------------------------------------------------------------------------------
 ANGLE = (-170.0, 170.0)
 sindg = special(
     "sindg",
@@ -230,7 +242,7 @@ _sinpi = special(
 )
 
 
-# --- entropies -----------------------------------------------------------------------------------------
+# --- entropies ------------------------------------------------------------------------------------
 @kernel
 def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
     """x1 / x2, and 0 where x1 is 0."""
@@ -305,7 +317,7 @@ kl_div = special(
 )
 
 
-# --- losses --------------------------------------------------------------------------------------------
+# --- losses ---------------------------------------------------------------------------------------
 def _within_width(t: Any, width: Any, slope: Any, xp: Any) -> Any:
     """A slope where the width is not negative: elsewhere the function is infinite."""
     return xp.where(as_data(width, t, xp) >= 0, slope, math.nan)
@@ -377,7 +389,7 @@ pseudo_huber = special(
 )
 
 
-# --- Box-Cox -------------------------------------------------------------------------------------------
+# --- Box-Cox --------------------------------------------------------------------------------------
 @by_order
 def power_integral(n: int, logarithm: Any, lmbda: Any, *, xp: Any) -> Any:
     """The n-th derivative of (exp(lmbda L) - 1) / lmbda by lmbda."""
@@ -493,7 +505,7 @@ tklmbda = special(
 )
 
 
-# --- the arithmetic-geometric mean ------------------------------------------------------------------------
+# --- the arithmetic-geometric mean ----------------------------------------------------------------
 @by_order
 def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     """The n-th derivative by b of the arithmetic-geometric mean of a and b.
@@ -546,13 +558,13 @@ agm = special(
     source="DLMF 19.8(i)",
 )
 
-# --- steps ---------------------------------------------------------------------------------------------
+# --- steps ----------------------------------------------------------------------------------------
 round = special(
     "round", "x", None, domains=[REAL], summary="The nearest integer, the even one in a tie"
 )
 
 
-# --- functions of ops ----------------------------------------------------------------------------------
+# --- functions of ops -----------------------------------------------------------------------------
 def sinc(x: Any) -> Array:
     """sin(pi x) / (pi x), and 1 at 0: derivatives of all orders are accurate near 0.
 
@@ -585,4 +597,93 @@ def softplus(x: Any) -> Array:
     return logaddexp(0.0, x)
 
 
-FUNCTIONS = {"sinc": sinc, "softplus": softplus}
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """The logarithm of the sum of exponentials, with SciPy's values.
+
+    SciPy's own function, called on Arrays, has the right gradient; its second derivatives are wrong
+    where the maximum is taken more than once.
+
+    Parameters
+    ----------
+    a : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+    b : Array, optional
+        Factors of the exponentials.
+    keepdims : bool
+        Whether the axes stay, with length 1.
+    return_sign : bool
+        Whether the sum may be negative: its sign comes too.
+
+    Returns
+    -------
+    Array or tuple of Array
+        The logarithm, and its sign when that is asked for.
+    """
+    from scipy.special import logsumexp as of_scipy
+
+    fixed = None if b is None else stop_gradient(b)
+    value, sign = of_scipy(stop_gradient(a), axis=axis, b=fixed, keepdims=True, return_sign=True)
+    # The logarithm of 1: where the value is infinite, the plain formula, loud where it is undefined.
+    finite = isfinite(value)
+    terms = exp(a - where(finite, value, 0.0))
+    total = sum_of(terms if b is None else b * terms, axis=axis, keepdims=True) * sign
+    rest = log(total)
+    y = where(finite, value + (rest - stop_gradient(rest)), rest)
+    if not return_sign:
+        y = where(sign < 0, math.nan, y)
+    axes = tuple(range(a.ndim)) if axis is None else axis
+    if not keepdims:
+        y, sign = squeeze(y, axes), squeeze(sign, axes)
+    return (y, sign) if return_sign else y
+
+
+def softmax(x: Any, axis: Any = None) -> Array:
+    """The exponentials over their sum.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+
+    Returns
+    -------
+    Array
+        Of the shape of x.
+    """
+    shifted = exp(x - stop_gradient(greatest(x, axis=axis, keepdims=True)))
+    return shifted / sum_of(shifted, axis=axis, keepdims=True)
+
+
+def log_softmax(x: Any, axis: Any = None) -> Array:
+    """The logarithm of ``softmax``.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+
+    Returns
+    -------
+    Array
+        Of the shape of x.
+    """
+    top = stop_gradient(greatest(x, axis=axis, keepdims=True))
+    shifted = x - where(isfinite(top), top, 0.0)
+    return shifted - log(sum_of(exp(shifted), axis=axis, keepdims=True))
+
+
+FUNCTIONS = {
+    "log_softmax": log_softmax,
+    "logsumexp": logsumexp,
+    "sinc": sinc,
+    "softmax": softmax,
+    "softplus": softplus,
+}

@@ -15,7 +15,7 @@ ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 FAR = 7.0  # from here on the asymptotic series have the precision of float64
 
 
-# --- families of derivatives -----------------------------------------------------------------------------
+# --- families of derivatives ----------------------------------------------------------------------
 # Forwards, each derivative follows from those before it, with cancellation where the argument is large:
 # there the asymptotic series is differentiated term by term.
 def _asymptotic(n: int, z: Any, sign: float, xp: Any) -> Any:
@@ -93,7 +93,7 @@ special(
     public=False,
 )
 
-# --- the error function ----------------------------------------------------------------------------------
+# --- the error function ---------------------------------------------------------------------------
 erf = special(
     "erf",
     "x",
@@ -163,7 +163,7 @@ erfcinv = special(
     summary="The inverse of erfc",
 )
 
-# --- normal probabilities --------------------------------------------------------------------------------
+# --- normal probabilities -------------------------------------------------------------------------
 ndtr = special(
     "ndtr",
     "x",
@@ -239,7 +239,7 @@ owens_t = special(
 )
 
 
-# --- Voigt's profile -------------------------------------------------------------------------------------
+# --- Voigt's profile ------------------------------------------------------------------------------
 def _voigt(n: int, x: Any, sigma: Any, gamma: Any, xp: Any) -> Any:
     """The n-th derivative by x of wofz(z) / (sigma sqrt(2 pi)), z = (x + 1j gamma) / (sigma sqrt(2))."""
     scale = sigma * math.sqrt(2.0)
@@ -300,7 +300,7 @@ voigt_profile = special(
 )
 
 
-# --- Fresnel's integrals ---------------------------------------------------------------------------------
+# --- Fresnel's integrals --------------------------------------------------------------------------
 @kernel
 def fresnel_s(z: Any, *, xp: Any) -> Any:
     """Fresnel's sine integral."""

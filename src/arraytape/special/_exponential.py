@@ -10,7 +10,7 @@ from .._storage.storage import is_complex
 from ._rules import by_order, horner, where_defined
 from ._statement import POSITIVE, REAL, special
 
-# --- exponential integrals -------------------------------------------------------------------------------
+# --- exponential integrals ------------------------------------------------------------------------
 exp1 = special(
     "exp1",
     "x",
@@ -96,7 +96,7 @@ _scaled_exp1 = special(
 )
 
 
-# --- sine and cosine integrals -----------------------------------------------------------------------------
+# --- sine and cosine integrals --------------------------------------------------------------------
 @kernel
 def sine_integral(x: Any, *, xp: Any) -> Any:
     """Si"""
@@ -196,7 +196,7 @@ def shichi(x: Any) -> tuple[Any, Any]:
     return _shi_op(x), _chi(x)
 
 
-# --- the dilogarithm -----------------------------------------------------------------------------------------
+# --- the dilogarithm ------------------------------------------------------------------------------
 def _spence(t: Any, x: Any, xp: Any) -> Any:
     """``t * xp.log(x) / (1 - x)``"""
     beside = x - 1.0

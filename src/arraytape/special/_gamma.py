@@ -31,7 +31,7 @@ LONGEST = 10_000  # steps of a recurrence
 ENOUGH = 12.0  # from this argument on, the asymptotic series have the precision of float64
 
 
-# --- polygamma functions ---------------------------------------------------------------------------------
+# --- polygamma functions --------------------------------------------------------------------------
 def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
     """The n-th derivative of the digamma function for large z as a sum of ``c / z ** m``, without the
     logarithm of order 0.  Source: DLMF 5.15.8."""
@@ -139,7 +139,7 @@ polygamma = special(
 )
 
 
-# --- the gamma function ------------------------------------------------------------------------------------
+# --- the gamma function ---------------------------------------------------------------------------
 def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
     """The derivative of 1 / gamma(x), which has no poles: by reflection where digamma has some."""
     left = (xp.real(x) if is_complex(x) else x) < 0.5
@@ -228,7 +228,7 @@ _igam_fac = special(
 )
 
 
-# --- the beta function ---------------------------------------------------------------------------------------
+# --- the beta function ----------------------------------------------------------------------------
 def _beta_slope(t: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
     """``-t * y * (digamma(a + b) - digamma(a))``"""
     return -t * (y * xp.special.polygamma_difference(0, a, b))
@@ -269,7 +269,7 @@ poch = special(
 )
 
 
-# --- zeta functions --------------------------------------------------------------------------------------------
+# --- zeta functions -------------------------------------------------------------------------------
 # Taylor coefficients in the exponent: sums of powers, and the sum of Euler and Maclaurin for the rest.
 # Source: DLMF 2.10(i), 25.11.5.
 def _power(base: Any, s: Any, n: int, xp: Any) -> list[Any]:
@@ -451,7 +451,7 @@ _stirling2_inexact = special(
 )
 
 
-# --- functions of these ---------------------------------------------------------------------------------------
+# --- functions of these ---------------------------------------------------------------------------
 def zeta(x: Any, q: Any = None, out: None = None) -> Array:
     """Riemann's zeta function, or Hurwitz's.
 
