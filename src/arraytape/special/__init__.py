@@ -18,12 +18,20 @@ from .._util.errors import unknown_name
 from ._statement import STATEMENTS
 
 # Each chapter states its functions.
-CHAPTERS = ("_gamma",)
+CHAPTERS = (
+    "_gamma",
+    "_elementary",
+    "_error",
+    "_exponential",
+    "_lambert",
+)
 for _chapter in CHAPTERS:
     importlib.import_module(f".{_chapter}", __name__)
 
 OTHER_NAMES = {"psi": "digamma"}  # SciPy's second names
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
+for _chapter in CHAPTERS:  # functions that are no ops, such as those of several results
+    FUNCTIONS |= getattr(sys.modules[f"{__name__}.{_chapter}"], "FUNCTIONS", {})
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
 __all__ = sorted(name for name in FUNCTIONS if name not in STATEMENTS or STATEMENTS[name].public)
