@@ -30,6 +30,7 @@ Function = Callable[..., Any]
 # package is imported.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
+        "scipy": f"{__package__}.namespace",
         "scipy.linalg": f"{__package__}.linalg",
         "scipy.stats": f"{__package__}.distributions",
     },

@@ -74,6 +74,39 @@ for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE):
 replaces(CONTINUOUS, "xp_promote", xp_promote)
 
 
+def _by_upper(g: Any, b: Any, y: Any, xp: Any) -> Any:
+    """``g * phi(b) / exp(y)``"""
+    return g * xp.exp(-0.5 * b * b - HALF_LOG_OF_TWO_PI - y)
+
+
+def _by_lower(g: Any, a: Any, y: Any, xp: Any) -> Any:
+    """``-g * phi(a) / exp(y)``"""
+    return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
+
+
+HALF_LOG_OF_TWO_PI = 0.9189385332046727
+log_of_normal_mass = library_op(
+    "scipy.stats.log_gauss_mass",
+    lambda a, b: np.reshape(
+        distributions()._log_gauss_mass(np.atleast_1d(a), np.atleast_1d(b)),
+        np.broadcast_shapes(a.shape, b.shape),
+    ),
+    _by_lower, _by_upper, cores=(0, 0),
+)  # fmt: skip
+
+
+def distributions() -> Any:
+    from scipy.stats import _continuous_distns
+
+    return _continuous_distns
+
+
+@hooks(CONTINUOUS, "_log_gauss_mass")
+def log_gauss_mass(a: Any, b: Any) -> Any:
+    """The logarithm of the normal distribution's mass between a and b."""
+    return log_of_normal_mass(*operands_of((a, b)))
+
+
 # --- methods whose values SciPy integrates, solves for or has in C ---------------------------------------
 Derive = Callable[[Array, list[Array], Array, Any, str], Any]
 
