@@ -24,14 +24,22 @@ CHAPTERS = (
     "_error",
     "_exponential",
     "_lambert",
+    "_bessel",
+    "_bessel_scaled",
+    "_bessel_integrals",
+    "_airy",
+    "_elliptic",
+    "_hypergeometric",
+    "_polynomials",
+    "_parabolic",
+    "_mathieu",
 )
-for _chapter in CHAPTERS:
-    importlib.import_module(f".{_chapter}", __name__)
+_chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 
 OTHER_NAMES = {"psi": "digamma"}  # SciPy's second names
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
-for _chapter in CHAPTERS:  # functions that are no ops, such as those of several results
-    FUNCTIONS |= getattr(sys.modules[f"{__name__}.{_chapter}"], "FUNCTIONS", {})
+for _chapter in _chapters:  # compositions of statements: of several results, of complex data
+    FUNCTIONS |= getattr(_chapter, "FUNCTIONS", {})
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
 __all__ = sorted(name for name in FUNCTIONS if name not in STATEMENTS or STATEMENTS[name].public)
