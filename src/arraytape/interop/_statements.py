@@ -33,6 +33,7 @@ TABLES: dict[str, dict[str, str]] = {
         "scipy": f"{__package__}.namespace",
         "scipy.linalg": f"{__package__}.linalg",
         "scipy.stats": f"{__package__}.distributions",
+        "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
     "sklearn": {},
 }

@@ -33,8 +33,10 @@ Function = Callable[..., Any]
 INFRASTRUCTURE = "scipy.stats._distn_infrastructure"
 CONTINUOUS = "scipy.stats._continuous_distns"
 DISCRETE = "scipy.stats._discrete_distns"
+LEVY = "scipy.stats._levy_stable"
+NEW, NEWER = "scipy.stats._distribution_infrastructure", "scipy.stats._new_distributions"
 
-for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE, "scipy._lib._util", "scipy.stats._levy_stable"):
+for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE, LEVY, NEW, NEWER, "scipy._lib._util"):
     keeps_arrays(_module)
 
 
@@ -258,6 +260,29 @@ def formula(function: Function) -> Derive:
     return written_out
 
 
+def summed(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """The sum of the derivatives of the probabilities up to k"""
+    k, *parameters = operands
+    first, last = distribution._get_support(*[plain(p) for p in parameters])[0], np.floor(plain(k))
+    low, high = int(np.min(first)), int(np.max(last, initial=np.min(first)))
+
+    def total(*parameters: Array) -> Array:
+        places = np.arange(low, high + 1.0)
+        given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
+        each = distribution._pmf(arraytape.asarray(np.broadcast_to(places, (*k.shape, len(places)))), *given)
+        taken = (places <= last[..., None]) & (places >= np.asarray(first)[..., None])
+        return arraytape.sum(arraytape.where(arraytape.asarray(taken), each, 0.0), axis=-1)
+
+    return [None, *pull_back(total, parameters, g)]
+
+
+def fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """``y * (x - mean) / odds`` by the odds, on which the probabilities depend as powers"""
+    x, *counts, odds = operands
+    mean = distribution._munp(1, *counts, odds)
+    return [None, *[None] * len(counts), g * y * (x - mean) / odds]
+
+
 # --- quadrature -------------------------------------------------------------------------------------------
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 LEVELS = np.array(
@@ -340,7 +365,6 @@ def sum_of_uniforms(g: Array, operands: list[Array], y: Array, distribution: Any
 
 NUMERICAL = Unknown("SciPy computes it numerically, and no derivative for it is known here")
 COUNT = None  # a parameter that is a whole number
-LEVY = "scipy.stats._levy_stable"
 
 by(integrated)("rv_continuous._cdf", module=INFRASTRUCTURE)
 by(solved)("rv_generic._ppf", module=INFRASTRUCTURE)
@@ -360,3 +384,10 @@ by(density, NUMERICAL)("studentized_range_gen._cdf")
 by(density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
 by(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
 by(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
+by(summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
+
+
+# --- entropy -------------------------------------------------------------------------------------------
+def _entropy_of(*operands: Any, distribution: Any, method: str) -> Any:
+    *shapes, scale = operands
+    return original_of(type(distribution).entropy)(distribution, *shapes, 0.0, scale)
