@@ -24,6 +24,7 @@ import arraytape
 
 from .._array.array import Array
 from .._tape.tape import GradientTape
+from ._densities import FORMULAS
 from ._context import entered, has_array
 from .._record.plan import Unknown
 from ._ops import LibraryOp, library_op
@@ -322,9 +323,9 @@ def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, uppe
     """Where panels begin and end: quantiles between x and an end of the support, in rising order."""
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with np.errstate(all="ignore"):
-        cuts = (distribution._isf if upper else distribution._ppf)(
-            levels, *[np.broadcast_to(p, levels.shape) for p in parameters]
-        )
+        given = [np.broadcast_to(p, levels.shape).ravel() for p in parameters]
+        cuts = (distribution._isf if upper else distribution._ppf)(levels.ravel(), *given)
+        cuts = np.reshape(cuts, levels.shape)
     known = np.isfinite(cuts)
     outermost = np.where(known, cuts, here)
     outermost = outermost.max(axis=0) if upper else outermost.min(axis=0)
@@ -335,25 +336,6 @@ def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, uppe
 
 
 # --- the table --------------------------------------------------------------------------------------------
-def log_of_bessel_k(order: Any, x: Any) -> Any:
-    return arraytape.log(arraytape.special.kve(order, x)) - x
-
-
-def genhyperbolic(x: Any, p: Any, a: Any, b: Any) -> Any:
-    """The logarithm of the density (Barndorff-Nielsen 1978, eq. 2.2)"""
-    squared, distance = (a + b) * (a - b), arraytape.hypot(x * 0.0 + 1.0, x)
-    constant = 0.5 * p * arraytape.log(squared) - (p - 0.5) * arraytape.log(a)
-    constant = constant - log_of_bessel_k(p, arraytape.sqrt(squared)) - 0.9189385332046727
-    shape = (p - 0.5) * arraytape.log(distance) + log_of_bessel_k(p - 0.5, a * distance)
-    return constant + shape + b * x
-
-
-def geninvgauss(x: Any, p: Any, b: Any) -> Any:
-    """The logarithm of the density (Jorgensen 1982, eq. 1.1)"""
-    quasi = (p - 1.0) * arraytape.log(x) - b * (x + 1.0 / x) / 2.0
-    return quasi - log_of_bessel_k(p, b) - 0.6931471805599453
-
-
 def sum_of_uniforms(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
     """``f(x; n - 1) - f(x - 1; n - 1)``, 0 for n = 1"""
     x, n = operands
@@ -373,8 +355,10 @@ by(integrated)(
     "vonmises_gen._cdf",
 )  # fmt: skip
 by(solved)("norminvgauss_gen._isf")
-by(formula(genhyperbolic))("genhyperbolic_gen._logpdf", "genhyperbolic_gen._pdf")
-by(formula(geninvgauss))("geninvgauss_gen._logpdf")
+for _name, _formula in FORMULAS.items():
+    by(formula(_formula))(_name)
+by(integrated)("pearson3_gen._cdf", "pearson3_gen._sf")
+by(solved)("pearson3_gen._ppf", "pearson3_gen._isf")
 by(sum_of_uniforms, COUNT)("irwinhall_gen._pdf")
 by(density, COUNT)("irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS)
 by(density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
@@ -385,9 +369,3 @@ by(density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
 by(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
 by(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
 by(summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
-
-
-# --- entropy -------------------------------------------------------------------------------------------
-def _entropy_of(*operands: Any, distribution: Any, method: str) -> Any:
-    *shapes, scale = operands
-    return original_of(type(distribution).entropy)(distribution, *shapes, 0.0, scale)
