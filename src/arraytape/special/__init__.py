@@ -18,7 +18,7 @@ from .._util.errors import unknown_name
 from ._statement import STATEMENTS
 
 # Each chapter states its functions.
-CHAPTERS = ("_gamma",)
+CHAPTERS = ("_gamma", "_incomplete", "_cdfs", "_stats")
 for _chapter in CHAPTERS:
     importlib.import_module(f".{_chapter}", __name__)
 
