@@ -54,6 +54,7 @@ UFUNCS |= {
 }
 # Libraries whose ufuncs have counterparts in a part of the package that is loaded on demand.
 LIBRARIES = {"scipy.special": "arraytape.special"}
+LOADED: dict[str, dict[np.ufunc, Callable[..., Any]]] = {}
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
     np.logical_and: reductions.all,
@@ -210,14 +211,12 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
 
 def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The op that runs in a ufunc's place, also in that of another library's; None if there is none."""
-    if ufunc not in UFUNCS:
-        for library, ours in LIBRARIES.items():
-            if library in sys.modules and ours not in sys.modules:
-                importlib.import_module(ours)
-            if ours in sys.modules and ufunc not in UFUNCS:
-                for theirs, function in sys.modules[ours].ufuncs().items():
-                    UFUNCS.setdefault(theirs, function)
-    return UFUNCS.get(ufunc)
+    if ufunc in UFUNCS:
+        return UFUNCS[ufunc]
+    for library, ours in LIBRARIES.items():
+        if library in sys.modules and library not in LOADED:
+            LOADED[library] = importlib.import_module(ours).ufuncs()
+    return next((ours[ufunc] for ours in LOADED.values() if ufunc in ours), None)
 
 
 def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Array]:

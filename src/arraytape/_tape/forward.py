@@ -251,7 +251,7 @@ class ForwardPass(BaseRecorder):
         """
         tid, _ = current(y)
         if tid in self.missing:
-            raise self.missing[tid]
+            raise self.missing[tid].again()
         tangent = self.tangents.get(tid)
         if tangent is not None:
             return private_handle(tangent)

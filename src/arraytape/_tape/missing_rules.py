@@ -29,11 +29,20 @@ def without_rule(record: Record, depending: Container[int]) -> MissingRule | Non
 
 
 class MissingRule(LookupError):
-    """An op or function without a rule, which ``name`` names, lies on the path of a gradient."""
+    """An op or function without a rule, which ``name`` names, lies on the path of a gradient.
 
-    def __init__(self, message: str, name: str) -> None:
-        super().__init__(message, name)
-        self.message, self.name = message, name
+    unknown : argument and reason, where only the derivative by one argument is unknown.
+    """
+
+    def __init__(self, message: str, name: str, *unknown: str) -> None:
+        super().__init__(message, name, *unknown)
+        self.message, self.name, self.unknown = message, name, unknown
+
+    def again(self) -> MissingRule:
+        """The error made anew, with what is true, and the user's line, by now."""
+        if self.unknown:
+            return unknown_rule_error(self.name, *self.unknown)
+        return missing_rule_error(self.name)
 
     def __str__(self) -> str:
         return self.message
@@ -62,6 +71,8 @@ def unknown_rule_error(name: str, argument: str, why: str) -> MissingRule:
         f"give the function a rule of your own with custom_gradient [at {user_line()}] "
         f"{see('no-gradient-rule')}",
         name,
+        argument,
+        why,
     )
 
 

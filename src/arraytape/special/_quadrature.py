@@ -42,7 +42,7 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernel(call)
 
 
-def by_order(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> Any:
+def of_orders(orders: Sequence[Any], compute: Callable[..., Any], xp: Any) -> Any:
     """``compute(*whole numbers)`` where the orders of the derivatives may differ by element."""
     found = xp.zeros_like(orders[0])
     highest = [int(xp.max(n)) if n.shape[0] else -1 for n in orders]
@@ -133,7 +133,7 @@ def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
         return total
 
-    return by_order((n, m), derivative, xp)
+    return of_orders((n, m), derivative, xp)
 
 
 def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
@@ -173,7 +173,7 @@ def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
                 total = total + math.comb(n, p) * constants[n - p] * xp.sum(weights * power, axis=-1)
         return xp.where(inside, scale * total, limit)
 
-    return by_order((n,), derivative, xp)
+    return of_orders((n,), derivative, xp)
 
 
 def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
@@ -241,7 +241,7 @@ def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: 
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
         return total
 
-    return by_order((i, j, m), derivative, xp)
+    return of_orders((i, j, m), derivative, xp)
 
 
 def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
@@ -305,7 +305,7 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
                     total = total + factor * constants[i - p][j - q] * moment
         return xp.where(inside, scale * total, limit)
 
-    return by_order((i, j), derivative, xp)
+    return of_orders((i, j), derivative, xp)
 
 
 def log_complement(v: Any, x: Any, y: Any, xp: Any) -> Any:

@@ -7,11 +7,11 @@ from scipy.special import _ufuncs
 
 
 def exact(function):
-    """The function of mpmath numbers: mp.diff leaves the others as they are."""
+    """The real function of mpmath numbers: mp.diff leaves the arguments by which it does not go."""
 
     @functools.wraps(function)
     def call(*arguments):
-        return function(*[mp.mpf(x) for x in arguments])
+        return mp.re(function(*[mp.re(mp.mpmathify(x)) for x in arguments]))
 
     return call
 
