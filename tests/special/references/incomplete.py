@@ -80,7 +80,7 @@ EDGES = {
     "betainc": BETA_EDGES,
     "betaincc": BETA_EDGES,
     "betaincinv": BETA_QUANTILES,
-    "betainccinv": BETA_QUANTILES,
+    "betainccinv": [(0.5, 0.5, 1e-4), *BETA_QUANTILES[1:]],
 }
 _PART = "the derivatives of gammainc and betainc, whose second ones it has a part in"
 BY_DIFFERENCES = dict.fromkeys(["gamma_density", "gammainc_by", "beta_density", "betainc_by"], _PART)
