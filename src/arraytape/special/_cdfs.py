@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._storage.special import kernel
 from ._incomplete import (
     PROBABILITY,
     SHAPE,
@@ -126,17 +127,17 @@ def failures(k: Any, n: Any, p: Any, xp: Any) -> Any:
 
 bdtr = special(
     "bdtr", "k n p", None, None, lambda t, k, n, p, xp: -t * successes(k, n, p, xp),
-    domains=[COUNT, TRIALS, UNIT], integers="k n",
+    domains=[COUNT, TRIALS, UNIT], integers="k", counts="n",
     summary="The binomial distribution's cumulative function", source="DLMF 8.17.5",
 )  # fmt: skip
 bdtrc = special(
     "bdtrc", "k n p", None, None, lambda t, k, n, p, xp: t * successes(k, n, p, xp),
-    domains=[COUNT, TRIALS, UNIT], integers="k n",
+    domains=[COUNT, TRIALS, UNIT], integers="k", counts="n",
     summary="The binomial distribution's survival function", source="DLMF 8.17.5",
 )  # fmt: skip
 bdtri = special(
     "bdtri", "k n q", None, None, lambda t, k, n, y, xp: -t / successes(k, n, y, xp),
-    domains=[COUNT, TRIALS, PROBABILITY], integers="k n", summary="The p at which bdtr(k, n, p) is q",
+    domains=[COUNT, TRIALS, PROBABILITY], integers="k", counts="n", summary="The p at which bdtr(k, n, p) is q",
 )  # fmt: skip
 nbdtr = special(
     "nbdtr", "k n p", None, None, lambda t, k, n, p, xp: t * failures(k, n, p, xp),
@@ -224,11 +225,24 @@ btdtrib = special(
 )  # fmt: skip
 
 
+# --- from odds to a probability -----------------------------------------------------------------------------------
+@kernel
+def share(odds: Any, *, xp: Any) -> Any:
+    """odds / (1 + odds)."""
+    return xp.where(odds > 1, 1 / (1 + 1 / odds), odds / (1 + odds))
+
+
+share_of_odds = special(
+    "share", "odds", lambda t, odds: t / ((1 + odds) * (1 + odds)), public=False,
+    summary="odds / (1 + odds), whose derivative does not cancel where that is near 1",
+)  # fmt: skip
+
+
 # --- F -------------------------------------------------------------------------------------------------------------
 def of_beta(dfn: Any, dfd: Any, x: Any, xp: Any) -> tuple[Any, ...]:
     """The arguments of betainc of which fdtr(dfn, dfd, x) is the value."""
-    total = dfd + dfn * x
-    return dfn / 2, dfd / 2, dfn * x / total, dfd / total, xp
+    odds = dfn * x / dfd
+    return dfn / 2, dfd / 2, xp.special.share(odds), 1 / (1 + odds), xp
 
 
 def f_pdf(dfn: Any, dfd: Any, x: Any, xp: Any) -> Any:
@@ -287,9 +301,8 @@ def t_pdf(t: Any, df: Any, x: Any, xp: Any) -> Any:
 
 def t_by_df(t: Any, df: Any, x: Any, xp: Any) -> Any:
     """The derivative of stdtr by df: at a fixed x / sqrt(df), and through it."""
-    square = x * x
-    total = df + square
-    tail = beta_by_a(0.5 * df, 0.5, df / total, square / total, xp)
+    square = as_data(x, t, xp) ** 2
+    tail = beta_by_a(0.5 * df, 0.5, 1 / (1 + square / df), xp.special.share(square / df), xp)
     side = xp.sign(as_data(x, t, xp))
     return -0.25 * side * tail - 0.5 * t_pdf(t, df, x, xp) * x / df
 

@@ -86,6 +86,7 @@ def normal_quantile(p):
 
 
 REFERENCES = {
+    "share": lambda odds: odds / (1 + odds),
     "chdtr": chdtr,
     "chdtrc": chdtrc,
     "chdtri": inverse(chdtrc, _ufuncs.chdtri, 1, 1),
@@ -124,7 +125,8 @@ REFERENCES = {
 EDGES = {
     "stdtr": [(3.0, -1e6), (3.0, 1e-9), (1e4, -2.0), (1e3, 4.0), (0.1, -30.0), (5.0, 40.0)],
     "stdtrit": [(3.0, 1e-30), (200.0, 1e-6), (3.0, 0.5000001)],
-    "fdtr": [(2.0, 3.0, 1e-20), (2.0, 3.0, 1e6), (500.0, 700.0, 1.1)],
+    "fdtr": [(2.5, 3.0, 1e-20), (2.0, 3.0, 1e6), (500.0, 700.0, 1.1)],
     "fdtrc": [(2.0, 3.0, 1e6), (500.0, 700.0, 0.9)],
+    "share": [(1e-300,), (1e9,)],
     "bdtr": [(5, 5, 0.3), (0, 5, 0.3)],
 }
