@@ -34,6 +34,7 @@ CHAPTERS = (
     "_parabolic",
     "_mathieu",
     "_incomplete",
+    "_student",
     "_cdfs",
     "_stats",
 )

@@ -292,38 +292,33 @@ fdtridfd = special(
 
 
 # --- Student's t -----------------------------------------------------------------------------------------------------
-def t_pdf(t: Any, df: Any, x: Any, xp: Any) -> Any:
-    """The derivative of stdtr by x; t is a tangent."""
-    df, x = as_data(df, t, xp), as_data(x, t, xp)
-    power = -0.5 * (df + 1) * xp.log1p(x * x / df) - xp.special.betaln(0.5 * df, 0.5)
-    return xp.exp(power) / xp.sqrt(df)
+def t_pdf(df: Any, x: Any, xp: Any) -> Any:
+    """The derivative of stdtr by x."""
+    return xp.special.t_density(0, 0, df, x)
 
 
-def t_by_df(t: Any, df: Any, x: Any, xp: Any) -> Any:
-    """The derivative of stdtr by df: at a fixed x / sqrt(df), and through it."""
-    square = as_data(x, t, xp) ** 2
-    tail = beta_by_a(0.5 * df, 0.5, 1 / (1 + square / df), xp.special.share(square / df), xp)
-    side = xp.sign(as_data(x, t, xp))
-    return -0.25 * side * tail - 0.5 * t_pdf(t, df, x, xp) * x / df
+def t_by_df(df: Any, x: Any, xp: Any) -> Any:
+    """The derivative of stdtr by df."""
+    return xp.special.stdtr_by(1, df, x)
 
 
 stdtr = special(
     "stdtr", "df x",
-    lambda t, df, x, xp: t * t_by_df(t, df, x, xp),
-    lambda t, df, x, xp: t * t_pdf(t, df, x, xp),
+    lambda t, df, x, xp: t * t_by_df(df, x, xp),
+    lambda t, df, x, xp: t * t_pdf(df, x, xp),
     domains=[SHAPE, REAL], summary="The cumulative function of Student's t distribution",
     source="DLMF 8.17.2",
 )  # fmt: skip
 stdtrit = special(
     "stdtrit", "df p",
-    lambda t, df, y, xp: -t * t_by_df(t, df, y, xp) / t_pdf(t, df, y, xp),
-    lambda t, df, y, xp: t / t_pdf(t, df, y, xp),
+    lambda t, df, y, xp: -t * t_by_df(df, y, xp) / t_pdf(df, y, xp),
+    lambda t, df, y, xp: t / t_pdf(df, y, xp),
     domains=[(1.0, 6.0), PROBABILITY], summary="The x at which stdtr(df, x) is p",
 )  # fmt: skip
 stdtridf = special(
     "stdtridf", "p x",
-    lambda t, x, y, xp: t / t_by_df(t, y, x, xp),
-    lambda t, x, y, xp: -t * t_pdf(t, y, x, xp) / t_by_df(t, y, x, xp),
+    lambda t, x, y, xp: t / t_by_df(y, x, xp),
+    lambda t, x, y, xp: -t * t_pdf(y, x, xp) / t_by_df(y, x, xp),
     domains=[(0.81, 0.84), (1.1, 1.3)], summary="The df at which stdtr(df, x) is p",
 )  # fmt: skip
 
