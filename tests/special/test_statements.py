@@ -27,7 +27,8 @@ def arguments(statement: Statement, count: int = POINTS) -> list[np.ndarray]:
     found = []
     for name, (low, high) in zip(statement.op.inputs, statement.domains, strict=True):
         values = rng.uniform(low, high, count)
-        found.append(np.floor(values) if name in statement.integers else values)
+        values = np.floor(values) if name in statement.integers else values
+        found.append(values.astype(int) if name in statement.counts else values)
     return found
 
 
@@ -63,7 +64,7 @@ def test_derivatives_are_those_of_mpmath(name):
         return
     random = list(zip(*arguments(statement), strict=True))
     for point in [*random, *EDGES.get(name, [])]:
-        check_point(statement, wanted, tuple(float(v) for v in point))
+        check_point(statement, wanted, tuple(np.asarray(v).item() for v in point))
 
 
 def check_point(statement: Statement, wanted: list[int], point: tuple[float, ...]) -> None:
@@ -127,7 +128,9 @@ def derivatives(statement: Statement, wanted: list[int], point: tuple[float, ...
 
 
 def compare(found: float, expected, rtol: float, what: object) -> None:
-    expected = float(expected)
+    expected = float(mp.re(expected))
+    if found == 0.0 and abs(expected) < 1e-40:
+        return  # mpmath's differences of a linear function
     assert np.isfinite(found) or not np.isfinite(expected), (what, found, expected)
     assert abs(found - expected) <= rtol * max(abs(expected), 1e-290), (what, found, expected)
 

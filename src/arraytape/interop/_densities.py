@@ -121,6 +121,27 @@ def skewnorm(x: Any, a: Any) -> Any:
     return LOG_OF_TWO - x * x / 2.0 - HALF_LOG_OF_TWO_PI + xp.special.log_ndtr(a * x)
 
 
+def log_of_hypergeometric(a: Any, b: Any, c: Any, w: Any) -> Any:
+    """Of 2F1(a, b; c; w) for 0 <= w < 1 and positive b and c, as its series (DLMF 15.2.1)."""
+    most = float(np.max(np.asarray(xp.stop_gradient(w)), initial=0.0))
+    count = min(int(45.0 / max(-np.log(most), 1e-3)) + 60, 20_000) if most > 0.0 else 4
+    n = np.arange(count * 1.0)
+    a, b, c, w = (xp.expand_dims(x, axis=-1) for x in (a, b, c, w))
+    ratios = (a + n) * (b + n) / ((c + n) * (1.0 + n)) * w
+    return xp.log1p(xp.sum(xp.cumulative_prod(ratios, axis=-1), axis=-1))
+
+
+def gausshyper(x: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
+    """Armero and Bayarri 1994; the constant by Pfaff's transformation where z > 0 (DLMF 15.8.1)."""
+    above = np.asarray(xp.stop_gradient(z)) > 0.0
+    positive = xp.asarray(above)
+    other, argument = xp.where(positive, b, a), xp.where(positive, z / (1.0 + z), -z)
+    constant = log_of_hypergeometric(c, other, a + b, argument)
+    constant = constant - xp.where(positive, c * xp.log1p(z), 0.0) + xp.special.betaln(a, b)
+    shape = (a - 1.0) * xp.log(x) + (b - 1.0) * xp.log1p(-x) - c * xp.log1p(z * x)
+    return shape - constant
+
+
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)  # DLMF 5.11.1
 
@@ -154,6 +175,7 @@ def pearson3(x: Any, skew: Any) -> Any:
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
+    "gausshyper_gen._pdf": gausshyper,
     "genextreme_gen._isf": genextreme_isf,
     "genextreme_gen._loglogcdf": genextreme_loglogcdf,
     "genextreme_gen._logpdf": genextreme,
