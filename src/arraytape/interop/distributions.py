@@ -253,9 +253,11 @@ def formula(function: Function) -> Derive:
     """The rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
 
     def written_out(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-        if method == "_pdf":  # the formula is that of the logarithm
-            g = g * y
-        return pull_back(function, operands, g)
+        if method != "_pdf":
+            return pull_back(function, operands, g)
+        # The formula is that of the logarithm, whose slope may be infinite where the density is 0.
+        parts = pull_back(function, operands, g * y)
+        return [x if x is None else arraytape.where(y == 0.0, 0.0, x) for x in parts]
 
     written_out.__name__, written_out.__doc__ = function.__name__, function.__doc__
     return written_out
@@ -310,12 +312,14 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
     given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
     total = arraytape.zeros_like(x)
     for a, b in zip(edges[:-1], edges[1:], strict=True):
-        if (b > a).any():
+        wide = b - a > 1e-14 * np.maximum(np.abs(a), np.abs(b))
+        if wide.any():
+            a, b = np.where(wide, a, here), np.where(wide, b, here)
             nodes = ((a + b) / 2 - base)[..., None] + ((b - a) / 2)[..., None] * NODES
             places = arraytape.expand_dims(moved, axis=-1) + nodes * arraytape.expand_dims(stretch, axis=-1)
             part = arraytape.sum(distribution._pdf(places, *given) * WEIGHTS, axis=-1)
             part = stretch * part * ((b - a) / 2)
-            total = total + arraytape.where(arraytape.asarray(b > a), part, 0.0)
+            total = total + arraytape.where(arraytape.asarray(wide), part, 0.0)
     return total
 
 
