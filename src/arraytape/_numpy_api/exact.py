@@ -8,6 +8,7 @@ derivatives, are NumPy's alone.  Data of other storages have the composition's v
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,10 @@ def is_numpys(function: Any, args: tuple[Any, ...]) -> bool:
 
 def is_of_integers(x: Any) -> bool:
     return isinstance(x, Array) and x.dtype.kind in "biu"
+
+
+# Whether NumPy has warned already of what the composition that runs would say again.
+SAID: contextvars.ContextVar[bool] = contextvars.ContextVar("SAID", default=False)
 
 
 class Elsewhere(Exception):
@@ -89,13 +94,16 @@ def exactly(
         raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
     if all(is_of_integers(x) for x in given):
         return made(value, given[0])
-    with np.errstate(all="ignore"):
-        try:
+    token = SAID.set(True)
+    try:
+        with np.errstate(all="ignore"):
             found = ours()
-        except (IndexError, ValueError):
-            if any(x.size for x in given):
-                raise
-            found = of_nothing(given[0], value)
+    except (IndexError, ValueError):
+        if any(x.size for x in given):
+            raise
+        found = of_nothing(given[0], value)
+    finally:
+        SAID.reset(token)
     return joined(found, value, function)
 
 

@@ -27,6 +27,7 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.sorting_functions import sort
 from ..ops.writing import setitem
+from . import exact
 from .arguments import Axis, array_of, as_arrays, axes_of, mask_of, on_axis, on_host, scalar
 from .implementations import private, program_of
 
@@ -72,17 +73,32 @@ def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axe
     return DOCSTRING.format(summary=summary, name=name, parameters="\n".join(entries))
 
 
-def sized(name: str, **identity: Any) -> Callable[..., Array]:
+def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
     """A reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``."""
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
+
+    def numpys(a: Any, **options: Any) -> Any:  # NumPy's sum adds what is left in another order
+        return ufunc.reduce(a, **options)
+
+    numpys.__name__ = name
 
     def call(
         a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
         where: Any = True,
     ) -> Array:  # fmt: skip
-        if dtype is None and initial is None and where is True and isinstance(a, Array):
-            return function(a, axis=axis, keepdims=keepdims)
+        if initial is None and where is True and isinstance(a, Array):
+            if dtype is None:
+                return function(a, axis=axis, keepdims=keepdims)
+            return composed(a, axis, dtype, keepdims)
+        given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
+        if initial is not None:
+            given["initial"] = initial
+        return exact.exactly(numpys, lambda: composed(a, **given), (a,), given)
+
+    def composed(
+        a: Any, axis: Axis, dtype: Any, keepdims: bool, initial: Any = None, where: Any = True
+    ) -> Array:
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
         if options and name in ("max", "min"):  # only as reductions of ufuncs
@@ -103,15 +119,15 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
     return call
 
 
-amax = sized("max", combine=elementwise.maximum)
-amin = sized("min", combine=elementwise.minimum)
-prod = sized("prod", combine=elementwise.multiply, left_out=1)
-sum = sized("sum", combine=elementwise.add, left_out=0)
+amax = sized("max", np.maximum, combine=elementwise.maximum)
+amin = sized("min", np.minimum, combine=elementwise.minimum)
+prod = sized("prod", np.multiply, combine=elementwise.multiply, left_out=1)
+sum = sized("sum", np.add, combine=elementwise.add, left_out=0)
 
 
-def truth(name: str, left_out: bool) -> Callable[..., Array]:
+def truth(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
     """``numpy.all`` and ``numpy.any``."""
-    function = sized(name, left_out=left_out)
+    function = sized(name, ufunc, left_out=left_out)
 
     def call(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
         return function(a, axis, keepdims=keepdims, where=where)
@@ -121,7 +137,7 @@ def truth(name: str, left_out: bool) -> Callable[..., Array]:
     return call
 
 
-all, any = truth("all", True), truth("any", False)
+all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False)
 
 
 def mean(

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import laid_out
-from .._util.errors import failure
+from .._util.errors import failure, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype, result_type
 from ..ops.indexing_functions import scatter_add
@@ -19,6 +19,7 @@ from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, res
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
+from . import exact
 from .arguments import array_of, as_arrays, scalar
 
 LOG2 = math.log(2.0)
@@ -152,7 +153,7 @@ UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.ite
 
 # Whose values our ops round otherwise, or find otherwise at infinities and NaN.
 COMPOSED = frozenset((
-    np.deg2rad, np.degrees, np.exp2, np.float_power, np.fmax, np.fmin, np.fmod, np.heaviside,
+    np.deg2rad, np.degrees, np.divmod, np.exp2, np.float_power, np.fmax, np.fmin, np.fmod, np.heaviside,
     np.logaddexp2, np.matvec, np.rad2deg, np.radians, np.vecmat,
 ))  # fmt: skip
 
@@ -178,9 +179,15 @@ ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
 }
 
 
-def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Array:
+def accumulate(ufunc: np.ufunc, x: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     """``ufunc.accumulate(x)``."""
     x = array_of(x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError(f"accumulate does not allow multiple axes [at {user_line()}]")
+        axis = 0
+    if not x.ndim:
+        raise TypeError(f"cannot accumulate on a scalar [at {user_line()}]")
     return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
 
 
@@ -195,7 +202,15 @@ ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 def at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
     """``np.add.at(x, indices, value)``: elements that are named twice get both."""
-    (value,) = (v for v in as_arrays(x, value)[1:])
-    taken = x[indices].shape
-    value = broadcast_to(astype(value * ADDED[ufunc], x.dtype, copy=False), taken)
-    setitem(x, ..., x + scatter_add(value, x.shape, indices))
+
+    def numpys(x: Any, indices: Any, value: Any) -> Any:
+        y = x.copy(order="K")
+        ufunc.at(y, indices, value)
+        return y
+
+    def ours() -> Array:
+        v = astype(as_arrays(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
+        return x + scatter_add(broadcast_to(v, x[indices].shape), x.shape, indices)
+
+    numpys.__name__ = f"{ufunc.__name__}.at"
+    setitem(x, ..., exact.exactly(numpys, ours, (x, indices, value), {}))
