@@ -43,9 +43,9 @@ def as_array(a: Any, dtype: Any = None, *layout: Any, copy: Any = None, **option
     if isinstance(a, Array):
         found = a if dtype is None else astype(a, dtype, copy=False)
         return creation.copied(found) if copy and found is a else found
-    made = np.asarray(
-        float(a) if isinstance(a, numbers.Rational) and type(a) is not int else a, dtype
-    )
+    if isinstance(a, numbers.Rational) and not isinstance(a, numbers.Integral):  # Fraction
+        a = float(a)
+    made = np.asarray(a, dtype)
     if made.dtype.kind not in NUMBERS or made.dtype.char in "gG":
         return made
     return creation.asarray(made, device=DEVICE.get(), copy=copy)

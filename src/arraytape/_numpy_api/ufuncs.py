@@ -136,6 +136,7 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.exp2: exp2,
     np.fabs: elementwise.abs,
     np.float_power: float_power,
+    np.floor_divide: elementwise.floor_divide,
     np.fmax: known(elementwise.maximum),
     np.fmin: known(elementwise.minimum),
     np.fmod: fmod,
@@ -153,7 +154,8 @@ UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.ite
 
 # Whose values our ops round otherwise, or find otherwise at infinities and NaN.
 COMPOSED = frozenset((
-    np.deg2rad, np.degrees, np.divmod, np.exp2, np.float_power, np.fmax, np.fmin, np.fmod, np.heaviside,
+    np.deg2rad, np.degrees, np.divmod, np.exp2, np.float_power, np.floor_divide, np.fmax, np.fmin,
+    np.fmod, np.heaviside,
     np.logaddexp2, np.matvec, np.rad2deg, np.radians, np.vecmat,
 ))  # fmt: skip
 
