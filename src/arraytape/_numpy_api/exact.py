@@ -9,6 +9,7 @@ derivatives, are NumPy's alone.  Data of other storages have the composition's v
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -117,6 +118,13 @@ def of_nothing(x: Array, value: Any) -> Any:
 def with_numpys_values(function: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     """A composition as NumPy's function of the same arguments."""
     return lambda *args: exactly(function, lambda: ours(*args), args, {})
+
+
+def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
+    """A function of NumPy's under another name, perhaps with its first arguments."""
+    found = functools.partial(function, *first)
+    found.__name__ = name  # type: ignore[attr-defined]
+    return found
 
 
 def named(args: tuple[Any, ...]) -> dict[str, Any]:

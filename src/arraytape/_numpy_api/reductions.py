@@ -77,11 +77,8 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
     """A reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``."""
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
-
-    def numpys(a: Any, **options: Any) -> Any:  # NumPy's sum adds what is left in another order
-        return ufunc.reduce(a, **options)
-
-    numpys.__name__ = name
+    # NumPy's sum adds what a mask leaves in another order than ours.
+    numpys = exact.named_as(name, ufunc.reduce)
 
     def call(
         a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,

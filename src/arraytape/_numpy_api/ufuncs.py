@@ -10,6 +10,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import laid_out
+from .._define.raw_calls import at_users_line
 from .._util.errors import failure, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype, result_type
@@ -134,6 +135,7 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.degrees: scaled(180.0 / np.pi),
     np.divmod: divmod,
     np.exp2: exp2,
+    np.expm1: elementwise.expm1,
     np.fabs: elementwise.abs,
     np.float_power: float_power,
     np.floor_divide: elementwise.floor_divide,
@@ -154,8 +156,8 @@ UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.ite
 
 # Whose values our ops round otherwise, or find otherwise at infinities and NaN.
 COMPOSED = frozenset((
-    np.deg2rad, np.degrees, np.divmod, np.exp2, np.float_power, np.floor_divide, np.fmax, np.fmin,
-    np.fmod, np.heaviside,
+    np.deg2rad, np.degrees, np.divmod, np.exp2, np.expm1, np.float_power, np.floor_divide, np.fmax,
+    np.fmin, np.fmod, np.heaviside,
     np.logaddexp2, np.matvec, np.rad2deg, np.radians, np.vecmat,
 ))  # fmt: skip
 
@@ -202,17 +204,19 @@ def outer(ufunc: np.ufunc, x1: Any, x2: Any) -> Any:
 ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
+def at_in_copy(ufunc: np.ufunc, x: Any, indices: Any, value: Any) -> Any:
+    """A copy of NumPy's data on which ``ufunc.at`` has run."""
+    y = x.copy(order="K")
+    at_users_line(ufunc.at, ValueError())(y, indices, value)
+    return y
+
+
 def at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
     """``np.add.at(x, indices, value)``: elements that are named twice get both."""
-
-    def numpys(x: Any, indices: Any, value: Any) -> Any:
-        y = x.copy(order="K")
-        ufunc.at(y, indices, value)
-        return y
 
     def ours() -> Array:
         v = astype(as_arrays(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
         return x + scatter_add(broadcast_to(v, x[indices].shape), x.shape, indices)
 
-    numpys.__name__ = f"{ufunc.__name__}.at"
+    numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
     setitem(x, ..., exact.exactly(numpys, ours, (x, indices, value), {}))
