@@ -26,9 +26,8 @@ from ..ops.manipulation_functions import (
     reshape,
 )
 from ..ops.sorting_functions import sort
-from ..ops.writing import setitem
 from . import exact
-from .arguments import Axis, array_of, as_arrays, axes_of, mask_of, on_axis, on_host, scalar
+from .arguments import Axis, array_of, as_arrays, axes_of, into, mask_of, on_axis, on_host, scalar
 from .implementations import private, program_of
 
 DOCSTRING = """\
@@ -140,9 +139,16 @@ all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False
 def mean(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Array:
-    a = floating(a, dtype)
     if where is True:
-        return statistics.mean(a, axis=axis, keepdims=keepdims)
+        return statistics.mean(floating(a, dtype), axis=axis, keepdims=keepdims)
+    given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
+    return exact.exactly(
+        np.mean, lambda: mean_where(floating(a, dtype), axis, keepdims, where), (a,), given
+    )
+
+
+def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
+    """The mean of what a mask selects."""
     where = mask_of("mean", a, where)
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
@@ -175,9 +181,14 @@ def spread(name: str) -> Callable[..., Array]:
         ddof = ddof if correction is np._NoValue else correction
         if where is True and mean is None and dtype is None:
             return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
-        more = {"where": where, "mean": mean}
-        found = variance(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **more)
-        return elementwise.root_of_variance(found) if name == "std" else found
+        given = {"axis": axis, "dtype": dtype, "ddof": ddof, "keepdims": keepdims, "where": where}
+        given |= {} if mean is None else {"mean": mean}
+
+        def ours() -> Array:
+            found = variance(a, **given)
+            return elementwise.root_of_variance(found) if name == "std" else found
+
+        return exact.exactly(getattr(np, name), ours, (a,), given)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")
@@ -379,8 +390,7 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """
     a = array_of(a)
     if out is not None:
-        setitem(out, ..., rounded(a, decimals))
-        return out
+        return into(out, rounded(a, decimals), "unsafe")
     data = current(a)[1]
     if type(data) is np.ndarray or a.dtype.kind not in "fc":
         y = asarray_like(a, np.round(on_host(a), decimals))
