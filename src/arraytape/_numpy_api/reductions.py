@@ -142,9 +142,11 @@ def mean(
     if where is True:
         return statistics.mean(floating(a, dtype), axis=axis, keepdims=keepdims)
     given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
-    return exact.exactly(
-        np.mean, lambda: mean_where(floating(a, dtype), axis, keepdims, where), (a,), given
-    )
+
+    def ours() -> Array:
+        return mean_where(floating(a, dtype), axis, keepdims, where)
+
+    return exact.exactly(np.mean, ours, (a,), given)
 
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
@@ -188,6 +190,8 @@ def spread(name: str) -> Callable[..., Array]:
             found = variance(a, **given)
             return elementwise.root_of_variance(found) if name == "std" else found
 
+        if where is True and mean is None:
+            return ours()
         return exact.exactly(getattr(np, name), ours, (a,), given)
 
     call.__name__ = call.__qualname__ = name
