@@ -9,7 +9,7 @@ import pytest
 import arraytape as xp
 import public_names
 
-LAZY = ["nn", "optimizers", "checkpoint", "testing", "functional"]
+LAZY = ["interop", "nn", "optimizers", "checkpoint", "testing", "functional"]
 MODULES = ["", *LAZY, "linalg", "fft", "testing.storages"]
 PRIVATE = (
     "cofactors",

@@ -17,6 +17,11 @@ NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
 
 
+# The file of the trampolines in ``interop``: both words in it make ``warnings.warn`` pass such a frame
+# over, as it does those of an import, when it counts ``stacklevel``.
+TRAMPOLINE = "<arraytape interop, hidden like importlib._bootstrap>"
+
+
 class TapeWarning(UserWarning):
     """A gradient may not be what the caller expects: the message says why and where."""
 
@@ -101,7 +106,8 @@ def stacklevel() -> int:
     """The ``stacklevel`` with which the caller's warning points at the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and not foreign(frame):
-        level, frame = level + 1, frame.f_back
+        level += frame.f_code.co_filename != TRAMPOLINE
+        frame = frame.f_back
     return level
 
 

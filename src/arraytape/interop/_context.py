@@ -1,0 +1,51 @@
+"""Where interop is active, and whether a call concerns it.
+
+A context (``interop.scipy()``) is active in its thread or asyncio task, as every ContextVar is;
+``interop.install()`` is for all threads.  What was put in place for it stays in place: each
+replacement asks here first, and runs the original where the answer is no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from .._array.array import Array
+
+ENTERED: ContextVar[frozenset[str]] = ContextVar("arraytape.interop", default=frozenset())
+EVERYWHERE: set[str] = set()  # the libraries that were installed for all threads
+
+
+@contextmanager
+def entered(libraries: Iterable[str]) -> Iterator[None]:
+    """Make interop with these libraries active in this thread or task."""
+    token = ENTERED.set(ENTERED.get() | {*libraries})
+    try:
+        yield
+    finally:
+        ENTERED.reset(token)
+
+
+def is_active(library: str) -> bool:
+    """Whether interop with a library is active here."""
+    return library in ENTERED.get() or library in EVERYWHERE
+
+
+def has_array(values: Iterable[Any]) -> bool:
+    """Whether an Array is among values, or in lists, tuples and dicts among them."""
+    for value in values:
+        kind = type(value)
+        if kind is Array or isinstance(value, Array):
+            return True
+        if (kind is list or kind is tuple) and has_array(value):
+            return True
+        if kind is dict and has_array(value.values()):
+            return True
+    return False
+
+
+def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    """Whether a call of a replaced function is ours: the context is active, and it has an Array."""
+    return is_active(library) and (has_array(args) or has_array(keywords.values()))

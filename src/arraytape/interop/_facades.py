@@ -1,0 +1,263 @@
+"""Facades: what stands in for ``np``, or for an extension module, in the globals of a library's module.
+
+A facade of NumPy has all of NumPy's names.  Functions that would turn an Array into NumPy data, or make
+NumPy data into which an Array is then written, keep Arrays; the others are NumPy's own, which lead
+Arrays to our ops.  Without an active context each does what NumPy's does, on the same objects.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+import numpy as np
+
+import arraytape
+
+from .._array.array import Array
+from .._util.errors import describe, user_line
+from ._context import concerned, has_array, is_active
+
+Function = Callable[..., Any]
+
+
+class Facade(ModuleType):
+    """NumPy as a library's modules see it: with functions that keep Arrays."""
+
+    def __init__(self, library: str) -> None:
+        super().__init__("numpy", np.__doc__)
+        self._library = library
+        self._kept = {name: keeping(library, name, rule) for name, rule in KEEPING.items()}
+        self._kept |= {name: making(library, name) for name in MAKING}
+        vars(self).update(self._kept)
+        self._by_original = {id(getattr(np, name)): kept for name, kept in self._kept.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(np)
+
+    def put_into(self, module: ModuleType) -> None:
+        """Bind the facade in a module's globals, and its functions where it imported NumPy's."""
+        for name, value in [*vars(module).items()]:
+            if value is np:
+                setattr(module, name, self)
+            elif id(value) in self._by_original:
+                setattr(module, name, self._by_original[id(value)])
+
+
+def keeping(library: str, name: str, rule: Function) -> Function:
+    """NumPy's function, but for Arrays in an active context, which go to the rule."""
+    original: Function = getattr(np, name)
+
+    def function(*args: Any, **keywords: Any) -> Any:
+        if concerned(library, args, keywords):
+            return rule(*args, **keywords)
+        return original(*args, **keywords)
+
+    return named_as(original, function)
+
+
+def making(library: str, name: str) -> Function:
+    """NumPy's function that makes data: an Array where the caller computes with Arrays.
+
+    Such data is written to later, and NumPy data would not remember what was written.
+    """
+    original: Function = getattr(np, name)
+
+    def function(*args: Any, **keywords: Any) -> Any:
+        if is_active(library) and (
+            has_array((*args, *keywords.values())) or computes_with_arrays(sys._getframe(1))
+        ):
+            return made_as_array(original, *args, **keywords)
+        return original(*args, **keywords)
+
+    return named_as(original, function)
+
+
+def named_as(original: Any, function: Any) -> Function:
+    function.__name__ = function.__qualname__ = original.__name__
+    function.__doc__, function.__wrapped__ = original.__doc__, original
+    named: Function = function
+    return named
+
+
+def computes_with_arrays(frame: FrameType) -> bool:
+    """Whether an Array is among a frame's variables."""
+    return has_array(frame.f_locals.values())
+
+
+def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
+    """New data as an Array, unless it is of a dtype that Arrays have not."""
+    if original is np.full:
+        return full(*args, **keywords)
+    data = original(*args, **keywords)
+    return arraytape.asarray(data) if data.dtype.kind in "biufc" else data
+
+
+# --- the functions that keep Arrays ----------------------------------------------------------------
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, **options: Any
+) -> Any:
+    if options.get("like") is not None:
+        raise TypeError(f"np.asarray: like= with an Array, {describe(a)} [at {user_line()}]")
+    dtype = None if dtype is None else np.dtype(dtype)
+    if isinstance(a, Array) and dtype in (None, a.dtype):
+        return arraytape.asarray(a, copy=True) if copy else a
+    return arraytape.asarray(a, dtype=dtype, copy=copy)
+
+
+def array(
+    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False,
+    ndmin: int = 0, **options: Any,
+) -> Any:  # fmt: skip
+    made = asarray(
+        object, dtype, copy=True if copy and isinstance(object, Array) else None, **options
+    )
+    return arraytape.reshape(made, (1,) * max(ndmin - made.ndim, 0) + made.shape) if ndmin else made
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    kept = asarray(a, dtype)
+    if kept.dtype.kind in "fc" and not bool(arraytape.all(arraytape.isfinite(kept))):
+        raise ValueError("array must not contain infs or NaNs")
+    return kept
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
+    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    value = asarray(fill_value, dtype)
+    return arraytape.asarray(arraytape.broadcast_to(value, shape), copy=True)
+
+
+def values_of(mask: Any) -> Any:
+    """A mask as NumPy data: it has no slope."""
+    return np.asarray(arraytape.stop_gradient(mask) if isinstance(mask, Array) else mask).astype(
+        bool
+    )
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Write the first of vals, in their order and over again, where the mask is True."""
+    mask = values_of(mask)
+    count = int(np.count_nonzero(mask))
+    if not count:
+        return
+    refuse_numpy_target("place", arr, vals)
+    vals = arraytape.reshape(asarray(vals), (-1,))
+    arr[mask] = arraytape.astype(vals[np.arange(count) % vals.shape[0]], arr.dtype, copy=False)
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Write to each element where the mask is True that of values at the same place, over again."""
+    mask = values_of(mask)
+    if not mask.any():
+        return
+    refuse_numpy_target("putmask", a, values)
+    values = arraytape.reshape(asarray(values), (-1,))
+    a[mask] = arraytape.astype(values[np.flatnonzero(mask) % values.shape[0]], a.dtype, copy=False)
+
+
+def refuse_numpy_target(name: str, target: Any, values: Any) -> None:
+    if not isinstance(target, Array):
+        raise TypeError(
+            f"np.{name}: cannot write {describe(values)} into {describe(target)}, which would not "
+            f"remember it: make the target an Array [at {user_line()}]"
+        )
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    return tuple(arraytape.broadcast_arrays(*[asarray(x) for x in args]))
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    return np.transpose(asarray(a), axes)
+
+
+def diag_indices_from(arr: Any) -> Any:
+    if arr.ndim < 2 or len({*arr.shape}) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return np.diag_indices(arr.shape[0], arr.ndim)
+
+
+KEEPING: dict[str, Function] = {
+    "array": array, "asanyarray": asarray, "asarray": asarray, "asarray_chkfinite": asarray_chkfinite,
+    "ascontiguousarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
+    "asfortranarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
+    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "place": place,
+    "putmask": putmask, "transpose": transpose,
+}  # fmt: skip
+MAKING = ("empty", "full", "ones", "zeros")
+
+
+def at_least_1d(x: Any) -> Any:
+    return arraytape.reshape(x, (1,)) if x.ndim == 0 else x
+
+
+# --- what stands in for an extension module -----------------------------------------------------------
+class StandIn:
+    """An object of a library, as a module of its sees it: some of its functions have rules for Arrays.
+
+    What is called with Arrays and has no rule raises TypeError: a C function would take their data
+    and leave the gradient behind.
+    """
+
+    def __init__(self, library: str, real: Any, rules: dict[str, Function]) -> None:
+        self._library, self._real, self._rules = library, real, rules
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._real, name)
+        if not callable(found) or isinstance(found, type):
+            return found
+        library, rule = self._library, self._rules.get(name)
+
+        def function(*args: Any, **keywords: Any) -> Any:
+            if not concerned(library, args, keywords):
+                return found(*args, **keywords)
+            if rule is None:
+                raise no_rule(f"{getattr(self._real, '__name__', self._real)}.{name}")
+            return rule(*args, **keywords)
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = getattr(found, "__doc__", None)
+        vars(self)[name] = function  # the next look is direct
+        return function
+
+    def __dir__(self) -> list[str]:
+        return dir(self._real)
+
+
+def no_rule(name: str, option: str = "") -> TypeError:
+    """What is raised where Arrays come to a function, or an option, that has no rule."""
+    which = f" with {option}" if option else ""
+    return TypeError(
+        f"{name}{which} has no derivative here, and would leave the tape: give it "
+        f"stop_gradient of the Array as NumPy data, or another function [at {user_line()}]"
+    )
+
+
+# --- float(...) at the end of a metric ----------------------------------------------------------------
+class SoftFloatType(type):
+    """Makes ``float(x)`` an Array of no dimension where x is an Array; else it is ``float``."""
+
+    library = "sklearn"
+
+    def __call__(cls, x: Any = 0.0, /) -> Any:
+        if isinstance(x, Array) and is_active(cls.library):
+            return arraytape.reshape(x, ())
+        return float(x)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, float)
+
+    def __subclasscheck__(cls, kind: Any) -> bool:
+        return issubclass(kind, float)
+
+
+class SoftFloat(float, metaclass=SoftFloatType):
+    """``float`` as a module of metrics sees it; as a dtype it is float64."""
+
+    dtype = np.dtype(float)

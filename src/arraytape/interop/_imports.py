@@ -1,0 +1,88 @@
+"""Act on a module once it is imported: now if it is there, else as soon as somebody imports it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from threading import Lock
+from types import ModuleType
+from typing import Any
+
+Action = Callable[[ModuleType], None]
+
+WAITING: dict[str, list[Action]] = {}  # by the module that they wait for
+RAN: set[str] = set()  # the awaited modules that have run, though their import may go on
+LOCK = Lock()  # of WAITING; held for no import and no action
+
+
+def when_imported(name: str, action: Action) -> None:
+    """Call ``action(module)`` when the module has run: now if it has, else after its import.
+
+    An action may be asked for, and run, more than once.
+    """
+    if name not in sys.modules:
+        with LOCK:
+            waiting = WAITING.setdefault(name, [])
+            if action not in waiting:
+                waiting.append(action)
+            if FINDER not in sys.meta_path:
+                sys.meta_path.insert(0, FINDER)
+    if name in sys.modules:  # also if it came meanwhile
+        # Another thread may be about to run it: the import waits for that, and raises as it does.
+        module = importlib.import_module(name)
+        if not is_running(module):
+            action(module)
+
+
+def is_running(module: ModuleType) -> bool:
+    """Whether a module has not run to its end: it is being imported further up in this thread."""
+    initializing = getattr(module.__spec__, "_initializing", False)
+    return bool(initializing) and module.__name__ not in RAN
+
+
+def run_actions(module: ModuleType) -> None:
+    """Do what waits for a module."""
+    with LOCK:
+        actions = WAITING.pop(module.__name__, ())
+    for action in actions:
+        action(module)
+
+
+class Finder(MetaPathFinder):
+    """Finds nothing itself: it has the loaders of awaited modules say when they are done."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in WAITING:
+            return None
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = find(fullname, path, target) if find else None
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    tell_when_done(spec.loader)
+                return spec
+        return None
+
+
+FINDER = Finder()
+
+
+def tell_when_done(loader: Any) -> None:
+    """Have a loader run what waits for its module, once, when the module has run.
+
+    The method is replaced on this one loader and put back, so that the module keeps its own loader.
+    """
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        vars(loader).pop("exec_module", None)
+        execute(module)
+        RAN.add(module.__name__)
+        run_actions(module)
+
+    loader.exec_module = exec_module

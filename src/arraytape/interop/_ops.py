@@ -1,0 +1,133 @@
+"""Ops whose values a library computes: SciPy's bits, with a derivative of our own.
+
+    inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv)
+
+The rules are array-API code, as those of all ops, and may call such an op, also the one that they belong
+to: on Arrays it is recorded, on raw data the library computes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._define.compile import compile_function
+from .._define.define_op import read_only
+from .._define.raw_calls import at_users_line
+from .._define.words import array_inputs
+from .._record.op import Cusped, Op, register
+from .._record.plan import Rule
+from .._storage.batched.data import Batched, axis_ids_of
+from .._storage.batched.indexing import each_one
+from .._util.errors import describe, user_line
+
+Function = Callable[..., Any]
+
+
+class LibraryOp:
+    """An op of a library's function, for Arrays and, in rules, for raw data."""
+
+    def __init__(self, op: Op, public: Function, raw: Raw) -> None:
+        self.op, self.public, self.raw = op, public, raw
+        self.__name__, self.__doc__ = op.name, public.__doc__
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        data = [x for arg in args for x in (arg if type(arg) in (list, tuple) else (arg,))]
+        if any(isinstance(x, Array) for x in data):
+            return self.public(*args, **keywords)
+        kinds = {type(x) for x in data}
+        return self.raw[Batched if Batched in kinds else np.ndarray](*args, **keywords)
+
+
+def library_op(
+    name: str,
+    forward: Function,
+    *rules: Rule | None,
+    word: str = "primitive",
+    joint: Rule | None = None,
+    outputs: Sequence[str] = ("y",),
+    cores: Sequence[int] | None = None,
+    linear_in: Sequence[str] = (),
+    cusped: Cusped = False,
+) -> LibraryOp:
+    """State an op that a library computes on NumPy data.
+
+    forward : takes NumPy data in the parameters annotated with ``Array`` or, without any, in those
+    without a default; the others are options with literals as defaults.  It gives NumPy data, a tuple
+    if ``outputs`` names several.  word, rules, joint : as ``define_op`` takes them.
+    cores : how many of its last axes the function takes of each input, if all before them are stacks
+    that it broadcasts; without, many at once are computed one after the other.
+    """
+    signature = inspect.signature(forward)
+    inputs, variadic = array_inputs(forward)
+    if not inputs:
+        inputs = [p.name for p in signature.parameters.values() if p.default is p.empty]
+    if variadic and rules:
+        joint, rules = rules[0], ()
+    op = Op(
+        name, word, inputs, rules=rules or None, joint=joint, outputs=outputs, variadic=variadic,
+        parameters=[p for p in signature.parameters if p not in inputs], checked=True,
+        linear_in=linear_in, cusped=cusped,
+    )  # fmt: skip
+    raw = Raw(op, forward, cores)
+    public = compile_function(op, signature, given=raw)
+    public.__doc__ = inspect.getdoc(forward)
+    register(op).public = public
+    return LibraryOp(op, public, raw)
+
+
+class Raw(dict[type, Function]):
+    """type of data -> the library's function for it."""
+
+    def __init__(self, op: Op, forward: Function, cores: Sequence[int] | None) -> None:
+        super().__init__()
+        self.op, self.forward, self.cores = op, forward, cores
+        self[np.ndarray] = self.compute
+        self[Batched] = self.each if cores is None else self.stacks
+
+    def __missing__(self, kind: type) -> Function:
+        def refuse(*args: Any, **keywords: Any) -> Any:
+            raise TypeError(
+                f"{self.op.name} is computed on NumPy data, got {describe(args[0])}: move it to the "
+                f"host first, as x.to_device('cpu') does [at {user_line()}]"
+            )
+
+        return refuse
+
+    def compute(self, *args: Any, **keywords: Any) -> Any:
+        """The library's results, in memory of their own; its warnings point at the user's line."""
+        given = [read_only(arg) for arg in args]
+        found = at_users_line(self.forward, TypeError())(*given, **keywords)
+        arrays = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
+        if len(self.op.outputs) == 1:
+            return owned(found, arrays)
+        return tuple([owned(part, arrays) for part in found])
+
+    def each(self, *args: Any, **keywords: Any) -> Any:
+        """One after the other."""
+        return each_one(self.compute, args, keywords)
+
+    def stacks(self, *args: Any, **keywords: Any) -> Any:
+        """All at once: hidden axes are lined up in front of the stacks."""
+        assert self.cores is not None
+        axis_ids = axis_ids_of(args)
+        depth = max(len(x.shape) - core for x, core in zip(args, self.cores, strict=True))
+        data = [
+            x.aligned(axis_ids, depth + core) if type(x) is Batched else x
+            for x, core in zip(args, self.cores, strict=True)
+        ]
+        found = self.compute(*data, **keywords)
+        if len(self.op.outputs) == 1:
+            return Batched(found, axis_ids)
+        return tuple([Batched(part, axis_ids) for part in found])
+
+
+def owned(found: Any, arrays: Sequence[Any]) -> Any:
+    """A result as an array that shares no memory with the operands."""
+    found = np.asarray(found)
+    shared = any(isinstance(x, np.ndarray) and np.may_share_memory(found, x) for x in arrays)
+    return found.copy(order="K") if shared else found

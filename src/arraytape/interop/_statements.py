@@ -1,0 +1,166 @@
+"""The statements of which tables consist, and how a table comes to act on a library.
+
+    @hooks("scipy.linalg", "inv")
+    def inv(a, ...): ...                                   what scipy.linalg.inv does with Arrays
+
+    keeps_arrays("scipy.signal._savitzky_golay")           its np becomes one that keeps Arrays
+    stands_in("scipy.ndimage._filters", "_nd_image", correlate1d=...)
+
+A statement is about one module of the library and takes effect when that module is imported.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import warnings
+from collections.abc import Callable
+from threading import RLock
+from types import FunctionType, ModuleType
+from typing import Any
+
+from .._util.errors import TapeWarning, stacklevel
+from ._facades import Facade, StandIn
+from ._hooks import hook
+from ._imports import when_imported
+
+Function = Callable[..., Any]
+
+# By library, the packages that have a table, and the module that the table is.  It is read when its
+# package is imported.
+TABLES: dict[str, dict[str, str]] = {
+    "scipy": {"scipy.linalg": f"{__package__}.linalg"},
+    "sklearn": {},
+}
+Change = Callable[[ModuleType], None]
+
+CHANGES: dict[str, list[Change]] = {}  # what is still to be done, by the module to which
+READ: set[str] = set()  # the tables that were read and have acted on all that is imported
+LOCK = RLock()  # of both; held while a module is changed, and for no import
+
+
+# --- what a table says ------------------------------------------------------------------------------
+def hooks(module: str, *names: str) -> Callable[[Function], Function]:
+    """The decorated function runs in place of these functions of a module, for Arrays.
+
+    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).
+    """
+
+    def declare(rule: Function) -> Function:
+        for name in names:
+            state(module, hooking(name, rule))
+        return rule
+
+    return declare
+
+
+def keeps_arrays(module: str) -> None:
+    """In a module's globals, ``np`` and what was imported from it become what keeps Arrays."""
+    state(module, lambda target: facade_of(module).put_into(target))
+
+
+def stands_in(module: str, name: str, **rules: Function) -> None:
+    """In a module's globals, an object becomes one whose named functions have rules for Arrays.
+
+    Its other functions go on as they were, and refuse Arrays.  The original is the stand-in's ``_real``.
+    """
+
+    def change(target: ModuleType) -> None:
+        real = attribute(target, name)
+        if real is not None and not isinstance(real, StandIn):
+            for function in rules:
+                attribute(real, function)
+            setattr(target, name, StandIn(library_of(module), real, rules))
+
+    state(module, change)
+
+
+def replaces(module: str, name: str, value: Any) -> None:
+    """In a module's globals, a name gets another value, though it has none yet (``float``)."""
+    state(module, lambda target: setattr(target, name, value))
+
+
+# --- what becomes of it ------------------------------------------------------------------------------
+def state(module: str, change: Change) -> None:
+    """Enter a statement about a module."""
+    with LOCK:
+        CHANGES.setdefault(module, []).append(change)
+
+
+def library_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
+FACADES: dict[str, Facade] = {}
+
+
+def facade_of(module: str) -> Facade:
+    """The stand-in for NumPy in a library's modules."""
+    library = library_of(module)
+    if library not in FACADES:
+        FACADES[library] = Facade(library)
+    return FACADES[library]
+
+
+def hooking(name: str, rule: Function) -> Callable[[ModuleType], None]:
+    def change(module: ModuleType) -> None:
+        function = attribute(module, name)
+        if isinstance(function, FunctionType):
+            hook(function, rule, library_of(module.__name__))
+        elif function is not None:
+            missing(f"{module.__name__}.{name}, which is no Python function")
+
+    return change
+
+
+def attribute(target: Any, name: str) -> Any:
+    """What a dotted name is in a module or object; None, with a warning, if it is not there."""
+    found = target
+    for part in name.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            missing(f"{getattr(target, '__name__', target)}.{name}")
+            return None
+    return found
+
+
+def missing(what: str) -> None:
+    """Warn that a library has not what a table speaks of."""
+    warnings.warn(
+        f"arraytape.interop: this version has no {what}; Arrays that go there leave the tape",
+        TapeWarning,
+        stacklevel=stacklevel(),
+    )
+
+
+def install(library: str) -> None:
+    """Have a library's tables act: on what is imported now, on everything else when it is imported.
+
+    When this returns, all that is there was changed, by whichever thread.
+    """
+    for package, table in TABLES[library].items():
+        if table not in READ:
+            when_imported(package, reader_of(table))
+
+
+@functools.cache
+def reader_of(table: str) -> Change:
+    """What reads a table when its package has been imported."""
+
+    def read(package: ModuleType) -> None:
+        importlib.import_module(table)
+        with LOCK:
+            modules = [*CHANGES]
+        for name in modules:
+            when_imported(name, act)
+        with LOCK:
+            READ.add(table)
+
+    return read
+
+
+def act(module: ModuleType) -> None:
+    """Change a module as the statements about it say, once."""
+    with LOCK:
+        for change in CHANGES.pop(module.__name__, ()):
+            change(module)
