@@ -396,9 +396,9 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
         selection.target(name, out)
         if function in SUMS:
             given.arguments |= in_dtype_of_out(given.arguments["a"], given.arguments, out)
-    if function in implementations.FUNCTIONS:
-        positional, options = given.args, given.kwargs
-    else:
+    positional: Any = given.args
+    options = given.kwargs
+    if function not in implementations.FUNCTIONS:
         positional, options = matched(name, given, ours)
         if out is not None and "out" in accepted(ours)[1]:
             return ours(*positional, out=out, **options)
