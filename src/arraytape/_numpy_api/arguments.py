@@ -167,6 +167,8 @@ def check_fits(out: Array, result: Array, casting: Any) -> None:
 
 def shape_of(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as NumPy takes it: one length or several, integers of any kind but no booleans."""
+    if type(shape) is tuple and {*map(type, shape)} <= {int}:
+        return shape
     shape = on_host(shape) if isinstance(shape, Array) else shape
     shape = shape.tolist() if isinstance(shape, np.ndarray) else shape
     parts = tuple(shape) if np.iterable(shape) else (shape,)
