@@ -400,13 +400,11 @@ for u in protocols.UFUNCS:
 
 # --- what differs, and why ----------------------------------------------------------------------
 # "refused": an error where NumPy has a value; "accepted": a value where NumPy has an error.
-STANDARD = "the standard's, of infinities, zeros and NaN"
 ORDER = "the order of sums, of which the sign of a zero depends"
 DIFFERENT = {
     np.argsort: ("values", "equal elements keep their order"),
     np.average: ("accepted", "the average of nothing"),
     np.bincount: ("refused", "booleans"),
-    np.cumulative_sum: ("refused", "axis=0 of a number"),
     np.diag: ("accepted", "stacks of matrices"),
     np.dot: ("values", ORDER),
     np.ediff1d: ("accepted", "booleans"),

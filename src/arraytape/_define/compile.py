@@ -333,10 +333,11 @@ def needs_fit(form: Form) -> str:
         each = [f"({x} is not CONSTANT and ({differs.format(x=x)}))" for x in op.inputs]
         return " or ".join(each)
     a, b = op.inputs
+    own = f" or d_{a}.dtype is not result.dtype" if op.own_dtype else ""
     return (
         f"d_{a}.dtype is not result.dtype if {b} is CONSTANT else "
         f"d_{b}.dtype is not result.dtype if {a} is CONSTANT else "
-        f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape"
+        f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape{own}"
     )
 
 

@@ -80,7 +80,7 @@ def as_arrays(*values: Any) -> list[Any]:
             return asarray(np.asarray(value))
         weak = type(value) in (float, complex)
         return asarray_like(
-            home, np.asarray(value, np.result_type(home.dtype, value) if weak else None)
+            home, np.array(value, np.result_type(home.dtype, value) if weak else None)
         )
 
     return [value if isinstance(value, Array) or value is None else made(value) for value in values]
@@ -148,7 +148,7 @@ def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
             f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
         )
     check_fits(out, result, casting)
-    if result.dtype.kind == "c" and out.dtype.kind != "c":
+    if result.dtype.kind == "c" and out.dtype.kind in "iuf":
         message = "Casting complex values to real discards the imaginary part"
         warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=stacklevel())
         result = real(result)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._array.views import laid_out
 from .._define.raw_calls import at_users_line
-from .._util.errors import failure, user_line
+from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
+from ..ops.creation_functions import ones
 from ..ops.data_type_functions import astype, result_type
 from ..ops.indexing_functions import scatter_add
 from ..ops.linear_algebra_functions import matmul
@@ -162,23 +162,24 @@ COMPOSED = frozenset((
 ))  # fmt: skip
 
 
-def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
+def running(ufunc: np.ufunc, pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
     """``np.maximum.accumulate`` and ``np.minimum.accumulate``, step by step."""
 
-    def call(x: Array, *, axis: int, dtype: Any = None) -> Array:
+    def ours(x: Array, axis: int) -> Array:
         before = (slice(None),) * axis
         found = [x[(*before, i)] for i in range(x.shape[axis])]
         for i in range(1, len(found)):
             found[i] = pick(found[i - 1], found[i])
-        return laid_out(stack(found, axis=axis), x) if found else x
+        return stack(found, axis=axis) if found else x
 
-    return call
+    numpys = exact.with_numpys_values(ufunc.accumulate, ours)
+    return lambda x, *, axis, dtype=None: numpys(x, axis)
 
 
 ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
     np.add: cumulative_sum,
-    np.maximum: running(elementwise.maximum),
-    np.minimum: running(elementwise.minimum),
+    np.maximum: running(np.maximum, elementwise.maximum),
+    np.minimum: running(np.minimum, elementwise.minimum),
     np.multiply: cumulative_prod,
 }
 
@@ -188,10 +189,14 @@ def accumulate(ufunc: np.ufunc, x: Any, axis: int | None = 0, dtype: Any = None)
     x = array_of(x)
     if axis is None:
         if x.ndim > 1:
-            raise ValueError(f"accumulate does not allow multiple axes [at {user_line()}]")
+            raise ValueError(
+                f"np.{ufunc.__name__}.accumulate has no axis=None of {describe(x)} [at {user_line()}]"
+            )
         axis = 0
-    if not x.ndim:
-        raise TypeError(f"cannot accumulate on a scalar [at {user_line()}]")
+    if not x.ndim and axis in (0, -1):
+        raise TypeError(
+            f"np.{ufunc.__name__}.accumulate: no axis of {describe(x)} [at {user_line()}]"
+        )
     return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
 
 
@@ -215,8 +220,11 @@ def at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
     """``np.add.at(x, indices, value)``: elements that are named twice get both."""
 
     def ours() -> Array:
-        v = astype(as_arrays(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
-        return x + scatter_add(broadcast_to(v, x[indices].shape), x.shape, indices)
+        taken = x[indices].shape
+        added = astype(as_arrays(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
+        y = x + scatter_add(broadcast_to(added, taken), x.shape, indices)
+        named = scatter_add(ones(taken, device=x.device), x.shape, indices) != 0
+        return where(named, y, x)  # no -0.0 but these becomes 0.0
 
     numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
     setitem(x, ..., exact.exactly(numpys, ours, (x, indices, value), {}))
