@@ -217,7 +217,7 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
 
 def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
     """A result of inputs that were cast in the layout that NumPy takes from these as they were given."""
-    arrays = [current(x)[1] for x in as_arrays(*given)]
+    arrays = [current(x)[1] for x in as_arrays(*[x for x in given if type(x) not in WEAK])]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
     flags = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
