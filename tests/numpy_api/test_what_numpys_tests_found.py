@@ -328,3 +328,10 @@ def test_the_rank_of_lstsq_is_numpys():
         expected = np.linalg.lstsq(a, np.ones(6), rcond=rcond)
         assert found[2] == expected[2]
         np.testing.assert_array_equal(np.asarray(found[1]), expected[1])
+
+
+def test_values_are_numpys_where_out_alone_is_an_array():
+    out = xp.zeros(2)
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        np.floor_divide(np.asarray([np.inf, 3.0]), np.asarray([2.0, 2.0]), out=out)
+    np.testing.assert_array_equal(np.asarray(out), [np.nan, 1.0])

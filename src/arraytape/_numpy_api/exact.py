@@ -23,6 +23,7 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.statistical_functions import sum as total
+from .arguments import as_arrays
 
 # Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
 COMPOSED = frozenset((
@@ -117,7 +118,13 @@ def of_nothing(x: Array, value: Any) -> Any:
 
 def with_numpys_values(function: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     """A composition as NumPy's function of the same arguments."""
-    return lambda *args: exactly(function, lambda: ours(*args), args, {})
+
+    def call(*args: Any) -> Any:
+        if not arrays_among(args):  # only ``out=`` is one
+            args = tuple(as_arrays(*args))
+        return exactly(function, lambda: ours(*args), args, {})
+
+    return call
 
 
 def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
