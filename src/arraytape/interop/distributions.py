@@ -165,11 +165,12 @@ def op_of(
 
     called.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
     called.__annotations__ = dict.fromkeys(names, "Array")
-    rule = derive if isinstance(derive, Unknown) else Rule(derive, names)
+    rule: Any = derive if isinstance(derive, Unknown) else Rule(derive, names)
     name, cores = f"scipy.stats distribution's {method}", (0,) * len(names)
     if rest is TOGETHER:
         return library_op(name, called, joint=rule, cores=cores)
-    return library_op(name, called, rule, *[rest] * (len(names) - 1), cores=cores)
+    others: list[Any] = [rest] * (len(names) - 1)
+    return library_op(name, called, rule, *others, cores=cores)
 
 
 def by(derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER) -> Callable[..., None]:
