@@ -27,19 +27,9 @@ def arguments(statement: Statement, count: int = POINTS) -> list[np.ndarray]:
     found = []
     for name, (low, high) in zip(statement.op.inputs, statement.domains, strict=True):
         values = rng.uniform(low, high, count)
-        found.append(np.floor(values) if name in statement.integers else values)
-    return as_taken(statement, found)
-
-
-def as_taken(statement: Statement, values) -> list[np.ndarray]:
-    """Arguments in dtypes that SciPy's function takes: some take counts as integers alone."""
-    values = [np.asarray(v) for v in values]
-    try:
-        types = [t for t in of_scipy(statement.name).types if t[-1] in "dD"]
-    except AttributeError:
-        return values
-    counts = [all(t[i] in "lq" for t in types) for i in range(len(values))]
-    return [v.astype(int) if count else v for v, count in zip(values, counts, strict=True)]
+        values = np.floor(values) if name in statement.integers else values
+        found.append(values.astype(int) if name in statement.counts else values)
+    return found
 
 
 def differentiable(statement: Statement) -> list[int]:
@@ -74,7 +64,7 @@ def test_derivatives_are_those_of_mpmath(name):
         return
     random = list(zip(*arguments(statement), strict=True))
     for point in [*random, *EDGES.get(name, [])]:
-        check_point(statement, wanted, tuple(float(v) for v in point))
+        check_point(statement, wanted, tuple(np.asarray(v).item() for v in point))
 
 
 def check_point(statement: Statement, wanted: list[int], point: tuple[float, ...]) -> None:
@@ -124,7 +114,11 @@ def seen(y):
 
 def derivatives(statement: Statement, wanted: list[int], point: tuple[float, ...]):
     """First and second derivatives in reverse mode, by operand; ``second`` only where known."""
-    arrays = [xp.asarray(v) for v in as_taken(statement, point)]
+    names = statement.op.inputs
+    arrays = [
+        xp.asarray(int(v) if name in statement.counts else v)
+        for name, v in zip(names, point, strict=True)
+    ]
     first, second = {}, {}
     with xp.GradientTape(persistent=True) as outer:
         outer.watch([arrays[i] for i in wanted])

@@ -19,7 +19,7 @@ from .._define.compile import compile_function
 from .._define.define_op import read_only
 from .._define.raw_calls import at_users_line
 from .._define.words import array_inputs
-from .._record.op import Cusped, Op, register
+from .._record.op import Cusped, Op
 from .._record.plan import Rule
 from .._storage.batched.data import Batched, axis_ids_of
 from .._storage.batched.indexing import each_one
@@ -53,6 +53,7 @@ def library_op(
     cores: Sequence[int] | None = None,
     linear_in: Sequence[str] = (),
     cusped: Cusped = False,
+    saves: dict[str, Rule] | None = None,
 ) -> LibraryOp:
     """State an op that a library computes on NumPy data.
 
@@ -61,6 +62,8 @@ def library_op(
     if ``outputs`` names several.  word, rules, joint : as ``define_op`` takes them.
     cores : how many of its last axes the function takes of each input, if all before them are stacks
     that it broadcasts; without, many at once are computed one after the other.
+
+    Such ops are not in the registry: whether they are there depends on what has been imported.
     """
     signature = inspect.signature(forward)
     inputs, variadic = array_inputs(forward)
@@ -71,12 +74,12 @@ def library_op(
     op = Op(
         name, word, inputs, rules=rules or None, joint=joint, outputs=outputs, variadic=variadic,
         parameters=[p for p in signature.parameters if p not in inputs], checked=True,
-        linear_in=linear_in, cusped=cusped,
+        linear_in=linear_in, cusped=cusped, saves=saves,
     )  # fmt: skip
     raw = Raw(op, forward, cores)
     public = compile_function(op, signature, given=raw)
     public.__doc__ = inspect.getdoc(forward)
-    register(op).public = public
+    op.public = public
     return LibraryOp(op, public, raw)
 
 

@@ -17,7 +17,7 @@ _lambertw = special(
     None,
     None,
     domains=[(0.1, 4.0), (0, 1.5), (1e-8, 1e-8)],
-    integers="k",
+    counts="k",
     summary="The branch k of Lambert's W function",
     source="DLMF 4.13.4",
 )

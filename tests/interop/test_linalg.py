@@ -1,0 +1,234 @@
+"""scipy.linalg inside the context: SciPy's bits, and derivatives of both modes and orders."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import arraytape as xp
+from arraytape import interop, testing
+from arraytape._util import nest
+
+
+def square(n=3, *, seed=0, complex=False, stack=()):
+    """Well-conditioned matrices with separate eigenvalues of positive real part."""
+    x = drawn((*stack, n, n), seed, complex)
+    return x + np.diag(3.0 * np.arange(1.0, n + 1.0))
+
+
+def drawn(shape, seed=0, complex=False):
+    random = np.random.default_rng(seed)
+    x = random.uniform(-1.0, 1.0, shape)
+    return x + 1j * random.uniform(-1.0, 1.0, shape) if complex else x
+
+
+def definite(n=3, *, seed=0, complex=False, stack=()):
+    """Positive definite, but only as a matrix of which one triangle is read: the other is noise."""
+    x = square(n, seed=seed, complex=complex, stack=stack)
+    return x
+
+
+def positive(n=3, *, seed=0, complex=False, stack=()):
+    """Hermitian positive definite matrices."""
+    x = drawn((*stack, n, n), seed, complex)
+    return x @ np.conj(np.swapaxes(x, -1, -2)) + 2.0 * np.eye(n)
+
+
+def projector(Q):
+    return Q @ xp.conj(xp.matrix_transpose(xp.asarray(Q)))
+
+
+# name -> the calls of it that are tested: a function of the module and arrays, and how arrays are made.
+# Matrices of which a triangle is read have noise in the other one.
+L = scipy.linalg
+SQUARE = [lambda c, s: square(complex=c, stack=s)]
+TWO = [lambda c, s: square(complex=c, stack=s), lambda c, s: drawn((*s, 3, 2), 1, c)]
+VECTOR = [lambda c, s: square(complex=c, stack=s), lambda c, s: drawn((3,), 1, c)]
+POSITIVE = [lambda c, s: positive(complex=c, stack=s)]
+TALL = [lambda c, s: drawn((*s, 4, 3), 0, c)]
+WIDE = [lambda c, s: drawn((*s, 2, 3), 0, c)]
+
+
+def case(function, arrays, **options):
+    return function, arrays, options
+
+
+def unsolved(assume_a, lower=False, transposed=False, arrays=TWO):
+    return case(
+        lambda a, b: L.solve(a, b, assume_a=assume_a, lower=lower, transposed=transposed), arrays
+    )
+
+
+CASES = {
+    "solve": [
+        *[unsolved(s) for s in (None, "gen", "diagonal", "tridiagonal", "banded")],
+        *[unsolved(s) for s in ("upper triangular", "lower triangular")],
+        *[unsolved(s, lower) for s in ("sym", "her", "pos") for lower in (False, True)],
+        unsolved(None, arrays=VECTOR), unsolved("pos", arrays=VECTOR),
+    ],
+    "solve transposed": [
+        case(lambda a, b: L.solve(a, b, transposed=True), TWO, complex=False),
+        case(lambda a, b: L.solve(a, b, transposed=True, assume_a="gen"), VECTOR, complex=False),
+        case(lambda a, b: L.solve(a, b, transposed=True, assume_a="upper triangular"), TWO, complex=False),
+    ],
+    "solve by one number": [
+        case(lambda a, b: L.solve(a, b), [lambda c, s: 2 + drawn((1, 1), 0, c), lambda c, s: drawn((3, 2), 1, c)], stacked=False),
+        case(lambda a, b: L.solve(a, b), [lambda c, s: 2 + drawn((1, 1), 0, c), lambda c, s: drawn((3,), 1, c)], stacked=False),
+    ],
+    "inv": [
+        case(lambda a: L.inv(a), SQUARE),
+        *[case(lambda a, s=s, lower=lower: L.inv(a, assume_a=s, lower=lower), SQUARE)
+          for s in ("gen", "diagonal", "upper triangular", "lower triangular", "sym", "her", "pos")
+          for lower in (False, True)],
+    ],
+    "det": [case(lambda a: L.det(a), SQUARE)],
+    "solve_triangular": [
+        case(lambda a, b, o=dict(trans=trans, lower=lower, unit_diagonal=unit): L.solve_triangular(a, b, **o), arrays)
+        for trans in (0, 1, 2) for lower in (False, True) for unit in (False, True) for arrays in (TWO, VECTOR)
+    ],
+    "cholesky": [case(lambda a, lower=lower: L.cholesky(a, lower=lower), SQUARE) for lower in (False, True)],
+    "cho_factor": [case(lambda a, lower=lower: L.cho_factor(a, lower=lower)[0], SQUARE) for lower in (False, True)],
+    "cho_solve": [
+        case(lambda a, b, lower=lower: L.cho_solve((a, lower), b), arrays)
+        for lower in (False, True) for arrays in (TWO, VECTOR)
+    ],
+    "lu": [
+        *[case(lambda a: L.lu(a)[1:], arrays) for arrays in (SQUARE, TALL, WIDE)],
+        case(lambda a: L.lu(a, permute_l=True), TALL),
+        case(lambda a: L.lu(a, p_indices=True)[1:], WIDE),
+    ],
+    "lu_factor": [case(lambda a: L.lu_factor(a)[0], arrays) for arrays in (SQUARE, TALL, WIDE)],
+    "lu_solve": [
+        case(lambda a, b, trans=trans: L.lu_solve(L.lu_factor(a), b, trans=trans), arrays)
+        for trans in (0, 1, 2) for arrays in (TWO, VECTOR)
+    ],
+    "pinv": [case(lambda a: L.pinv(a), arrays) for arrays in (SQUARE, TALL, WIDE)],
+    "pinvh": [case(lambda a, lower=lower: L.pinvh(a, lower=lower), SQUARE) for lower in (True, False)],
+    "lstsq": [
+        case(lambda a, b, driver=driver: L.lstsq(a, b, lapack_driver=driver)[:2], [A, lambda c, s, m=m: drawn((*s, m, *k), 1, c)])
+        for driver in ("gelsd", "gelss", "gelsy") for A, m in ((TALL[0], 4), (WIDE[0], 2)) for k in ((), (2,))
+        if not (driver == "gelsy" and m == 4)
+    ] + [case(lambda a, b: L.lstsq(a, b)[3], [TALL[0], lambda c, s: drawn((*s, 4, 1), 1, c)])],
+    "qr": [
+        *[case(lambda a, p=p: L.qr(a, mode="economic", pivoting=p)[:2], arrays) for arrays in (SQUARE, TALL, WIDE) for p in (False, True)],
+        case(lambda a: L.qr(a, mode="r")[0], TALL),
+        case(lambda a: tuple(x[..., :3] for x in L.qr(a)), TALL),
+    ],
+    "rq": [
+        *[case(lambda a: L.rq(a, mode="economic"), arrays) for arrays in (SQUARE, TALL, WIDE)],
+        case(lambda a: L.rq(a, mode="r"), WIDE),
+    ],
+    "svd": [
+        *[case(lambda a: invariant_svd(*L.svd(a, full_matrices=False)), arrays) for arrays in (SQUARE, TALL, WIDE)],
+        case(lambda a: invariant_svd(*L.svd(a)), TALL),
+        case(lambda a: L.svd(a, compute_uv=False), TALL),
+        case(lambda a: L.svd(a, full_matrices=False), TALL, complex=False),
+    ],
+    "svdvals": [case(lambda a: L.svdvals(a), arrays) for arrays in (SQUARE, TALL, WIDE)],
+    "polar": [
+        case(lambda a, side=side: L.polar(a, side=side), arrays)
+        for side in ("right", "left") for arrays in (SQUARE, TALL, WIDE)
+    ],
+    "null_space": [case(lambda a: projector(L.null_space(a)), WIDE)],
+    "orth": [case(lambda a: projector(L.orth(a)), arrays) for arrays in (TALL, SQUARE)],
+    "eigh": [
+        *[case(lambda a, lower=lower: invariant(*L.eigh(a, lower=lower)), SQUARE) for lower in (True, False)],
+        case(lambda a: L.eigh(a), SQUARE, complex=False),
+        case(lambda a: invariant(*L.eigh(a, subset_by_index=[1, 2])), SQUARE),
+        case(lambda a: L.eigh(a, subset_by_index=[0, 1]), SQUARE, complex=False),
+        case(lambda a: invariant(*L.eigh(a, subset_by_value=[4.0, 7.0])), SQUARE, stacked=False),
+        case(lambda a: L.eigh(a, eigvals_only=True), SQUARE),
+        case(lambda a, b: invariant(*L.eigh(a, b)), [SQUARE[0], POSITIVE[0]]),
+        case(lambda a, b: L.eigh(a, b, lower=False), [SQUARE[0], SQUARE[0]], complex=False),
+        case(lambda a, b: invariant(*L.eigh(a, b, subset_by_index=[1, 1])), [SQUARE[0], POSITIVE[0]]),
+    ],
+    "eigvalsh": [
+        *[case(lambda a, lower=lower: L.eigvalsh(a, lower=lower), SQUARE) for lower in (True, False)],
+        *[case(lambda a, b, lower=lower: L.eigvalsh(a, b, lower=lower), [SQUARE[0], SQUARE[0]]) for lower in (True, False)],
+    ],
+    "eig": [
+        case(lambda a: invariant(*L.eig(a)), SQUARE),
+        case(lambda a: L.eig(a, right=False), SQUARE),
+    ],
+    "eigvals": [case(lambda a: L.eigvals(a), SQUARE)],
+    "orthogonal_procrustes": [case(lambda a, b: L.orthogonal_procrustes(a, b), [TALL[0], lambda c, s: drawn((*s, 4, 3), 5, c)])],
+    **{name: [case(lambda a, name=name: getattr(L, name)(a), SQUARE)] for name in (
+        "cosm", "coshm", "expm", "logm", "sinm", "sinhm", "sqrtm", "tanhm", "tanm", "signm")},
+    "fractional_matrix_power": [case(lambda a, t=t: L.fractional_matrix_power(a, t), SQUARE) for t in (0.3, -0.5, 2)],
+    "expm_frechet": [case(lambda a, b: L.expm_frechet(a, b), [SQUARE[0], lambda c, s: drawn((*s, 3, 3), 1, c)])],
+    "solve_sylvester": [case(lambda a, b, q: L.solve_sylvester(a, b, q), [SQUARE[0], lambda c, s: square(2, seed=3, complex=c, stack=s), lambda c, s: drawn((*s, 3, 2), 1, c)])],
+    "solve_continuous_lyapunov": [case(lambda a, q: L.solve_continuous_lyapunov(a, q), [SQUARE[0], lambda c, s: drawn((*s, 3, 3), 1, c)])],
+    "solve_discrete_lyapunov": [
+        case(lambda a, q, method=method: L.solve_discrete_lyapunov(a, q, method=method), [lambda c, s: 0.2 * square(complex=c, stack=s) , lambda c, s: drawn((*s, 3, 3), 1, c)])
+        for method in (None, "direct", "bilinear")
+    ],
+    "toeplitz": [
+        case(lambda c: L.toeplitz(c), [lambda c, s: drawn((*s, 3), 0, c)]),
+        case(lambda c, r: L.toeplitz(c, r), [lambda c, s: drawn((*s, 3), 0, c), lambda c, s: drawn((*s, 4), 1, c)]),
+    ],
+    "circulant": [case(lambda c: L.circulant(c), [lambda c, s: drawn((*s, 3), 0, c)])],
+    "hankel": [
+        case(lambda c: L.hankel(c), [lambda c, s: drawn((3,), 0, c)], stacked=False),
+        case(lambda c, r: L.hankel(c, r), [lambda c, s: drawn((3,), 0, c), lambda c, s: drawn((4,), 1, c)], stacked=False),
+    ],
+    "block_diag": [case(lambda a, b, c: L.block_diag(a, b, c, np.ones((1, 2))), [TALL[0], WIDE[0], lambda c, s: drawn((2,), 0, c)])],
+    "companion": [case(lambda a: L.companion(a), [lambda c, s: 2.0 + drawn((*s, 4), 0, c)])],
+    "fiedler": [case(lambda a: L.fiedler(a), [lambda c, s: drawn((*s, 4), 0, c)])],
+    "fiedler_companion": [case(lambda a: L.fiedler_companion(a), [lambda c, s: 2.0 + drawn((5,), 0, c)], stacked=False)],
+    "leslie": [case(lambda f, s: L.leslie(f, s), [lambda c, s: drawn((*s, 4), 0, c), lambda c, s: drawn((*s, 3), 1, c)])],
+    "convolution_matrix": [
+        case(lambda a, mode=mode: L.convolution_matrix(a, 3, mode), [lambda c, s: drawn((*s, 4), 0, c)]) for mode in ("full", "same", "valid")
+    ],
+    "diagsvd": [case(lambda s: L.diagsvd(s, 3, 4), [lambda c, s: drawn((*s, 3), 0, c)])],
+}  # fmt: skip
+
+
+def invariant_svd(U, S, Vh):
+    """What no choice of phases changes."""
+    k = S.shape[-1]
+    return S, (U[..., :k] * S[..., None, :]) @ Vh[..., :k, :], projector(U[..., :1])
+
+
+def invariant(values, vectors):
+    """What no choice of phases changes, of values and some of the vectors."""
+    vectors = vectors[..., :1]
+    return values, vectors @ xp.conj(xp.matrix_transpose(xp.asarray(vectors)))
+
+
+def ids():
+    for name, calls in CASES.items():
+        for i, (function, arrays, options) in enumerate(calls):
+            for complex in (False, True):
+                for stack in ((), (2,)):
+                    if complex and not options.get("complex", True):
+                        continue
+                    if stack and not options.get("stacked", True):
+                        continue
+                    which = f"{name}-{i}" + "-complex" * complex + "-stacked" * bool(stack)
+                    yield pytest.param(function, arrays, complex, stack, id=which)
+
+
+def results(found):
+    """All results of a call, in a list."""
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+@pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+@pytest.mark.parametrize(("function", "arrays", "complex", "stack"), ids())
+def test_values_are_scipys_bits_and_derivatives_are_right(function, arrays, complex, stack):
+    inputs = [make(complex, stack) for make in arrays]
+    expected = results(function(*inputs))
+    with interop.scipy():
+        found = results(function(*[xp.asarray(x) for x in inputs]))
+        for y, reference in zip(found, expected, strict=True):
+            assert type(y) is xp.Array
+            assert (y.shape, y.dtype) == (np.shape(reference), np.asarray(reference).dtype)
+            np.testing.assert_array_equal(np.asarray(y), np.asarray(reference))
+        testing.check_gradients(
+            lambda *xs: testing.total(tuple(results(function(*xs)))), inputs, seeds=1, rtol=1e-6
+        )
+    after = results(function(*inputs))
+    for y, reference in zip(after, expected, strict=True):
+        assert type(y) is type(reference)
+        np.testing.assert_array_equal(np.asarray(y), np.asarray(reference))
