@@ -31,12 +31,12 @@ def where_defined(slope: Any, y: Any, xp: Any) -> Any:
 
 
 def by_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enter a kernel of one order, a Python int, at a time; orders may come as data, too."""
+    """Enter a kernel of one order at a time, which it gets as a Python int; orders may be data."""
 
     @functools.wraps(function)
     def call(n: Any, *operands: Any, xp: Any) -> Any:
-        if isinstance(n, int):
-            return of_one_dtype(functools.partial(in_double, function, n))(*operands, xp=xp)
+        if not hasattr(n, "dtype"):
+            return of_one_dtype(functools.partial(in_double, function, int(n)))(*operands, xp=xp)
         found: Any = math.nan
         for order in sorted({int(v.real) for v in storage_of(n).host(n).ravel()} or {0}):
             found = xp.where(n == order, call(order, *operands, xp=xp), found)
