@@ -216,7 +216,7 @@ def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
     arrays = [current(x)[1] for x in as_arrays(*given)]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
-    flags = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
+    flags: Any = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
     kinds = [*[x.dtype for x in arrays], y.dtype]
     like = np.nditer([*arrays, None], ["zerosize_ok"], flags, kinds).operands[-1]
     return laid_out(y, asarray_like(y, like))
