@@ -56,8 +56,7 @@ def check_array(runs, name, y, x):
     assert x.shape == y.shape, f"{name}: shape {x.shape}, NumPy {y.shape}"
     assert x.dtype == y.dtype, f"{name}: dtype {x.dtype}, NumPy {y.dtype}"
     if x.tobytes() != y.tobytes():
-        near = 1e-4 if runs.flavour == "single" else 1e-11
-        np.testing.assert_allclose(x, y, near, near, err_msg=name)
+        np.testing.assert_allclose(x, y, runs.near, runs.near, err_msg=name)
         assert not runs.exact, f"{name}: the last bits differ: {x!r}, NumPy {y!r}"
 
 
