@@ -11,7 +11,9 @@ from ._several import several
 from ._statement import special
 
 PARAMETER = Unknown("no closed form of the derivative by a parameter of Mathieu functions is known")
-SPHEROIDAL = Unknown("no closed form of the derivative by a parameter of spheroidal functions is known")
+SPHEROIDAL = Unknown(
+    "no closed form of the derivative by a parameter of spheroidal functions is known"
+)
 ORDERS, STRENGTHS = (1, 5), (0.2, 5.0)
 DEGREE = math.pi / 180  # arguments of Mathieu functions are in degrees, but not of modified ones
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -79,7 +81,9 @@ def oblate_radial(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
     return ((cv - (c * x) ** 2 - m * m / w) * s - 2 * x * sp) / w
 
 
-def spheroidal(name: str, value: str, equation: Callable[..., Any], places: tuple[float, float]) -> None:
+def spheroidal(
+    name: str, value: str, equation: Callable[..., Any], places: tuple[float, float]
+) -> None:
     """State a spheroidal function and its derivative, with and without a given characteristic value."""
 
     def first(t, m, n, c, x, xp):

@@ -14,7 +14,9 @@ from typing import Any
 from .._record.plan import Unknown
 from ._statement import special
 
-DEGREE = Unknown("the degree of a polynomial is a whole number, and between them no closed form is known")
+DEGREE = Unknown(
+    "the degree of a polynomial is a whole number, and between them no closed form is known"
+)
 DEGREES, ARGUMENTS, PARAMETERS = (0, 7), (-0.95, 0.95), (0.3, 2.0)
 SHIFTED, HALF_LINE, DOUBLED = (0.05, 0.95), (0.1, 6.0), (-1.9, 1.9)
 
@@ -164,7 +166,9 @@ def gegenbauer_by_alpha(n: Any, alpha: Any, x: Any, y: Any, xp: Any) -> Any:
     total = 0 * y
     for k, used, difference in lower_degrees(n, xp):
         even = xp.where(difference % 2 == 0, 4 / difference, 0.0)
-        term = (even * (k + alpha) * xp.special.eval_gegenbauer(k, alpha, x) + 2 * y) / (n + k + 2 * alpha)
+        term = (even * (k + alpha) * xp.special.eval_gegenbauer(k, alpha, x) + 2 * y) / (
+            n + k + 2 * alpha
+        )
         term = term + 2 * (k + 1) * y / ((k + 2 * alpha) * (2 * k + 2 * alpha + 1))
         total = total + xp.where(used, term, 0.0)
     return of_whole(n, total, xp)
