@@ -77,6 +77,10 @@ def nothing_is_left_behind(left_files):
     known = set(REGISTRY)
     yield
     for name in set(REGISTRY) - known:
+        if name.startswith(
+            "special."
+        ):  # the package's own, loaded by the first test that uses them
+            continue
         del REGISTRY[name]
         REGISTERED.pop(name, None)
     assert recorders() == ()

@@ -208,8 +208,8 @@ BAD = {
     "op-first-name": (
         lambda: xp.define_op("op", softsign, "elementwise", lambda x: x), TypeError, ["t or g"]),
     "op-three-elementwise": (
-        lambda: xp.define_op("op", lambda a, b, c: a, "elementwise", LINE, LINE, LINE), TypeError,
-        ["1 or 2", "('a', 'b', 'c')"]),
+        lambda: xp.define_op("op", lambda a, b, c: a, "elementwise", LINE, LINE), TypeError,
+        ["3 rules, got 2", "('a', 'b', 'c')"]),
     "op-linear-in-two": (
         lambda: xp.define_op("op", lambda a, b: a, "linear", LINE), TypeError, ["linear takes 1"]),
     "op-no-input": (lambda: xp.define_op("op", lambda: 1), TypeError, ["array inputs"]),
@@ -272,3 +272,60 @@ def test_a_parameter_may_be_called_as_what_values_have(near):
     op = xp.define_op("with_a_good_name", lambda x, t, *, shape=1, dtype=2: x * t * shape * dtype)
     near(op(xp.ones((2,)), xp.asarray(2.0)), [4.0, 4.0])
     near(op(xp.ones((2,)), xp.asarray(2.0), shape=3, dtype=1), [6.0, 6.0])
+
+
+def test_elementwise_ops_of_three_operands(near):
+    """As those of one or two: broadcast, mixed with numbers, differentiated twice, batched."""
+    fma = xp.define_op(
+        "three_operands", lambda a, b, c, xp: a * b * b + c, "elementwise",
+        lambda t, b: t * b * b, lambda t, a, b: t * (2 * a * b), lambda t: t,
+    )  # fmt: skip
+    a, b = xp.asarray([[1.0], [2.0]]), xp.asarray([3.0, 4.0, 5.0])
+    found = xp.grad(lambda a, b, c: xp.sum(fma(a, b, c)), (0, 1, 2))(a, b, xp.asarray(0.5))
+    for g, expected in zip(found, ([[50.0], [50.0]], [18.0, 24.0, 30.0], 6.0), strict=True):
+        near(g, expected)
+    near(xp.grad(lambda b: xp.sum(fma(2.0, b, 1)))(b), 4 * np.asarray(b))
+    near(xp.hessian(lambda b: xp.sum(fma(2.0, b, 1)))(b), 4 * np.eye(3))
+    near(xp.vmap(xp.grad(lambda b: fma(b, b, b)))(b), 3 * np.asarray(b) ** 2 + 1)
+    near(
+        xp.jvp(lambda b: fma(a, b, 1.0), (b,), (xp.ones(3),))[1], 2 * np.asarray(a) * np.asarray(b)
+    )
+    near(fma(xp.asarray([1.0], dtype=xp.float32), 2.0, 1.0), [5.0])
+    assert fma(xp.asarray([1.0], dtype=xp.float32), 2.0, 1.0).dtype == xp.float32
+
+
+def test_rules_may_call_other_ops_of_their_author(near):
+    """A family of functions, each the derivative of the one before."""
+    slope = xp.define_op("slope", lambda x, xp: xp.cos(x), "elementwise", lambda t, x: -t * wave(x))
+    wave = xp.define_op("wave", lambda x, xp: xp.sin(x), "elementwise", lambda t, x: t * slope(x))
+    x = xp.asarray([0.3, 0.7])
+    sine, cosine = np.sin([0.3, 0.7]), np.cos([0.3, 0.7])
+    near(xp.grad(lambda x: xp.sum(wave(x)))(x), cosine)
+    near(xp.hessian(lambda x: xp.sum(wave(x)))(x), np.diag(-sine))
+    near(xp.vmap(xp.grad(wave))(x), cosine)
+    near(xp.jvp(wave, (x,), (xp.ones(2),))[1], cosine)
+
+
+def test_a_rule_that_is_unknown_by_argument():
+    """A gradient by that argument is an error, also through it; by the others it is there."""
+    from arraytape._record.plan import Unknown
+
+    op = xp.define_op(
+        "partly_known", lambda v, x: v * x, "elementwise",
+        Unknown("nobody derived it"), lambda t, v: t * v,
+    )  # fmt: skip
+    v, x = xp.asarray(2.0), xp.asarray(3.0)
+    with xp.GradientTape(persistent=True) as tape:
+        tape.watch([v, x])
+        y = op(v, x)
+        z = op(x * 1.0, x)
+    assert float(tape.gradient(y, x)) == 2.0
+    for target, source in ((y, v), (z, x)):
+        with pytest.raises(
+            LookupError, match="partly_known has no derivative by v: nobody derived it"
+        ):
+            tape.gradient(target, source)
+    assert float(xp.jvp(lambda x: op(v, x), (x,), (x,))[1]) == 6.0
+    with pytest.raises(LookupError, match="no derivative by v"):
+        xp.jvp(lambda v: op(v, x), (v,), (v,))
+    assert float(xp.vmap(xp.grad(lambda x: op(2.0, x)))(xp.ones(3))[0]) == 2.0

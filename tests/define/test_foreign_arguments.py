@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape._record.op import REGISTRY
+from helpers.namespace_ops import namespace_ops
 
-FUNCTIONS = {name: op.public for name, op in REGISTRY.items() if op.public is not None}
+FUNCTIONS = {op.name: op.public for op in namespace_ops() if op.public is not None}
 FUNCTIONS |= {
     name: getattr(xp, name)
     for name in ("isdtype", "result_type", "can_cast", "finfo", "iinfo", "broadcast_shapes")
@@ -54,7 +54,7 @@ def test_a_foreign_argument_is_no_error_from_inside(name):
 
 TAKES = sorted(
     name
-    for name, op in REGISTRY.items()
+    for name, op in ((op.name, op) for op in namespace_ops())
     if op.kind == "composite"
     and [p.annotation for p in inspect.signature(op.public).parameters.values()][:1] == ["Array"]
 )

@@ -2,11 +2,11 @@
 
 import pytest
 
-from arraytape import testing
+from helpers.namespace_ops import recorded_ops
 
 CASES = [
     pytest.param(op, sample, id=f"{op.name}-{i}")
-    for op in testing.recorded_ops()
+    for op in recorded_ops()
     for i, sample in enumerate(op.samples)
     if (op.rules or op.joint) and not op.moves
 ]

@@ -14,8 +14,8 @@ import pytest
 import arraytape as xp
 from arraytape import testing
 from arraytape._numpy_api.protocols import UFUNCS
-from arraytape._record.op import REGISTRY
 from arraytape.testing.derivatives import pulled, slopes
+from helpers.namespace_ops import namespace_ops
 
 # Shapes of two operands that broadcast: an axis of length 1 grows, leading axes are missing, ().
 PAIRS = [
@@ -176,13 +176,13 @@ NUMPY = {
         Case(lambda x, y: np.interp(x, np.arange(3.0), y), [((2, 3), (3,)), ((), (3,))], positive),
     ],
 }  # fmt: skip
-ELEMENTWISE = [op for op in REGISTRY.values() if op.kind == "elementwise" and len(op.inputs) == 2]
+ELEMENTWISE = [op for op in namespace_ops() if op.kind == "elementwise" and len(op.inputs) == 2]
 DOMAINS = {"pow": positive, "logaddexp": apart}
 STEPS = {"floor_divide", "nextafter"}  # whose value differs from what its slope adds up to
 BINARY = {op.name: [Case(op.public, ALL, DOMAINS.get(op.name, apart))] for op in ELEMENTWISE
           if op.name not in STEPS}  # fmt: skip
 # Those of NumPy's ufuncs with two inputs that are no ops of the registry.
-OPS = {op.public for op in REGISTRY.values()}
+OPS = {op.public for op in namespace_ops()}
 BINARY_UFUNCS = {
     f"np.{ufunc.__name__}": [
         Case(ufunc, ALL, positive if ufunc in (np.float_power, np.fmod) else apart)
@@ -275,7 +275,7 @@ def test_single_precision_beside_double_precision(case):
 
 
 def test_every_op_with_several_inputs_is_here():
-    ops = [op for op in REGISTRY.values() if op.recorded and len(op.inputs) > 1]
+    ops = [op for op in namespace_ops() if op.recorded and len(op.inputs) > 1]
     missing = {op.name for op in ops if op.kind != "composite"} - {*EVERY, *NOT_BROADCAST} - STEPS
     assert missing == set()
     ufuncs = {f"np.{ufunc.__name__}" for ufunc, ours in UFUNCS.items() if ours not in OPS

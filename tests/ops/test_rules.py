@@ -6,11 +6,12 @@ import pytest
 import arraytape as xp
 from arraytape import testing
 from arraytape._record.op import REGISTRY
+from helpers.namespace_ops import recorded_ops
 from helpers.samples import REAL_ONLY
 
 CASES = [
     pytest.param(op, sample, id=f"{op.name}-{i}")
-    for op in testing.recorded_ops()
+    for op in recorded_ops()
     for i, sample in enumerate(op.samples)
 ]
 # Results that depend on a free choice (the phase of singular vectors) have no complex derivative.
@@ -28,7 +29,7 @@ def has_empty(arguments):
 
 
 def test_every_recorded_op_has_samples():
-    assert [op.name for op in testing.recorded_ops() if not op.samples] == []
+    assert [op.name for op in recorded_ops() if not op.samples] == []
 
 
 def test_every_op_is_declared_in_one_of_the_five_words():

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape._record.op import REGISTRY
 from arraytape.testing import weights
+from helpers.namespace_ops import namespace_ops
 from helpers.second_order import NESTINGS, differences, hessian
 
 INF = math.inf
@@ -124,7 +124,7 @@ COMPLEX = (0.0, 1.0, -1.0, 1.0j, -1.0j, 0.1 + 0.2j, 0.02, 2.0 + 1.0j, -2.0 + 0.5
 
 def elementwise_cases():
     """Every elementwise op of the registry that NumPy has, too."""
-    for op in REGISTRY.values():
+    for op in namespace_ops():
         reference = getattr(np, op.name, None)
         if op.kind != "elementwise" or reference is None:
             continue
@@ -470,7 +470,7 @@ def test_a_selection_hides_the_tip_of_a_cone_to_second_order(nesting, function):
     np.testing.assert_allclose(found, np.diag([0.0, 2.0]) * WEIGHT, rtol=1e-14)
 
 
-UNARY = [op for op in REGISTRY.values() if op.kind == "elementwise" and len(op.inputs) == 1]
+UNARY = [op for op in namespace_ops() if op.kind == "elementwise" and len(op.inputs) == 1]
 
 
 @pytest.mark.parametrize("x", [INF, -INF])

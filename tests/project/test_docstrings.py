@@ -24,6 +24,7 @@ from arraytape._record.op import REGISTRY, Op
 from arraytape._record.plan import same
 from arraytape._storage.info import Info
 from gradient_status import NONE
+from helpers.namespace_ops import namespace_ops, recorded_ops
 from helpers.standard import FUNCTIONS as IN_THE_STANDARD
 
 # What numpydoc also asks for: other functions to see, examples, a longer text in each docstring;
@@ -50,7 +51,7 @@ FUNCTIONS = [
     *functions_of(xp.fft, "fft."),
     "__array_namespace_info__",
 ]
-OPS = {op.public: op for op in REGISTRY.values()}
+OPS = {op.public: op for op in namespace_ops()}
 CLASSES = {"Array": (xp.Array,), "Variable": (xp.Variable,)} | {
     cls.__name__: [base for base in cls.__mro__ if base is not object]
     for cls in (xp.GradientTape, xp.ForwardAccumulator)
@@ -172,7 +173,7 @@ def test_the_tables_describe_ops_that_there_are():
         assert table.keys() <= REGISTRY.keys()
     assert REGISTRY.keys() >= docstrings.ELSEWHERE
     assert (docstrings.ELSEWHERE | docstrings.BEHIND).isdisjoint(IN_THE_STANDARD)
-    parameters = {p for op in REGISTRY.values() for p in inspect.signature(op.public).parameters}
+    parameters = {p for op in namespace_ops() for p in inspect.signature(op.public).parameters}
     assert docstrings.PARAMETERS.keys() <= parameters
     assert docstrings.TYPES.keys() <= parameters
 
@@ -207,7 +208,7 @@ def rules_of(op):
     return [rule for rule in (*(op.rules or ()), op.joint) if rule is not None]
 
 
-@pytest.mark.parametrize("op", testing.recorded_ops(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", recorded_ops(), ids=lambda op: op.name)
 def test_a_derivative_names_only_what_a_reader_knows(op):
     for rule in rules_of(op):
         if rule.__doc__ is None:  # the text of a lambda: no helper that only its module knows
@@ -296,7 +297,7 @@ def test_what_is_no_array_raises_type_error(op):
         op.public(*[object() for p in needed if p.kind is not p.KEYWORD_ONLY])
 
 
-@pytest.mark.parametrize("op", testing.recorded_ops(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", recorded_ops(), ids=lambda op: op.name)
 def test_an_axis_that_is_not_there_raises_index_error(op):
     samples = [s for s in op.samples if "axis" in inspect.signature(op.public).parameters]
     for s in samples:

@@ -17,10 +17,11 @@ from arraytape._record.op import REGISTRY
 from arraytape._storage.batched import indexing, names, namespace
 from arraytape._storage.batched.storage import BATCHED
 from helpers.batches import close, loop
+from helpers.namespace_ops import namespace_ops
 
 PACKAGE = Path(xp.__file__).parent
 OURS = [
-    op for op in REGISTRY.values() if Path(op.declared.rpartition(":")[0]).is_relative_to(PACKAGE)
+    op for op in namespace_ops() if Path(op.declared.rpartition(":")[0]).is_relative_to(PACKAGE)
 ]
 BY_RULE = [op for op in OURS if op.kind != "composite"]
 RNG = np.random.default_rng(0)

@@ -18,12 +18,13 @@ from helpers.elsewhere import (
     STRICT,
     on,
 )
+from helpers.namespace_ops import recorded_ops
 
 pytestmark = pytest.mark.any_storage
 
 CASES = [
     pytest.param(op, sample, dtype, id=f"{op.name}-{i}-{dtype.__name__}")
-    for op in testing.recorded_ops()
+    for op in recorded_ops()
     for i, sample in enumerate(op.samples)
     for dtype in (np.float64, np.complex128)
 ]

@@ -307,7 +307,7 @@ def record(s: Source, form: Form) -> None:
 
 def has_one_form(op: Op) -> bool:
     """Whether the record of a subset of inputs is known when the op is compiled."""
-    one_result = len(op.outputs) == 1 and not op.moves
+    one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
 
@@ -321,6 +321,10 @@ def needs_fit(form: Form) -> str:
         return " or ".join(f"(t_{x} and d_{x}.dtype is not {result}.dtype)" for x, result in pairs)
     if len(op.inputs) == 1:
         return f"d_{op.inputs[0]}.dtype is not result.dtype"
+    if len(op.inputs) > 2:
+        differs = "d_{x}.dtype is not result.dtype or d_{x}.shape != result.shape"
+        each = [f"({x} is not CONSTANT and ({differs.format(x=x)}))" for x in op.inputs]
+        return " or ".join(each)
     a, b = op.inputs
     return (
         f"d_{a}.dtype is not result.dtype if {b} is CONSTANT else "

@@ -250,7 +250,7 @@ def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[s
 
 
 # Word -> the most array inputs, and how a message says it; of the other words as many as there are.
-MOST_INPUTS = {"elementwise": (2, "1 or 2 array inputs"), "linear": (1, "1 array inputs")}
+MOST_INPUTS = {"linear": (1, "1 array inputs")}
 
 
 def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
 from .._record.op import Op
-from .._record.plan import Rule, kept_names, same
+from .._record.plan import Rule, Unknown, kept_names, same
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
 # Public names that the standard has not: they name a page of their own, or none.
@@ -442,7 +442,10 @@ def derivative(op: Op) -> str:
         )
     if op.joint:
         return f"Derivative:\n{written(op.joint)}"
-    rules = {x: rule for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule}
+    given = [(x, rule) for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule]
+    rules = {x: rule for x, rule in given if not isinstance(rule, Unknown)}
+    if not rules:
+        return f"Derivative: none is known by {listed(list(op.inputs))}."
     if op.kind == "elementwise":
         texts = [
             f"{'``t``' if rule is same else written(rule)}, for the tangent t of {x}"
@@ -454,8 +457,11 @@ def derivative(op: Op) -> str:
         text = "Derivative: a gradient g of the result goes back\n" + ";\n".join(texts)
     if any("y" in op.asks[rule] and rule.__doc__ is None for rule in rules.values()):
         text += ", with y the result"
-    none = [x for x in op.inputs if x not in rules]
-    return f"{text}.\nThere is none for {' and '.join(none)}." if none else f"{text}."
+    unknown = [x for x, rule in given if x not in rules]
+    if unknown:
+        text += f".\nNone is known by {listed(unknown)}"
+    none = [x for x in op.inputs if x not in rules and x not in unknown]
+    return f"{text}.\nThere is none for {listed(none)}." if none else f"{text}."
 
 
 def written(rule: Any) -> str:

@@ -25,10 +25,14 @@ from .keywords import ABSENT, OtherNames, refuse
 from .operands import an_array
 from .source import Source
 
-UNARY = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)])
-BINARY = inspect.Signature(
-    [inspect.Parameter(x, inspect.Parameter.POSITIONAL_ONLY) for x in ("x1", "x2")]
-)
+
+def operands(names: Sequence[str]) -> inspect.Signature:
+    """The signature of a function of these operands."""
+    only = inspect.Parameter.POSITIONAL_ONLY
+    return inspect.Signature([inspect.Parameter(x, only) for x in names])
+
+
+UNARY, BINARY = operands(("x",)), operands(("x1", "x2"))
 SHAPES1 = (sample((3, 4)), sample(()), sample((0, 3)))
 SHAPES2 = (
     sample((3, 4), (3, 4)),
@@ -40,6 +44,17 @@ SHAPES2 = (
 )
 
 
+def shapes_of(count: int) -> tuple[Sample, ...]:
+    """Samples of an elementwise op of three operands or more."""
+    rest = count - 2
+    return (
+        sample(*[(3, 4)] * count),
+        sample((3, 1), (4,), *[()] * rest),
+        sample(*[0.7] * (count - 1), (3,)),
+        sample((2, 0), *[(0,)] * (count - 1)),
+    )
+
+
 def elementwise(
     name: str,
     *rules: Rule,
@@ -49,6 +64,7 @@ def elementwise(
     selects: bool = False,
     convert: bool = True,
     cusped: Cusped = False,
+    inputs: Sequence[str] = (),
 ) -> Callable[..., Array]:
     """An op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
@@ -57,11 +73,13 @@ def elementwise(
     ``saves`` names what is computed from the inputs while recording, in place of keeping them;
     ``selects`` says that the lines only select elements, so that what they leave out is exactly 0;
     ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0, or a
-    function that tells so from what a record keeps.
+    function that tells so from what a record keeps.  ``inputs`` names the operands where they are not
+    the standard's x, or x1 and x2.
     """
-    inputs, signature = (("x",), UNARY) if len(rules) == 1 else (("x1", "x2"), BINARY)
-    default = SHAPES1 if len(rules) == 1 else SHAPES2
-    op = Op(name, "elementwise", inputs, rules=rules, domain=domain,
+    names = tuple(inputs) or (("x",) if len(rules) == 1 else ("x1", "x2"))
+    signature = operands(names)
+    default = SHAPES1 if len(rules) == 1 else SHAPES2 if len(rules) == 2 else shapes_of(len(rules))
+    op = Op(name, "elementwise", names, rules=rules, domain=domain,
             samples=default if samples is None else samples, saves=saves, selects=selects,
             cusped=cusped)  # fmt: skip
     return publish(op, signature, convert=convert)

@@ -6,8 +6,10 @@ What has no op of the same meaning raises a TypeError that names it: nothing lea
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +52,9 @@ UFUNCS |= {
     ufunc: exact.with_numpys_values(ufunc, ours) if ufunc in ufuncs.COMPOSED else ours
     for ufunc, ours in ufuncs.UFUNCS.items()
 }
+# Libraries whose ufuncs have counterparts in a part of the package that is loaded on demand.
+LIBRARIES = {"scipy.special": "arraytape.special"}
+LOADED: dict[str, dict[np.ufunc, Callable[..., Any]]] = {}
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
     np.logical_and: reductions.all,
@@ -189,7 +194,7 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
 
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
-    function = UFUNCS.get(ufunc)
+    function = op_of_ufunc(ufunc)
     mask = options.get("where", True)
     taken = {"casting", "dtype"} | ({"where"} if mask is True or out is not None else set())
     if function is None or options.keys() - taken:
@@ -202,6 +207,16 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
     mask = mask_of(ufunc.__name__, out, mask)
     with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
         return where(mask, function(*inputs), out)
+
+
+def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """The op that runs in a ufunc's place, also in that of another library's; None if there is none."""
+    if ufunc in UFUNCS:
+        return UFUNCS[ufunc]
+    for library, ours in LIBRARIES.items():
+        if library in sys.modules and library not in LOADED:
+            LOADED[library] = importlib.import_module(ours).ufuncs()
+    return next((ours[ufunc] for ours in LOADED.values() if ufunc in ours), None)
 
 
 def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Array]:
@@ -233,7 +248,7 @@ def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | 
 
 def of_all_pairs(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add.outer(x, y)``."""
-    return MISSING if options or ufunc not in UFUNCS else ufuncs.outer(ufunc, *inputs)
+    return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.outer(ufunc, *inputs)
 
 
 def accumulated(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:

@@ -23,7 +23,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from .plan import LAYOUT, Plan, Rule
+from .plan import LAYOUT, Plan, Rule, Unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,8 +71,8 @@ class Op:
 
     rules, joint
         ``rules[i]`` is the VJP of input i (of kind elementwise: the linear map of its tangent), None
-        where the input has no gradient; ``joint`` is one VJP for all inputs.  Without either the op has
-        no rule yet, and a gradient through it is a LookupError.
+        where the input has no gradient, Unknown where none is known; ``joint`` is one VJP for all
+        inputs.  Without either the op has no rule yet, and a gradient through it is a LookupError.
     saves
         What is computed from the inputs while recording, by name, for rules that ask for it.
     selects
@@ -103,7 +103,7 @@ class Op:
         parameters: Sequence[str] = (),
         outputs: Sequence[str] = ("y",),
         variadic: bool = False,
-        rules: Sequence[Rule | None] | None = None,
+        rules: Sequence[Rule | Unknown | None] | None = None,
         joint: Rule | None = None,
         saves: dict[str, Function] | None = None,
         samples: Sequence[Sample] = (),
@@ -134,13 +134,15 @@ class Op:
     def recorded(self) -> bool:
         return self.kind in ("elementwise", "linear", "primitive")
 
-    def give_rules(self, rules: Sequence[Rule | None] | None, joint: Rule | None) -> None:
+    def give_rules(self, rules: Sequence[Rule | Unknown | None] | None, joint: Rule | None) -> None:
         """Set the VJP rules, and check the names they ask for."""
         if rules is not None and len(rules) != len(self.inputs):
             raise TypeError(
                 f"{self.name} has inputs {self.inputs}: give one rule for each (or None)"
             )
-        asks = {rule: self._asked(rule) for rule in (*(rules or ()), joint) if rule}
+        given = [rule for rule in (*(rules or ()), joint) if rule]
+        asks = {rule: self._asked(rule) for rule in given if not isinstance(rule, Unknown)}
+        self.partly_unknown = len(asks) < len({*given})
         self.rules, self.joint, self.asks = rules, joint, asks
         asked = {name for names in self.asks.values() for name in names}
         # Without rules yet, the compiled function must serve whatever a later rule asks for.

@@ -28,6 +28,16 @@ def same(t: Any) -> Any:
     return t
 
 
+class Unknown:
+    """The rule of an input by which no derivative is known; ``why`` completes "... because".
+
+    A gradient that needs it is a LookupError; the rules of the other inputs are as they are.
+    """
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
 class Pull(NamedTuple):
     """How a plan calls one rule; all but the rule are places in a record.
 
@@ -71,12 +81,13 @@ class Plan:
     needs_fit : shapes or dtypes of inputs and result differ, so that contributions are summed or cast.
     ``pick(values)`` is the record.  ``positions`` has the places of what is kept, by name; ``hold`` says
     which of it is data of Arrays, and so shared with their handles; ``lifts`` which of it is an input or
-    a result, and so has a tid.
+    a result, and so has a tid; ``unknown`` where the tids of followed inputs without a known derivative
+    are, and why there is none.
     """
 
     __slots__ = (
         "cusped", "diagonal", "fits", "hold", "inputs", "lifts", "missing", "name", "needs_fit",
-        "notable", "number", "op", "pick", "positions", "pulls",
+        "notable", "number", "op", "pick", "positions", "pulls", "unknown",
     )  # fmt: skip
 
     def __init__(self, op: Op, subset: int, *, needs_fit: bool) -> None:
@@ -84,7 +95,8 @@ class Plan:
         self.diagonal, self.cusped = op.diagonal, op.cusped
         self.inputs: slice | int = 2 if op.variadic else slice(2, 2 + len(op.inputs))
         self.missing = op.rules is None and op.joint is None
-        self.notable = self.missing or op.moves
+        self.unknown = unknown_of(op, subset)
+        self.notable = self.missing or op.moves or bool(self.unknown)
         self.number = enter(self)
         slots = Slots(2 + len(op.inputs))
         self.pulls = pulls_of(op, subset, needs_fit, slots)
@@ -199,7 +211,18 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
     # None among the rules is a declaration: no gradient, as for the condition of where.
     by_input = dict(zip(op.inputs, op.rules or (), strict=False))
     followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
-    return [(x, rule) for x in followed if (rule := by_input.get(x)) is not None]
+    rules = [(x, by_input.get(x)) for x in followed]
+    return [(x, rule) for x, rule in rules if rule is not None and not isinstance(rule, Unknown)]
+
+
+def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
+    """The followed inputs without a known derivative: where their tid is -> name, and why."""
+    found = enumerate(zip(op.inputs, op.rules or (), strict=False))
+    return {
+        2 + i: (x, rule.why)
+        for i, (x, rule) in found
+        if isinstance(rule, Unknown) and subset >> i & 1
+    }
 
 
 Step = tuple[int, Rule, int, tuple[tuple[int, ...], tuple[int, int] | None] | None]

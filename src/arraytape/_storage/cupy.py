@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .special import CuPySpecial
 from .standard import Standard
 from .storage import HERE, ON_DEMAND, Storage
 
@@ -39,6 +40,9 @@ class CuPyNamespace(Standard):
         super().__init__(base)
         self.cupy = cupy
         self.linalg = CuPyLinalg(base.linalg, cupy)
+
+    def of_special(self) -> CuPySpecial:
+        return CuPySpecial(self)
 
     def add_at(self, x: Any, key: Any, value: Any) -> Any:
         import cupyx

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import builtins
 import operator
+import sys
 from typing import Any
 
 import numpy as np
 
 from . import standard
+from .special import HostSpecial
 
 # NumPy's overloads of reduce do not accept a keepdims that is a variable.
 add: Any = np.add
@@ -277,6 +279,9 @@ class finfo:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "special":
+        globals()[name] = HostSpecial(sys.modules[__name__])
+        return globals()[name]
     found = getattr(np, name, None)
     if not (name in DIRECT or isinstance(found, np.ufunc)):
         import array_api_compat.numpy as compat

@@ -23,7 +23,11 @@ class NumPyStorage(Storage):
         """NumPy's own function for an op, and for which data it will do: "" for none."""
         if name in numpy_namespace.FLOAT64:
             return numpy_namespace.FLOAT64[name], "float64"
-        found = vars(numpy_namespace).get(name) or getattr(np, name, None)
+        home, _, name = name.rpartition(".")
+        if home == "special":
+            found = getattr(numpy_namespace.special, name)
+        else:
+            found = vars(numpy_namespace).get(name) or getattr(np, name, None)
         return (found, "ufunc") if isinstance(found, np.ufunc) else (None, "")
 
     def devices(self) -> tuple[Any, ...]:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .special import BorrowedSpecial, Special
+
 
 def floor_divide(x1: Any, x2: Any, floored: Any, xp: Any) -> Any:
     """``floored`` as the standard has it: with exactly one infinity, the plain quotient."""
@@ -126,9 +128,13 @@ class Standard:
         self.base = base
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.base, name)
+        found = self.of_special() if name == "special" else getattr(self.base, name)
         setattr(self, name, found)  # the next look is direct
         return found
+
+    def of_special(self) -> Special:
+        """The special functions on this data."""
+        return BorrowedSpecial(self)
 
     # --- what the standard leaves open or to complex data -------------------------------------------
     def real(self, x: Any, /) -> Any:

@@ -138,12 +138,20 @@ class RawData:
     def apply(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
         """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
         part = self.call(plan, pull, g, record)
+        if plan.op.checked:
+            part = self.of_users_rule(part)
         if plan.op.joint:
             return self.fitted_all(plan, part, record)
         if part is None or pull.fit is None:
             return part
         shape, dtype = pull.fit
         return self.fit(part, record[shape], record[dtype], plan.op.name)
+
+    def of_users_rule(self, part: Any) -> Any:
+        """What a user's rule gave: it may have called other ops of its author's, which give Arrays."""
+        if isinstance(part, list | tuple):
+            return [self.of_users_rule(one) for one in part]
+        return self.of_array(part) if isinstance(part, Array) else part
 
     def fitted_all(self, plan: Plan, parts: Any, record: Record) -> list[Any]:
         """The contributions of a joint rule, one for each input."""

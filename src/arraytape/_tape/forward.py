@@ -24,7 +24,7 @@ from .._storage.storage import storage_of
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
 from .data import ArrayData
-from .missing_rules import MissingRule, missing_rule, missing_rule_error
+from .missing_rules import MissingRule, without_rule
 from .recording import UNFOLLOWED
 from .tangents import Tangents
 from .tape import GradientTape
@@ -35,12 +35,12 @@ PullBack = Callable[[], Iterable[tuple[int, Any]]]
 class ForwardPass(BaseRecorder):
     """The recorder of forward mode: tangents by tid.
 
-    missing : by tid, the op without a rule that the value went through.
+    missing : by tid, the error for the op without a rule that the value went through.
     """
 
     def __init__(self) -> None:
         self.tangents = Tangents()
-        self.missing: dict[int, str] = {}
+        self.missing: dict[int, MissingRule] = {}
         self.known: set[int] = set()
         self.followed: set[int] = UNFOLLOWED
 
@@ -73,11 +73,11 @@ class ForwardPass(BaseRecorder):
     def record(self, record: tuple[Any, ...]) -> None:
         """Take one record: the tangents of its results from those of its inputs."""
         plan = PLANS[record[0]]
-        names = [self.missing[tid] for tid in inputs_of(record) if tid in self.missing]
-        if name := missing_rule(plan, record):
-            names.append(name)
-        if names:
-            self.missing |= dict.fromkeys(results_of(record), names[0])
+        errors = [self.missing[tid] for tid in inputs_of(record) if tid in self.missing]
+        if error := without_rule(record, self.tangents):
+            errors.append(error)
+        if errors:
+            self.missing |= dict.fromkeys(results_of(record), errors[0])
             return
         with self.outside():
             found = plan.push(self, record)
@@ -231,7 +231,7 @@ class ForwardPass(BaseRecorder):
         try:
             return self.transpose(cotangents, pull_back)
         except MissingRule as error:  # said when it matters
-            self.missing |= dict.fromkeys(outs, error.name)
+            self.missing |= dict.fromkeys(outs, error)
             return [None] * len(cotangents)
 
     def rerun(
@@ -254,7 +254,7 @@ class ForwardPass(BaseRecorder):
         """
         tid, _ = current(y)
         if tid in self.missing:
-            raise missing_rule_error(self.missing[tid])
+            raise self.missing[tid].again()
         tangent = self.tangents.get(tid)
         if tangent is not None:
             return private_handle(tangent)

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from .._record.op import REGISTRY
-from .._record.plan import PLANS, Plan, Structural, inputs_of, made_of, results_of
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, made_of, results_of
 from .._util.errors import see, user_line
 
 
 def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
-    """The name of the op of this record if it has no rule, else None."""
+    """The name of the op of this record if a followed input has no rule, else None."""
     if isinstance(plan, Plan):
-        return plan.op.name if plan.missing else None
+        return plan.op.name if plan.missing or plan.unknown else None
     return getattr(record[-1], "missing", None)
 
 
-class MissingRule(LookupError):
-    """An op or function without a rule, which ``name`` names, lies on the path of a gradient."""
+def without_rule(record: Record, depending: Container[int]) -> MissingRule | None:
+    """The error if a rule is missing for one of ``depending``, the tids that matter; else None."""
+    plan = PLANS[record[0]]
+    if isinstance(plan, Plan) and plan.unknown:
+        found = [told for place, told in plan.unknown.items() if record[place] in depending]
+        return unknown_rule_error(plan.op.name, *found[0]) if found else None
+    name = missing_rule(plan, record)
+    matters = name is not None and any(tid in depending for tid in inputs_of(record))
+    return missing_rule_error(name) if name is not None and matters else None
 
-    def __init__(self, message: str, name: str) -> None:
-        super().__init__(message, name)
-        self.message, self.name = message, name
+
+class MissingRule(LookupError):
+    """An op or function without a rule, which ``name`` names, lies on the path of a gradient.
+
+    unknown : argument and reason, where only the derivative by one argument is unknown.
+    """
+
+    def __init__(self, message: str, name: str, *unknown: str) -> None:
+        super().__init__(message, name, *unknown)
+        self.message, self.name, self.unknown = message, name, unknown
+
+    def again(self) -> MissingRule:
+        """The error made anew, with what is true, and the user's line, by now."""
+        if self.unknown:
+            return unknown_rule_error(self.name, *self.unknown)
+        return missing_rule_error(self.name)
 
     def __str__(self) -> str:
         return self.message
@@ -44,6 +64,18 @@ def missing_rule_error(name: str) -> MissingRule:
     )
 
 
+def unknown_rule_error(name: str, argument: str, why: str) -> MissingRule:
+    """The error for an argument by which no derivative is known."""
+    return MissingRule(
+        f"{name} has no derivative by {argument}: {why}. stop_gradient it if it is a constant, or "
+        f"give the function a rule of your own with custom_gradient [at {user_line()}] "
+        f"{see('no-gradient-rule')}",
+        name,
+        argument,
+        why,
+    )
+
+
 def check_rules(
     records: Sequence[tuple[Any, ...]], starts: Iterable[int], sources: Iterable[int]
 ) -> None:
@@ -53,7 +85,7 @@ def check_rules(
     for record in reversed(records):
         if reached.isdisjoint(results_of(record)):
             continue
-        name = missing_rule(PLANS[record[0]], record)
-        if name is not None and not depending.isdisjoint(inputs_of(record)):
-            raise missing_rule_error(name)
+        error = without_rule(record, depending)
+        if error is not None:
+            raise error
         reached.update(inputs_of(record))

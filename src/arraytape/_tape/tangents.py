@@ -27,7 +27,7 @@ class Tangents:
         # tid -> the tid after the write, and where it was, with what was there before
         self._before: dict[int, tuple[int, Path, Any, Array]] = {}
 
-    def __contains__(self, tid: int) -> bool:
+    def __contains__(self, tid: object) -> bool:
         return tid in self._held or tid in self._before
 
     def __getitem__(self, tid: int) -> Array:

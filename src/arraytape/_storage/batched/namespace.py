@@ -86,6 +86,7 @@ class BatchedNamespace:
 
     def __init__(self) -> None:
         self.linalg, self.fft = Part(self, "linalg."), Part(self, "fft.")
+        self.special = Part(self, "special.")
 
     def __getattr__(self, name: str) -> Any:
         found = self.find(name)

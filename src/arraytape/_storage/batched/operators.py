@@ -67,10 +67,15 @@ LOOKS = {
 }  # fmt: skip
 
 
+HANDLE = "_tid"  # what Arrays have, whose own operators take batched data
+
+
 def binary(short: str, side: str) -> Callable[..., Any]:
     function, name = getattr(operator, OPERATORS[short]), LINEAR.get(short, "")
 
     def forward(x: Batched, other: Any) -> Any:
+        if hasattr(other, HANDLE):
+            return NotImplemented
         if name and (x._data is None or (type(other) is Batched and other._data is None)):
             found = on_diagonal(name, function, (x, other))
             if found is not None:

@@ -1,0 +1,123 @@
+"""Raw special functions: SciPy's on host data, CuPy's on CUDA devices, and kernels that neither has.
+
+A raw namespace has them as ``xp.special``.  The room ``special``, which states the ops, enters kernels:
+functions of raw data of one dtype and of a namespace ``xp``, whose ``xp.special`` they may use.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._util.errors import user_line
+from .storage import storage_of
+
+KERNELS: dict[str, Callable[..., Any]] = {}  # name -> what computes it, called with xp by name
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Enter a kernel under its name.  It gets its operands as data of one floating-point dtype, and does
+    not warn."""
+
+    @functools.wraps(function)
+    def call(*operands: Any, xp: Any) -> Any:
+        arrays = [x for x in operands if hasattr(x, "dtype")]
+        dtype = np.result_type(
+            *[x.dtype for x in arrays], *[x for x in operands if not hasattr(x, "dtype")]
+        )
+        if dtype.kind not in "fc":
+            dtype = np.dtype(np.float64)
+        with np.errstate(all="ignore"):
+            return function(*[as_operand(x, dtype, arrays, xp) for x in operands], xp=xp)
+
+    KERNELS[function.__name__] = call
+    return function
+
+
+def as_operand(x: Any, dtype: Any, arrays: list[Any], xp: Any) -> Any:
+    """An operand as data of this dtype, where the first of ``arrays`` lies."""
+    if not hasattr(x, "dtype"):
+        return (
+            xp.asarray(x, dtype=dtype, device=getattr(arrays[0], "device", None))
+            if arrays
+            else np.asarray(x, dtype)
+        )
+    return x if x.dtype == dtype else xp.astype(x, dtype)
+
+
+class Special:
+    """The special functions of one raw namespace."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def __getattr__(self, name: str) -> Any:
+        found = KERNELS.get(name)
+        found = self.native(name) if found is None else functools.partial(found, xp=self.xp)
+        setattr(self, name, found)  # the next look is direct
+        return found
+
+    def native(self, name: str) -> Any:
+        """The function of this name of the library that has the special functions of such data."""
+        raise NotImplementedError
+
+
+class HostSpecial(Special):
+    """SciPy's, on NumPy's arrays."""
+
+    def native(self, name: str) -> Any:
+        return of_scipy(name)
+
+
+def of_scipy(name: str) -> Any:
+    """SciPy's function of this name: the ufunc, also where SciPy dispatches by namespace.
+
+    ImportError that says what to install where there is no SciPy.
+    """
+    try:
+        import scipy.special as scipy_special
+        from scipy.special import _ufuncs
+    except ImportError as error:
+        raise ImportError(
+            f"special.{name} takes its values from SciPy, which cannot be imported ({error}): "
+            f'pip install "arraytape[scipy]" [at {user_line()}]'
+        ) from error
+    found = getattr(_ufuncs, name, None)
+    return getattr(scipy_special, name) if found is None else found
+
+
+class BorrowedSpecial(Special):
+    """SciPy's, on data of a namespace of the standard that has none: computed on the host."""
+
+    def native(self, name: str) -> Any:
+        function = of_scipy(name)
+
+        def call(*operands: Any, **keywords: Any) -> Any:
+            like = next(x for x in operands if hasattr(x, "shape"))
+            storage = storage_of(like)
+            given = [storage_of(x).host(x) if hasattr(x, "shape") else x for x in operands]
+            found = function(*given, **keywords)
+            device = storage.device(like)
+            if isinstance(found, tuple):
+                return tuple([storage.asarray(part, None, device, None) for part in found])
+            return storage.asarray(found, None, device, None)
+
+        return call
+
+
+class CuPySpecial(Special):
+    """CuPy's, on CUDA devices."""
+
+    def native(self, name: str) -> Any:
+        import cupyx.scipy.special as cupy_special
+
+        found = getattr(cupy_special, name, None)
+        if found is None:
+            raise TypeError(
+                f"special.{name} is not in CuPy {self.xp.cupy.__version__}: move the Arrays to the host "
+                f'with to_device("cpu") [at {user_line()}]'
+            )
+        return found

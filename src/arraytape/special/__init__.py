@@ -1,0 +1,72 @@
+"""Special functions: scipy.special's names, differentiable, as ``xp.special``.
+
+SciPy, scikit-learn and others look for them here, and SciPy's own ufuncs called on Arrays run as these.
+Values are SciPy's bit for bit (on CUDA devices CuPy's); derivatives of all orders are recorded ops.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._storage.special import of_scipy
+from .._util.errors import unknown_name
+from ._statement import STATEMENTS
+
+# Each chapter states its functions.
+CHAPTERS = (
+    "_gamma",
+    "_elementary",
+    "_error",
+    "_exponential",
+    "_lambert",
+    "_bessel",
+    "_bessel_scaled",
+    "_bessel_integrals",
+    "_airy",
+    "_elliptic",
+    "_hypergeometric",
+    "_polynomials",
+    "_parabolic",
+    "_mathieu",
+)
+_chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
+
+OTHER_NAMES = {"psi": "digamma"}  # SciPy's second names
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
+for _chapter in _chapters:  # compositions of statements: of several results, of complex data
+    FUNCTIONS |= getattr(_chapter, "FUNCTIONS", {})
+FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
+
+__all__ = sorted(name for name in FUNCTIONS if name not in STATEMENTS or STATEMENTS[name].public)
+
+
+def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:
+    """SciPy's ufuncs, and the functions that run in their place on Arrays."""
+    found = {of_scipy(name): function for name, function in FUNCTIONS.items() if not computed(name)}
+    return {ufunc: ours for ufunc, ours in found.items() if isinstance(ufunc, np.ufunc)}
+
+
+def computed(name: str) -> bool:
+    """Whether SciPy has no function of this name."""
+    try:
+        of_scipy(name)
+    except AttributeError:
+        return True
+    return False
+
+
+def __getattr__(name: str) -> Any:
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise unknown_name(message, name, sys.modules[__name__], "special")
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return __all__

@@ -1,0 +1,144 @@
+"""The word in which a special function is stated: an elementwise op whose values are SciPy's.
+
+    digamma = special("digamma", "x", lambda t, x, xp: t * xp.special.polygamma(1, x), ...)
+
+A line is the linear map of the tangent ``t`` of one operand, as in ``ops.elementwise_functions``; the
+other special functions are ``xp.special``'s, so that rules of rules follow.  What has several results is
+stated in parts, each an elementwise op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.array import Array
+from .._define.compile import compile_function
+from .._define.docstrings import derivative, keeps
+from .._define.words import operands
+from .._record.op import Op, Sample, register, sample
+from .._record.plan import Rule, Unknown
+
+Interval = tuple[float, float]
+
+REAL: Interval = (-2.0, 2.0)
+POSITIVE: Interval = (0.2, 4.0)
+UNIT: Interval = (0.05, 0.95)
+
+
+class Statement(NamedTuple):
+    """What the tests and the generated tables know of a special function.
+
+    domains : for each operand, where a random value is a good argument.  integers : the operands that
+    take whole numbers.  complex : whether it is analytic in its last operand.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    op: Op
+    domains: tuple[Interval, ...]
+    integers: frozenset[str]
+    complex: bool
+    source: str
+    public: bool
+
+
+STATEMENTS: dict[str, Statement] = {}
+
+
+def special(
+    name: str,
+    inputs: str,
+    *rules: Rule | Unknown | None,
+    summary: str = "",
+    source: str = "",
+    domains: Sequence[Interval] = (),
+    integers: str = "",
+    complex: bool = False,
+    saves: dict[str, Rule] | None = None,
+    public: bool = True,
+) -> Callable[..., Array]:
+    """State a special function: the names of its operands, and a line for each.
+
+    A line is a function; None for an operand by which there is no derivative by design, such as a count;
+    ``Unknown(why)`` where none is known.  ``source`` says where a formula stands.  What is not
+    ``public`` is for the rules of others.
+    """
+    names, whole = tuple(inputs.split()), frozenset(integers.split())
+    intervals = tuple(domains) or (POSITIVE,) * len(names)
+    op = Op(
+        f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
+        samples=samples_of([(*d, x in whole) for x, d in zip(names, intervals, strict=True)]),
+    )  # fmt: skip
+    function = compile_function(
+        op, operands(names), convert=False
+    )  # as SciPy: a ufunc may ask for integers
+    function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
+    function.__module__ = "arraytape.special"
+    register(op).public = function
+    STATEMENTS[name] = Statement(name, function, op, intervals, whole, complex, source, public)
+    return function
+
+
+def samples_of(domains: Sequence[tuple[float, float, bool]]) -> tuple[Sample, ...]:
+    """Inputs for the generated tests: of equal shapes, broadcast, 0-d, empty."""
+    count = len(domains)
+
+    def values(shape: tuple[int, ...], low: float, high: float, whole: bool, phase: float) -> Any:
+        n = int(np.prod(shape))
+        places = (np.arange(n) * 0.6180339887498949 + phase) % 1.0  # spread evenly, in no order
+        found = low + (high - low) * places.reshape(shape)
+        return np.floor(found) if whole else found
+
+    def of_shapes(shapes: Sequence[tuple[int, ...]]) -> Sample:
+        phases = np.linspace(0.3, 0.8, count)
+        return sample(
+            *[
+                values(shape, *d, phase)
+                for shape, d, phase in zip(shapes, domains, phases, strict=True)
+            ]
+        )
+
+    broadcast = [(3, 1), (4,), *[()] * count][:count]
+    return tuple(
+        of_shapes(shapes)
+        for shapes in ([(3, 4)] * count, broadcast, [()] * count, [(0, 3)] * count)
+    )
+
+
+def docstring(op: Op, summary: str, source: str) -> str:
+    """A special function's docstring."""
+    names = ", ".join(op.inputs)
+    unknown = [
+        (x, rule.why)
+        for x, rule in zip(op.inputs, op.rules or (), strict=True)
+        if isinstance(rule, Unknown)
+    ]
+    lookup = "".join(
+        f"\nLookupError\n    When a gradient by {x} is asked for: {why}." for x, why in unknown
+    )
+    cited = f"\n\nSource: {source}." if source else ""
+    return f"""{summary.rstrip(".")}: the values are SciPy's, on CUDA devices CuPy's.
+
+Parameters
+----------
+{names} : Array or number
+    Real or complex floating-point dtype, as SciPy's function takes it; integers are computed as such.
+
+Returns
+-------
+Array
+    Of the shape to which the operands broadcast.
+
+Raises
+------
+ImportError
+    When SciPy is not installed.
+TypeError
+    When SciPy's function does not take these dtypes, or Arrays lie on different devices.{lookup}
+
+Notes
+-----
+{derivative(op)}{cited}{keeps(op)}"""
