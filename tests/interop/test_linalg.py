@@ -1,6 +1,5 @@
 """scipy.linalg inside the context: SciPy's bits, and derivatives of both modes and orders."""
 
-import warnings
 
 import numpy as np
 import pytest

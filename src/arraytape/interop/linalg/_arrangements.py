@@ -14,7 +14,7 @@ import numpy as np
 
 import arraytape as xp
 
-from ..._define.raw_calls import at_users_line
+from .._ops import at_users_line
 from .._recorded import arguments, data, of_path
 from .._statements import hooks, keeps_arrays
 
@@ -49,7 +49,7 @@ def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> An
         count = math.prod(part.shape)
         numbers[name] = np.arange(start, start + count).reshape(part.shape)
         start += count
-    return gathered([*parts.values()], at_users_line(function, TypeError())(**numbers, **options))
+    return gathered([*parts.values()], at_users_line(function)(**numbers, **options))
 
 
 def gathered(parts: list[Any], places: Any) -> Any:

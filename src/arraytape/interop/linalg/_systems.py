@@ -12,7 +12,7 @@ from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
 from ...ops import _factorisations as rules
 from ...ops._factorisations import NAN, adjoint, largest
-from .._ops import LibraryOp, library_op
+from .._ops import LibraryOp, hidden, library_op
 from .._recorded import data, recorded
 from .._statements import hooks
 from ._structures import ASSUMED, given_back, read, with_unit_diagonal, without_diagonal
@@ -213,6 +213,7 @@ lu_op = library_op(
 )
 
 
+@hidden
 def lu_with_rows(a: Any, check_finite: bool) -> Any:
     """L, U, and for each of their rows that of a: SciPy's indices are the other way round."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
@@ -256,6 +257,7 @@ def with_unit_diagonal_of(x: Any, xp: Any) -> Any:
     return x + xp.eye(*x.shape[-2:], dtype=x.dtype, device=x.device)
 
 
+@hidden
 def lu_factor_with_rows(a: Any, check_finite: bool) -> Any:
     lu, pivots = scipy.linalg.lu_factor(a, check_finite=check_finite)
     n = a.shape[-2]
@@ -447,4 +449,6 @@ def lstsq(
     found = op(data(a), data(b), cond=cond, check_finite=check_finite, lapack_driver=lapack_driver)
     x, residues, rank = found[:3]
     rank = stop_gradient(rank)
-    return x, residues, int(rank) if rank.ndim == 0 else rank, found[3] if len(found) > 3 else None
+    if type(rank._data) is np.ndarray and rank.ndim == 0:
+        rank = int(rank)
+    return x, residues, rank, found[3] if len(found) > 3 else None
