@@ -207,7 +207,8 @@ def test_keywords_and_positions_are_scipys():
 # --- transformations --------------------------------------------------------------------------------
 STACK = np.stack([A, A + np.diag([1.0, 0.5, 2.0]), 2.0 * A])
 MAPPED = [
-    lambda a: L.solve(a, B), lambda a: L.inv(a), lambda a: L.cholesky(a, lower=True), lambda a: L.expm(a / 9),
+    lambda a: L.solve(a, B), lambda a: L.inv(a), lambda a: L.cholesky(a, lower=True),
+    lambda a: L.expm(a / 9),
     lambda a: L.cho_solve(L.cho_factor(a), B), lambda a: L.lu_solve(L.lu_factor(a), B),
     lambda a: L.sqrtm(a), lambda a: L.logm(a), lambda a: L.svdvals(a), lambda a: L.eigh(a)[0],
     lambda a: L.solve_sylvester(a, A, A), lambda a: L.pinv(a), lambda a: L.toeplitz(a[0]),
