@@ -53,7 +53,15 @@ def times(maker, factor):
 dominant = plus(any_of(4), np.asarray([4.0, 0.0, 0.0, 0.0]))
 
 
+dominant_one = plus(one(4), np.asarray([4.0, 0.0, 0.0, 0.0]))
+
+
 # --- what no choice of phases changes ---------------------------------------------------------------
+def hermitian(x):
+    """Twice the Hermitian part."""
+    return x + xp.matrix_transpose(xp.conj(x)) if isinstance(x, xp.Array) else x + np.conj(x.mT)
+
+
 def projector(Q):
     return Q @ xp.conj(xp.matrix_transpose(xp.asarray(Q)))
 
@@ -286,6 +294,51 @@ CASES = {  # by function
         case(
             lambda c, r, b: L.solve_toeplitz((c, r), b),
             [dominant, any_of(4, seed=2), any_of(4, 2, seed=1)],
+        ),
+    ],
+    "matmul_toeplitz": [
+        case(lambda c, x: L.matmul_toeplitz(c, x), [one(4), one(4, *k, seed=1)], stacked=False)
+        for k in ((), (2,))
+    ]
+    + [
+        case(
+            lambda c, r, x, n=n: L.matmul_toeplitz((c, r), x),
+            [one(3), one(n, seed=2), one(n, 2, seed=1)],
+            stacked=False,
+        )
+        for n in (2, 5)
+    ],
+    "solve_circulant": [
+        case(
+            lambda c, b: L.solve_circulant(c, b), [dominant_one, one(4, *k, seed=1)], stacked=False
+        )
+        for k in ((), (2,))
+    ],
+    "cholesky_banded": [
+        case(
+            lambda ab, lower=lower: L.cholesky_banded(ab, lower=lower),
+            [bands(*(2, 0) if lower else (0, 2))],
+        )
+        for lower in (False, True)
+    ],
+    "cho_solve_banded": [
+        case(
+            lambda cb, b, lower=lower: L.cho_solve_banded((cb, lower), b),
+            [bands(*(2, 0) if lower else (0, 2)), right_side(k)],
+        )
+        for lower in (False, True)
+        for k in ((), (2,))
+    ],
+    "solve_continuous_are": [
+        case(
+            lambda a, b, q, r: L.solve_continuous_are(a, b, hermitian(q), hermitian(r)),
+            [squares(), any_of(3, 2, seed=1), squares(seed=2), squares(2, seed=3)],
+        ),
+    ],
+    "solve_discrete_are": [
+        case(
+            lambda a, b, q, r: L.solve_discrete_are(a, b, hermitian(q), hermitian(r)),
+            [times(squares(), 0.1), any_of(3, 2, seed=1), squares(seed=2), squares(2, seed=3)],
         ),
     ],
     "norm": [

@@ -11,10 +11,9 @@ from . import _spectra as _spectra
 from . import _systems as _systems
 
 REFUSED = (  # without a rule so far
-    "cdf2rdf", "cho_solve_banded", "cholesky_banded", "clarkson_woodruff_transform", "cossin",
-    "eig_banded", "eigh_tridiagonal", "eigvals_banded", "eigvalsh_tridiagonal", "expm_cond",
-    "funm", "hessenberg", "ldl", "matmul_toeplitz", "matrix_balance", "ordqz", "qr_delete",
-    "qr_insert", "qr_multiply", "qr_update", "qz", "rsf2csf", "schur", "solve_circulant",
-    "solve_continuous_are", "solve_discrete_are", "subspace_angles",
+    "cdf2rdf", "clarkson_woodruff_transform", "cossin", "eig_banded", "eigh_tridiagonal",
+    "eigvals_banded", "eigvalsh_tridiagonal", "expm_cond", "funm", "hessenberg", "ldl",
+    "matrix_balance", "ordqz", "qr_delete", "qr_insert", "qr_multiply", "qr_update", "qz",
+    "rsf2csf", "schur", "subspace_angles",
 )  # fmt: skip
 refused(*[f"scipy.linalg.{name}" for name in REFUSED])
