@@ -6,6 +6,8 @@ import scipy.linalg
 
 import arraytape as xp
 from arraytape import interop, testing
+from arraytape.interop._hooks import HOOKS
+from arraytape.interop.linalg import REFUSED
 
 
 # --- inputs: makers that are called with whether they are to be complex, and leading axes ------------
@@ -54,6 +56,14 @@ dominant = plus(any_of(4), np.asarray([4.0, 0.0, 0.0, 0.0]))
 
 
 dominant_one = plus(one(4), np.asarray([4.0, 0.0, 0.0, 0.0]))
+
+
+spread = plus(any_of(4), 3.0 * np.arange(4.0))
+
+
+def separate(lower):
+    """The diagonals of matrices of 4 rows with separate eigenvalues."""
+    return plus(bands(*(2, 0) if lower else (0, 2)), 3.0 * np.arange(4.0))
 
 
 # --- what no choice of phases changes ---------------------------------------------------------------
@@ -341,6 +351,25 @@ CASES = {  # by function
             [times(squares(), 0.1), any_of(3, 2, seed=1), squares(seed=2), squares(2, seed=3)],
         ),
     ],
+    "eig_banded": [
+        case(lambda ab, lower=lower: invariant(*L.eig_banded(ab, lower=lower)), [separate(lower)])
+        for lower in (False, True)
+    ],
+    "eigvals_banded": [
+        case(lambda ab, lower=lower: L.eigvals_banded(ab, lower), [separate(lower)])
+        for lower in (False, True)
+    ],
+    "eigh_tridiagonal": [
+        case(
+            lambda d, e: invariant(*L.eigh_tridiagonal(d, e)),
+            [spread, any_of(3, seed=1)],
+            complex=False,
+        ),
+    ],
+    "eigvalsh_tridiagonal": [
+        case(lambda d, e: L.eigvalsh_tridiagonal(d, e), [spread, any_of(3, seed=1)], complex=False),
+    ],
+    "khatri_rao": [case(lambda a, b: L.khatri_rao(a, b), [any_of(2, 3), any_of(4, 3, seed=1)])],
     "norm": [
         *[
             case(lambda a, ord=ord: L.norm(a, ord), [one(4, 3)], stacked=False)
@@ -425,3 +454,11 @@ def test_values_are_scipys_bits_and_derivatives_are_right(function, arrays, comp
     for y, reference in zip(after, expected, strict=True):
         assert type(y) is type(reference)
         np.testing.assert_array_equal(np.asarray(y), np.asarray(reference))
+
+
+def test_every_function_with_a_rule_has_cases():
+    with interop.scipy():
+        pass
+    hooked = {name.rpartition(".")[2] for name in HOOKS if name.startswith("scipy.linalg.")}
+    tested = {name.partition(" ")[0] for name in CASES}
+    assert hooked - {*REFUSED} <= tested

@@ -11,8 +11,7 @@ from . import _spectra as _spectra
 from . import _systems as _systems
 
 REFUSED = (  # without a rule so far
-    "cdf2rdf", "clarkson_woodruff_transform", "cossin", "eig_banded", "eigh_tridiagonal",
-    "eigvals_banded", "eigvalsh_tridiagonal", "expm_cond", "funm", "hessenberg", "ldl",
+    "cdf2rdf", "clarkson_woodruff_transform", "cossin", "expm_cond", "funm", "hessenberg", "ldl",
     "matrix_balance", "ordqz", "qr_delete", "qr_insert", "qr_multiply", "qr_update", "qz",
     "rsf2csf", "schur", "subspace_angles",
 )  # fmt: skip

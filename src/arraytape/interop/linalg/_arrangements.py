@@ -83,3 +83,4 @@ def block_diag(*arrs: Any) -> Any:
 
 # Their NumPy code runs on Arrays as it stands.
 keeps_arrays("scipy.linalg._special_matrices")  # companion, fiedler, fiedler_companion
+keeps_arrays("scipy.linalg._matfuncs")  # khatri_rao
