@@ -33,6 +33,10 @@ CHAPTERS = (
     "_polynomials",
     "_parabolic",
     "_mathieu",
+    "_incomplete",
+    "_student",
+    "_cdfs",
+    "_stats",
 )
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._record.plan import Unknown
+from ._bessel_orders import iv_by_order, kv_by_order
 from ._several import several
 from ._statement import special
 
@@ -58,12 +59,12 @@ special(
     summary="Hankel function of the second kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "iv", "v z", ORDER, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
+    "iv", "v z", iv_by_order, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the first kind", source="DLMF 10.29.1",
 )  # fmt: skip
 special(
-    "kv", "v z", ORDER, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
+    "kv", "v z", kv_by_order, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the second kind", source="DLMF 10.29.1",
 )  # fmt: skip

@@ -206,8 +206,24 @@ def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
 
 def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
     """``t * delta * r / h``, with h the hypotenuse"""
-    h = xp.hypot(as_data(delta, t, xp), as_data(r, t, xp))
-    return t * _within_width(t, delta, delta * xp.special.ratio(r, h), xp)
+    return t * _within_width(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
+
+
+def _cube_of_cosine(t: Any, leg: Any, other: Any, xp: Any) -> Any:
+    cosine = xp.special.ratio(leg, xp.hypot(as_data(leg, t, xp), as_data(other, t, xp)))
+    return t * (cosine * cosine * cosine)
+
+
+@kernel
+def legs_over_hypotenuse(x1: Any, x2: Any, *, xp: Any) -> Any:
+    """x1 x2 / hypot(x1, x2), and 0 at 0."""
+    h = xp.hypot(x1, x2)
+    return x1 * (x2 / xp.where(h == 0, 1.0, h))
+
+
+# An op of its own, so that its slopes do not cancel.
+special("legs_over_hypotenuse", "x1 x2", lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
+        lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp), public=False)  # fmt: skip
 
 
 huber = special("huber", "delta r", _huber_by_width, _huber_by_residual, domains=[POSITIVE, (-4.0, 4.0)],
@@ -236,6 +252,12 @@ def _boxcox1p_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     return t * _power_by_exponent(t, xp.log1p(as_data(x, t, xp)), as_data(lmbda, t, xp), xp)
 
 
+def _slope_of_inverse(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+    """``t * (1 + lmbda * x) ** (1 / lmbda - 1)``"""
+    logarithm = x * xp.special.log1prel_derivative(0, as_data(lmbda, t, xp) * x)
+    return t * xp.exp((1.0 - lmbda) * logarithm)
+
+
 def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t * inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z"""
     x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
@@ -250,13 +272,12 @@ boxcox1p = special(
     _boxcox1p_by_exponent, domains=[(-0.8, 4.0), REAL], summary="The Box-Cox transformation of 1 + x",
 )  # fmt: skip
 inv_boxcox = special(
-    "inv_boxcox", "x lmbda", lambda t, y, lmbda, xp: t * xp.pow(y, 1.0 - lmbda), _inverse_by_exponent,
+    "inv_boxcox", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
     domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of the Box-Cox transformation",
 )  # fmt: skip
 inv_boxcox1p = special(
-    "inv_boxcox1p", "x lmbda",
-    lambda t, x, lmbda, xp: t * xp.pow(xp.special.inv_boxcox(as_data(x, t, xp), lmbda), 1.0 - lmbda),
-    _inverse_by_exponent, domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of boxcox1p",
+    "inv_boxcox1p", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of boxcox1p",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
-from ._rules import as_data, by_order, horner
+from ._rules import by_order, horner
 from ._statement import POSITIVE, REAL, special
 
 
@@ -146,7 +146,9 @@ def shichi(x: Any) -> tuple[Any, Any]:
 # --- the dilogarithm -----------------------------------------------------------------------------------------
 def _spence(t: Any, x: Any, xp: Any) -> Any:
     """``t * xp.log(x) / (1 - x)``"""
-    return -t * xp.special.log1prel_derivative(0, as_data(x, t, xp) - 1.0)
+    beside = x - 1.0
+    near = xp.abs(beside) < 0.3
+    return -t * xp.where(near, xp.special.log1prel_derivative(0, beside), xp.log(x) / beside)
 
 
 spence = special("spence", "x", _spence, complex=True, summary="Spence's function, the dilogarithm of 1 - x",
