@@ -12,7 +12,7 @@ import arraytape as xp
 from arraytape._record.plan import Unknown
 from arraytape._storage.special import of_scipy
 from arraytape.special._statement import STATEMENTS, Statement
-from special.references import BY_DIFFERENCES, EDGES, REFERENCES
+from special.references import BY_DIFFERENCES, EDGES, LOOSE, REFERENCES
 
 pytestmark = pytest.mark.timeout(120)
 NAMES = sorted(STATEMENTS)
@@ -26,7 +26,7 @@ def arguments(statement: Statement, count: int = POINTS) -> list[np.ndarray]:
     found = []
     for name, (low, high) in zip(statement.op.inputs, statement.domains, strict=True):
         values = rng.uniform(low, high, count)
-        found.append(np.floor(values) if name in statement.integers else values)
+        found.append(np.floor(values).astype(int) if name in statement.integers else values)
     return found
 
 
@@ -68,12 +68,13 @@ def test_derivatives_are_those_of_mpmath(name):
 def check_point(statement: Statement, wanted: list[int], point: tuple[float, ...]) -> None:
     """First and second derivatives at one point."""
     first, second = derivatives(statement, wanted, point)
+    first_rtol, second_rtol = LOOSE.get(statement.name, (FIRST, SECOND))[:2]
     for i in wanted:
         what = (statement.name, point, statement.op.inputs[i])
-        compare(first[i], derivative(statement.name, point, [i]), FIRST, what)
+        compare(first[i], derivative(statement.name, point, [i]), first_rtol, what)
         for j in wanted:
             expected = derivative(statement.name, point, [i, j])
-            compare(second[i, j], expected, SECOND, (*what, statement.op.inputs[j]))
+            compare(second[i, j], expected, second_rtol, (*what, statement.op.inputs[j]))
 
 
 def derivative(name: str, point: tuple[float, ...], by: list[int]):
@@ -87,7 +88,8 @@ def derivative(name: str, point: tuple[float, ...], by: list[int]):
 
 def derivatives(statement: Statement, wanted: list[int], point: tuple[float, ...]):
     """First and second derivatives in reverse mode, by operand; ``second`` only where known."""
-    arrays = [xp.asarray(v) for v in point]
+    whole = [x in statement.integers for x in statement.op.inputs]
+    arrays = [xp.asarray(int(v) if w else v) for v, w in zip(point, whole, strict=True)]
     first, second = {}, {}
     with xp.GradientTape(persistent=True) as outer:
         outer.watch([arrays[i] for i in wanted])
@@ -130,7 +132,7 @@ def test_modes_agree(name):
     back = xp.vjp(f, *free)[1](xp.ones_like(y))
     back = back if isinstance(back, tuple | list) else (back,)
     total = sum(float(xp.sum(g * t)) for g, t in zip(back, tangents, strict=True))
-    np.testing.assert_allclose(float(xp.sum(tangent)), total, rtol=1e-12)
+    np.testing.assert_allclose(float(xp.real(xp.sum(tangent))), total, rtol=1e-12)
     mapped = xp.vmap(xp.grad(lambda *all_of_them: statement.function(*all_of_them), wanted))(
         *arrays
     )
@@ -141,7 +143,7 @@ def test_modes_agree(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_unknown_is_an_error(name):
     statement = STATEMENTS[name]
-    values = [xp.asarray(v) for v in arguments(statement)]
+    values = [xp.asarray(v, dtype=float) for v in arguments(statement)]
     for i, rule in enumerate(statement.op.rules):
         if not isinstance(rule, Unknown):
             continue

@@ -321,7 +321,7 @@ def needs_fit(form: Form) -> str:
         return " or ".join(f"(t_{x} and d_{x}.dtype is not {result}.dtype)" for x, result in pairs)
     if len(op.inputs) == 1:
         return f"d_{op.inputs[0]}.dtype is not result.dtype"
-    if len(op.inputs) > 2:
+    if op.inputs != ("x1", "x2") or op.checked:  # the result's dtype need not be the promoted one
         differs = "d_{x}.dtype is not result.dtype or d_{x}.shape != result.shape"
         each = [f"({x} is not CONSTANT and ({differs.format(x=x)}))" for x in op.inputs]
         return " or ".join(each)

@@ -90,7 +90,7 @@ def samples_of(domains: Sequence[tuple[float, float, bool]]) -> tuple[Sample, ..
         n = int(np.prod(shape))
         places = (np.arange(n) * 0.6180339887498949 + phase) % 1.0  # spread evenly, in no order
         found = low + (high - low) * places.reshape(shape)
-        return np.floor(found) if whole else found
+        return np.floor(found).astype(int) if whole else found
 
     def of_shapes(shapes: Sequence[tuple[int, ...]]) -> Sample:
         phases = np.linspace(0.3, 0.8, count)

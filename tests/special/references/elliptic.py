@@ -1,0 +1,59 @@
+"""Elliptic integrals and functions."""
+
+import mpmath as mp
+
+
+def carlson(e, a, b, c, d, x, y, z, p):
+    """The integral of a product of powers, in u = log(t)."""
+
+    def integrand(u):
+        t = mp.exp(u)
+        return t ** (e + 1) * (t + x) ** -a * (t + y) ** -b * (t + z) ** -c * (t + p) ** -d
+
+    return mp.quad(integrand, [-60, -20, -5, 0, 5, 20, 80])
+
+
+def powers_of_sine(k, q, phi, m):
+    """The integral of sin(x) ** (2 q) (1 - m sin(x) ** 2) ** -k from 0 to phi."""
+    return mp.quad(
+        lambda x: mp.sin(x) ** (2 * q) * (1 - m * mp.sin(x) ** 2) ** -k,
+        mp.linspace(0, phi, 1 + int(mp.ceil(abs(phi)))),
+    )
+
+
+REFERENCES = {
+    "carlson_integral": carlson,
+    "elliprf": mp.elliprf,
+    "elliprd": mp.elliprd,
+    "elliprg": mp.elliprg,
+    "elliprj": mp.elliprj,
+    "elliprc": mp.elliprc,
+    "ellipk": mp.ellipk,
+    "ellipkm1": lambda p: mp.ellipk(1 - p),
+    "ellipe": mp.ellipe,
+    "ellipkinc": mp.ellipf,
+    "ellipeinc": mp.ellipe,
+    "ellip_power": powers_of_sine,
+    "ellipj_sn": lambda u, m: mp.ellipfun("sn", u, m=m),
+    "ellipj_cn": lambda u, m: mp.ellipfun("cn", u, m=m),
+    "ellipj_dn": lambda u, m: mp.ellipfun("dn", u, m=m),
+    "ellipj_ph": lambda u, m: mp.quad(
+        lambda v: mp.ellipfun("dn", v, m=m), mp.linspace(0, u, 1 + int(mp.ceil(abs(u))))
+    ),
+}
+EDGES = {
+    "elliprf": [(1.0, 1.0, 1.0), (1e-6, 1.0, 1e6), (0.5, 0.5, 2.0)],
+    "elliprd": [(1.0, 1.0, 1.0), (1e-6, 1.0, 1e3), (0.5, 2.0, 0.5), (2.0, 1.0, 1e-4)],
+    "elliprg": [(1.0, 1.0, 1.0), (1e-6, 1.0, 1e6), (0.5, 0.5, 2.0)],
+    "elliprc": [(1.0, 1.0), (1.0, 1.0000001), (2.0, -0.5), (1e-6, 1.0), (1.0, -3.0), (1e4, 1.0)],
+    "elliprj": [(1.0, 1.0, 1.0, 1.0), (0.5, 1.0, 2.0, 0.5), (0.5, 1.0, 2.0, 2.0000001), (1e-4, 1.0, 2.0, 50.0), (0.5, 1.0, 2.0, -0.7)],
+    "ellipk": [(0.0,), (1e-10,), (0.999999,), (-1e6,), (0.5,)],
+    "ellipkm1": [(1e-12,), (1.0,), (100.0,)],
+    "ellipe": [(0.0,), (1e-10,), (0.999999,), (-1e6,), (0.5,)],
+    "ellipkinc": [(1.0, 0.0), (1.0, 1e-9), (1e-4, 0.5), (1.5707, 0.999), (10.0, 0.7), (-2.0, 0.3), (1.0, -1e4)],
+    "ellipeinc": [(1.0, 0.0), (1.0, 1e-9), (1e-4, 0.5), (1.5707, 0.999), (10.0, 0.7), (-2.0, 0.3), (1.0, -1e4)],
+    "ellipj_sn": [(0.5, 0.999), (1e-3, 0.5), (6.0, 0.3), (0.5, 1e-6)],
+    "ellipj_cn": [(0.5, 0.999), (1e-3, 0.5), (6.0, 0.3), (0.5, 1e-6)],
+    "ellipj_dn": [(0.5, 0.999), (1e-3, 0.5), (6.0, 0.3), (0.5, 1e-6)],
+    "ellipj_ph": [(0.5, 0.999), (1e-3, 0.5), (0.5, 1e-6)],
+}  # fmt: skip
