@@ -407,7 +407,6 @@ DIFFERENT = {
     np.average: ("accepted", "the average of nothing"),
     np.bincount: ("refused", "booleans"),
     np.cross: ("refused", "vectors of length 2, which NumPy deprecates"),
-    np.cumulative_sum: ("refused", "axis=0 of a number"),
     np.diag: ("accepted", "stacks of matrices"),
     np.divmod: ("values", STANDARD),
     np.dot: ("values", ORDER),

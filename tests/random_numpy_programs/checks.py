@@ -16,8 +16,9 @@ SECOND = 1e-5
 # In NumPy's errors: of scalars, which are no arrays; by accident; where we may see another reason.
 OTHERS = (
     "'numpy.", "positional argument", "could not broadcast", "Cannot cast", "with casting rule",
-    "array element",
+    "array element", "`like` argument",
 )  # fmt: skip
+STEEP = 3e8  # of slopes: a step of differences changes values by more than they are large
 SECOND_STEPS = (1e-5, 1e-6, 1e-4)
 
 
@@ -28,7 +29,12 @@ def check_values(runs, env, memory=True):
     names, wanted = ([name for name, _ in arrays] for arrays in (found, expected))
     assert names == wanted, f"arrays {names}, NumPy {wanted}"
     for (name, y), (_, x) in zip(expected, found, strict=True):
-        check_array(runs, name, y, x)
+        try:
+            check_array(runs, name, y, x)
+        except AssertionError:
+            if not runs.exact and runs.hangs_on_rounding(name):
+                raise Skipped("a value that depends on the last bits of others") from None
+            raise
     check_errors(env["_errors"], runs.expected["_errors"])
     if memory:
         check_memory([(name, raw(x)) for name, x in found], [y for _, y in expected])
@@ -183,8 +189,11 @@ def check_near(found, candidates, scale, tolerance, what):
             return
         tried.append(expected)
         kinked = kinked and bend > near
-    if kinked or max(tried) - min(tried) > near:
+    far = min(abs(found - expected) for expected in tried)
+    if kinked or not np.ptp(tried) <= min(near, far / 20):  # NaN, too: a value that is not defined
         raise Skipped("a kink")
+    if scale > STEEP:
+        raise Skipped("a slope too steep for differences")
     raise AssertionError(f"{what} {found!r}, differences give {tried}")
 
 

@@ -321,15 +321,16 @@ def needs_fit(form: Form) -> str:
         return " or ".join(f"(t_{x} and d_{x}.dtype is not {result}.dtype)" for x, result in pairs)
     if len(op.inputs) == 1:
         return f"d_{op.inputs[0]}.dtype is not result.dtype"
-    if op.inputs != ("x1", "x2") or op.checked:  # the result's dtype need not be the promoted one
+    if len(op.inputs) > 2:
         differs = "d_{x}.dtype is not result.dtype or d_{x}.shape != result.shape"
         each = [f"({x} is not CONSTANT and ({differs.format(x=x)}))" for x in op.inputs]
         return " or ".join(each)
     a, b = op.inputs
+    own = f" or d_{a}.dtype is not result.dtype" if op.own_dtype else ""
     return (
         f"d_{a}.dtype is not result.dtype if {b} is CONSTANT else "
         f"d_{b}.dtype is not result.dtype if {a} is CONSTANT else "
-        f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape"
+        f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape{own}"
     )
 
 

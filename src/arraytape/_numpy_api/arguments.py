@@ -78,7 +78,7 @@ def as_arrays(*values: Any) -> list[Any]:
             return asarray(np.asarray(value))
         weak = type(value) in (float, complex)
         return asarray_like(
-            home, np.asarray(value, np.result_type(home.dtype, value) if weak else None)
+            home, np.array(value, np.result_type(home.dtype, value) if weak else None)
         )
 
     return [value if isinstance(value, Array) or value is None else made(value) for value in values]

@@ -25,7 +25,7 @@ from ..ops.statistical_functions import sum as total
 # Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
 COMPOSED = frozenset((
     np.angle, np.append, np.clip, np.convolve, np.correlate, np.emath.logn, np.emath.power, np.interp,
-    np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit,
+    np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit, np.unique,
 ))  # fmt: skip
 # Whose results have a dtype of their own when x is of integers, by ``initial=`` or at all.
 OF_INTEGERS = frozenset((

@@ -349,13 +349,13 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
     IndexError
         When an index is out of range, or there is no such axis.
     """
-    if mode == "raise" and isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
+    one = isinstance(indices, Array) and indices.ndim == 1
+    if one and mode == "raise" and axis is not None and x.ndim:
         return indexing.take(x, indices, axis=axis)
     x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
+    if not x.size:
+        return pieces.of_nothing(x, indices, at, mode)
     indices = selection.within(indices, x.shape[at], mode)
-    shape = (*x.shape[:at], *np.shape(indices), *x.shape[at + 1 :])
-    if 0 in shape and not x.size:  # nothing is taken, from whatever place
-        return in_order(reshape(x, shape), "C")
     found = x[(*(slice(None),) * at, indices)]
     return in_order(found, "C") if found.ndim else found
 

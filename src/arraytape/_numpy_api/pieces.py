@@ -156,10 +156,18 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
     a = array_of(a)
     a, at = on_axis("compress", a if a.ndim else reshape(a, (1,)), axis)
     places = np.flatnonzero(on_host(condition))
-    shape = (*a.shape[:at], len(places), *a.shape[at + 1 :])
-    if 0 in shape and not a.size:  # nothing is taken, from whatever place
-        return in_order(reshape(a, shape), "C")
-    return take(a, asarray_like(a, places), axis=at)
+    return take(a, asarray_like(a, places), axis=at) if a.size else of_nothing(a, places, at)
+
+
+def of_nothing(a: Array, places: Any, axis: int, mode: Any = "raise") -> Array:
+    """``numpy.take`` from no elements: NumPy says which places may be asked for, and the shape."""
+    places = on_host(places)
+    places = places if places.size else places.astype(int)
+    try:  # to wrap places around an axis of length 0 has no end in NumPy 2.4
+        found = np.take(np.empty(a.shape), places, axis, mode="clip" if mode == "wrap" else mode)
+    except IndexError as error:
+        raise explain("np.take", error, a=a, indices=places, axis=axis) from error
+    return in_order(reshape(a, found.shape), "C")
 
 
 def block(arrays: Any) -> Array:
@@ -369,8 +377,8 @@ def like(name: str) -> Callable[..., Array]:
 def as_in(made: Array, a: Array) -> Array:
     """New data of another shape with its axes in memory in the order in which those of ``a`` lie."""
     strides = getattr(current(a)[1], "strides", None)
-    if strides is None:
-        return made
+    if strides is None or order_of(a):
+        return in_order(made, "F") if is_fortran(a) else made
     order = sorted(range(a.ndim), key=lambda i: -abs(strides[i]))
     return with_axes_in_memory(made, tuple(order))
 

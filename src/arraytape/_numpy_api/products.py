@@ -14,8 +14,8 @@ from .._array.array import Array, asarray_like, namespace
 from .._array.views import current, in_order
 from .._storage.storage import storage_of
 from .._util.errors import describe, stacklevel, user_line
+from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
-from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
 from ..ops._factorisations import adjoint
 from ..ops.creation_functions import eye
@@ -46,9 +46,12 @@ def einsum(
         arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
         subscripts = ",".join(letters) + arrow
     common = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
-    arrays = [cast("np.einsum", x, common, casting) for x in arrays]
+    given, arrays = arrays, [cast("np.einsum", x, common, casting) for x in arrays]
     # The standard's sums of small integers are of int64; NumPy's keep the dtype.
     y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
+    if any(x.dtype != common for x in given):  # NumPy goes by their layouts before the cast
+        path = _einsum.order_of(subscripts, given, optimize) if optimize else None
+        y = _einsum.laid_out(y, subscripts, given, path)
     return laid_out(y, order, arrays[0]) if out is None else into(out, y, casting)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import IS_VIEW, SCALAR, Array, namespace
-from .._array.views import writable_copy
+from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, namespace
+from .._array.views import current, laid_out, writable_copy
 from .._define.operands import list_beside
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
@@ -189,7 +189,7 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
         raise unknown(ufunc.__name__, "cannot write several results by out=")
     if not isinstance(out[0], Array):
         raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
-    return out[0]
+    return selection.target(ufunc.__name__, out[0])
 
 
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -200,13 +200,26 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
     if function is None or options.keys() - taken:
         return MISSING
     dtype, casting = options.get("dtype"), options.get("casting", "same_kind")
+    given = inputs
     if dtype is not None or casting in ("no", "equiv", "safe"):
         inputs = in_dtype(ufunc, inputs, dtype, casting)
     if mask is True or out is None:
-        return function(*inputs)
+        y = function(*inputs)
+        return y if inputs is given else as_laid_out(ufunc, given, y)
     mask = mask_of(ufunc.__name__, out, mask)
     with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
         return where(mask, function(*inputs), out)
+
+
+def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
+    """A result of inputs that were cast in the layout that NumPy takes from these as they were given."""
+    arrays = [current(x)[1] for x in as_arrays(*given)]
+    if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
+        return y
+    flags = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
+    kinds = [*[x.dtype for x in arrays], y.dtype]
+    like = np.nditer([*arrays, None], ["zerosize_ok"], flags, kinds).operands[-1]
+    return laid_out(y, asarray_like(y, like))
 
 
 def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:

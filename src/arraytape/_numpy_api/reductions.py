@@ -134,7 +134,8 @@ def mean(
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
-    return sum(a, axis, keepdims=keepdims, where=where) / count
+    total = sum(a, axis, keepdims=keepdims, where=where)
+    return laid_out(total / count, total)
 
 
 mean.__doc__ = documented("mean", "dtype", "keepdims", "where")

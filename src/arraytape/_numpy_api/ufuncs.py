@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._array.views import laid_out
-from .._util.errors import failure
+from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
+from ..ops.creation_functions import ones
 from ..ops.data_type_functions import astype, result_type
 from ..ops.indexing_functions import scatter_add
 from ..ops.linear_algebra_functions import matmul
@@ -20,6 +20,7 @@ from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
 from .arguments import array_of, as_arrays, scalar
+from .exact import with_numpys_values
 
 LOG2 = math.log(2.0)
 
@@ -157,23 +158,24 @@ COMPOSED = frozenset((
 ))  # fmt: skip
 
 
-def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
+def running(ufunc: np.ufunc, pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
     """``np.maximum.accumulate`` and ``np.minimum.accumulate``, step by step."""
 
-    def call(x: Array, *, axis: int, dtype: Any = None) -> Array:
+    def ours(x: Array, axis: int) -> Array:
         before = (slice(None),) * axis
         found = [x[(*before, i)] for i in range(x.shape[axis])]
         for i in range(1, len(found)):
             found[i] = pick(found[i - 1], found[i])
-        return laid_out(stack(found, axis=axis), x) if found else x
+        return stack(found, axis=axis) if found else x
 
-    return call
+    exact = with_numpys_values(ufunc.accumulate, ours)
+    return lambda x, *, axis, dtype=None: exact(x, axis)
 
 
 ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
     np.add: cumulative_sum,
-    np.maximum: running(elementwise.maximum),
-    np.minimum: running(elementwise.minimum),
+    np.maximum: running(np.maximum, elementwise.maximum),
+    np.minimum: running(np.minimum, elementwise.minimum),
     np.multiply: cumulative_prod,
 }
 
@@ -181,6 +183,10 @@ ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
 def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Array:
     """``ufunc.accumulate(x)``."""
     x = array_of(x)
+    if not x.ndim and axis in (0, -1):
+        raise TypeError(
+            f"np.{ufunc.__name__}.accumulate: no axis of {describe(x)} [at {user_line()}]"
+        )
     return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
 
 
@@ -198,4 +204,5 @@ def at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
     (value,) = (v for v in as_arrays(x, value)[1:])
     taken = x[indices].shape
     value = broadcast_to(astype(value * ADDED[ufunc], x.dtype, copy=False), taken)
-    setitem(x, ..., x + scatter_add(value, x.shape, indices))
+    named = scatter_add(ones(taken, device=x.device), x.shape, indices) != 0  # no -0.0 but these
+    setitem(x, ..., where(named, x + scatter_add(value, x.shape, indices), x))

@@ -20,6 +20,10 @@ from ._statement import STATEMENTS
 # Each chapter states its functions.
 CHAPTERS = (
     "_gamma",
+    "_elementary",
+    "_error",
+    "_exponential",
+    "_lambert",
     "_bessel",
     "_bessel_scaled",
     "_bessel_integrals",

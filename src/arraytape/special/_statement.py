@@ -69,7 +69,7 @@ def special(
     names, whole = tuple(inputs.split()), frozenset(integers.split())
     intervals = tuple(domains) or (POSITIVE,) * len(names)
     op = Op(
-        f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
+        f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves, own_dtype=True,
         samples=samples_of([(*d, x in whole) for x, d in zip(names, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(
