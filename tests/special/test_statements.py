@@ -91,7 +91,7 @@ def derivative(name: str, point: tuple[float, ...], by: list[int]):
         return mp.re(aside * reference(*moved))
 
     with mp.workdps(40):
-        start = tuple(mp.zero for _ in point)
+        start = tuple(mp.mpf(0) for _ in point)
         found = mp.diff(of_steps, *start, *orders) if len(point) == 1 else mp.diff(of_steps, start, orders)
         scale = mp.fprod(mp.mpf(s) ** k for s, k in zip(scales, orders, strict=True))
         noise = abs(of_steps(*start)) * mp.mpf(10) ** -30

@@ -68,6 +68,8 @@ def special(
     """
     names, whole = tuple(inputs.split()), frozenset(integers.split())
     intervals = tuple(domains) or (POSITIVE,) * len(names)
+    if "y" in names:
+        raise TypeError(f"{name} has an operand y, which is the result's name: call it otherwise")
     op = Op(
         f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves, own_dtype=True,
         samples=samples_of([(*d, x in whole) for x, d in zip(names, intervals, strict=True)]),
