@@ -233,8 +233,13 @@ special(
 def powers_of_sine(k: Any, q: Any, phi: Any, m: Any, xp: Any) -> Any:
     """``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
     sine, cosine = xp.sin(phi + 0 * m), xp.cos(phi + 0 * m)
-    base = cosine * cosine + (1 - m) * sine * sine  # does not cancel where m is near 1
-    return (sine * sine) ** q * base**-k
+    return (sine * sine) ** q * base_of(sine, cosine * cosine, m, xp) ** -k
+
+
+def base_of(sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
+    """``1 - m sin ** 2``, where m is near 1 without cancellation."""
+    square = sine * sine
+    return xp.where(m + 0 * sine < 0.5, 1 - m * square, cosine2 + (1 - m) * square)
 
 
 @kernel
@@ -248,7 +253,7 @@ def ellip_power(k: Any, q: Any, phi: Any, m: Any, *, xp: Any) -> Any:
 
 def integral_of_sines(k: Any, q: Any, sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
     """The same up to pi / 2, by carlson_integral; the first two are RD's."""
-    base = cosine2 + (1 - m) * sine * sine
+    base = base_of(sine, cosine2, m, xp)
     if k.shape == q.shape == () and float(q) == 1.0 and float(k) in (0.5, 1.5):
         first, last = (1.0, base) if float(k) == 1.5 else (base, 1.0)
         return sine**3 / 3 * xp.special.elliprd(cosine2, first, last)

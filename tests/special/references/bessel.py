@@ -134,9 +134,9 @@ REFERENCES = {
     "iti0k0_k": integral(lambda t: mp.besselk(0, t)),
     "it2i0k0_i": integral(lambda t: (mp.besseli(0, t) - 1) / t),
     "it2i0k0_k": integral(lambda t: -mp.besselk(0, t) / t),
-    "itstruve0": integral(lambda t: mp.sign(t) * mp.struveh(0, t)),
+    "itstruve0": integral(lambda t: mp.struveh(0, t)),
     "it2struve0": integral(lambda t: -mp.struveh(0, t) / t),
-    "itmodstruve0": integral(lambda t: mp.sign(t) * mp.struvel(0, t)),
+    "itmodstruve0": integral(lambda t: mp.struvel(0, t)),
     # Airy
     "airy_ai": mp.airyai,
     "airy_aip": lambda z: mp.airyai(z, derivative=1),
