@@ -73,13 +73,9 @@ def special(
     kinds = ["i" if x in of_counts else "w" if x in of_integers else "f" for x in names]
     intervals = tuple(domains) or (POSITIVE,) * len(names)
     op = Op(
-<<<<<<< HEAD
         f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
         samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
-=======
-        f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves, own_dtype=True,
-        samples=samples_of([(*d, x in whole) for x, d in zip(names, intervals, strict=True)]),
->>>>>>> main
+        own_dtype=True,
     )  # fmt: skip
     function = compile_function(
         op, operands(names), convert=False
