@@ -48,7 +48,7 @@ def variable_parts(n: int, df: Any, log_odds: Any, xp: Any) -> list[Any]:
 
 def log1p_exp(x: Any, xp: Any) -> Any:
     """log(1 + exp(x))."""
-    return xp.maximum(x, 0.0 * x) + xp.log1p(xp.exp(-xp.abs(x)))
+    return xp.where(x > 0, x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
 def log_density(df: Any, log_odds: Any, xp: Any) -> Any:
