@@ -37,6 +37,7 @@ CHAPTERS = (
     "_student",
     "_cdfs",
     "_noncentral",
+    "_noncentral_f",
     "_stats",
 )
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]

@@ -1,9 +1,7 @@
 """Noncentral distributions, as Poisson mixtures."""
 
 import mpmath as mp
-from scipy.special import _ufuncs
-
-from .incomplete import exact, gammainc, inverse
+from .incomplete import betainc, exact, gammainc
 
 
 def mixture(term, l):  # noqa: E741
@@ -24,15 +22,40 @@ def ncx2_pdf(x, df, nc):
     return mixture(term, nc / 2)
 
 
+@exact
+def ncfdtr(dfn, dfd, nc, f):
+    x = dfn * f / (dfd + dfn * f)
+    return mixture(lambda s: betainc(dfn / 2 + s, dfd / 2, x), nc / 2)
+
+
+@exact
+def ncf_pdf(f, dfn, dfd, nc):
+    r = dfn / dfd
+    b = dfd / 2
+
+    def term(s):
+        a = dfn / 2 + s
+        return r * (r * f) ** (a - 1) * (1 + r * f) ** (-a - b) / mp.beta(a, b)
+
+    return mixture(term, nc / 2)
+
+
 # The quantiles' own are as slow as the mixtures of mpmath are.
 _IDENTITY = "the identity cdf(ppf(p)) = p in test_stats.py, since roots of a mixture are slow to find"
 REFERENCES = {
     "chndtr": chndtr,
     "_ncx2_sf": exact(lambda *x: 1 - chndtr(*x)),
     "_ncx2_pdf": ncx2_pdf,
+    "_ncf_pdf": ncf_pdf,
 }
 _PART = "the derivatives of the functions in whose second ones it has a part"
 BY_DIFFERENCES = {
     **dict.fromkeys(["chndtrix", "_ncx2_isf", "chndtridf", "chndtrinc"], _IDENTITY),
+    **dict.fromkeys(["ncfdtri", "_ncf_isf", "ncfdtridfd", "ncfdtridfn", "ncfdtrinc"], _IDENTITY),
     **dict.fromkeys(["noncentral_gamma_density", "noncentral_gamma_by"], _PART),
+    **dict.fromkeys(
+        ["noncentral_beta_density", "noncentral_beta_step", "noncentral_beta_by"], _PART
+    ),
+    "ncfdtr": "_ncf_pdf, and with mpmath at one point in test_stats.py: its mixtures are slow",
+    "_ncf_sf": "the same of ncfdtr",
 }
