@@ -289,7 +289,7 @@ ncfdtridfn = special(
     lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_by_dfn)(y, dfd, nc, f, xp),
     lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_by_nc, ncf_by_dfn)(y, dfd, nc, f, xp),
     lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_dfn)(y, dfd, nc, f, xp),
-    domains=[(0.4, 0.42), (4.0, 6.0), (1.0, 1.5), (1.0, 1.1)],
+    domains=[(0.15, 0.18), (4.0, 6.0), (1.0, 1.5), (0.45, 0.55)],
     summary="The dfn at which ncfdtr is p",
 )  # fmt: skip
 ncfdtrinc = special(

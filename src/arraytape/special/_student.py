@@ -61,7 +61,7 @@ def log_density(df: Any, log_odds: Any, xp: Any) -> Any:
 def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
     """The derivative of the density of Student's t, n times by df and m times by x."""
     log_odds = 2 * xp.log(xp.abs(x)) - xp.log(df)
-    density = xp.exp(log_density(df, log_odds, xp))
+    density = xp.where(df > 0, xp.exp(log_density(df, log_odds, xp)), math.nan)
 
     def derivative(n: int, m: int) -> Any:
         # By x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated by both.

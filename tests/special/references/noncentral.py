@@ -40,22 +40,22 @@ def ncf_pdf(f, dfn, dfd, nc):
     return mixture(term, nc / 2)
 
 
-# The quantiles' own are as slow as the mixtures of mpmath are.
-_IDENTITY = "the identity cdf(ppf(p)) = p in test_stats.py, since roots of a mixture are slow to find"
-REFERENCES = {
+ALONG = {  # compared along directions: test_stats.py
     "chndtr": chndtr,
     "_ncx2_sf": exact(lambda *x: 1 - chndtr(*x)),
     "_ncx2_pdf": ncx2_pdf,
+    "ncfdtr": ncfdtr,
+    "_ncf_sf": exact(lambda f, dfn, dfd, nc: 1 - ncfdtr(dfn, dfd, nc, f)),
     "_ncf_pdf": ncf_pdf,
 }
+REFERENCES = {}
+_SLOW = "compared in test_stats.py along random directions: mixtures by mpmath are slow"
+_IDENTITY = "the identity cdf(ppf(p)) = p in test_stats.py, since roots of a mixture are slow to find"
 _PART = "the derivatives of the functions in whose second ones it has a part"
+_PARTS = ["gamma_density", "gamma_by", "beta_density", "beta_step", "beta_by"]
+_INVERSES = ["chndtrix", "_ncx2_isf", "chndtridf", "chndtrinc", "ncfdtri", "_ncf_isf", "ncfdtridfd"]
 BY_DIFFERENCES = {
-    **dict.fromkeys(["chndtrix", "_ncx2_isf", "chndtridf", "chndtrinc"], _IDENTITY),
-    **dict.fromkeys(["ncfdtri", "_ncf_isf", "ncfdtridfd", "ncfdtridfn", "ncfdtrinc"], _IDENTITY),
-    **dict.fromkeys(["noncentral_gamma_density", "noncentral_gamma_by"], _PART),
-    **dict.fromkeys(
-        ["noncentral_beta_density", "noncentral_beta_step", "noncentral_beta_by"], _PART
-    ),
-    "ncfdtr": "_ncf_pdf, and with mpmath at one point in test_stats.py: its mixtures are slow",
-    "_ncf_sf": "the same of ncfdtr",
+    **dict.fromkeys(ALONG, _SLOW),
+    **dict.fromkeys([*_INVERSES, "ncfdtridfn", "ncfdtrinc"], _IDENTITY),
+    **{f"noncentral_{part}": _PART for part in _PARTS},
 }
