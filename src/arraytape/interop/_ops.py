@@ -16,7 +16,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.compile import compile_function
-from .._define.define_op import read_only
+from .._define.define_op import check_names, read_only
 from .._define.raw_calls import at_users_line
 from .._define.words import array_inputs
 from .._record.op import Cusped, Op, register
@@ -73,6 +73,7 @@ def library_op(
         parameters=[p for p in signature.parameters if p not in inputs], checked=True,
         linear_in=linear_in, cusped=cusped,
     )  # fmt: skip
+    check_names(op, signature)
     raw = Raw(op, forward, cores)
     public = compile_function(op, signature, given=raw)
     public.__doc__ = inspect.getdoc(forward)
@@ -114,13 +115,14 @@ class Raw(dict[type, Function]):
     def stacks(self, *args: Any, **keywords: Any) -> Any:
         """All at once: hidden axes are lined up in front of the stacks."""
         assert self.cores is not None
-        axis_ids = axis_ids_of(args)
-        depth = max(len(x.shape) - core for x, core in zip(args, self.cores, strict=True))
+        count = len(self.cores)
+        axis_ids = axis_ids_of(args[:count])
+        depth = max(len(x.shape) - core for x, core in zip(args, self.cores, strict=False))
         data = [
             x.aligned(axis_ids, depth + core) if type(x) is Batched else x
-            for x, core in zip(args, self.cores, strict=True)
+            for x, core in zip(args, self.cores, strict=False)
         ]
-        found = self.compute(*data, **keywords)
+        found = self.compute(*data, *args[count:], **keywords)
         if len(self.op.outputs) == 1:
             return Batched(found, axis_ids)
         return tuple([Batched(part, axis_ids) for part in found])

@@ -29,7 +29,10 @@ Function = Callable[..., Any]
 # By library, the packages that have a table, and the module that the table is.  It is read when its
 # package is imported.
 TABLES: dict[str, dict[str, str]] = {
-    "scipy": {"scipy.linalg": f"{__package__}.linalg"},
+    "scipy": {
+        "scipy.fft": f"{__package__}.fft",
+        "scipy.linalg": f"{__package__}.linalg",
+    },
     "sklearn": {},
 }
 Change = Callable[[ModuleType], None]
