@@ -32,6 +32,7 @@ TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy.fft": f"{__package__}.fft",
         "scipy.linalg": f"{__package__}.linalg",
+        "scipy.ndimage": f"{__package__}.ndimage",
     },
     "sklearn": {},
 }
