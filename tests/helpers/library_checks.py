@@ -45,9 +45,7 @@ def same_values(found, expected, exact):
         assert (y.shape, y.dtype) == (reference.shape, reference.dtype)
         tolerance = 0 if exact else 64 * np.finfo(reference.dtype).eps
         scale = np.max(np.abs(reference), initial=0.0) if not exact else 1.0
-        np.testing.assert_allclose(
-            np.asarray(y), reference, rtol=tolerance, atol=tolerance * scale
-        )
+        np.testing.assert_allclose(np.asarray(y), reference, rtol=tolerance, atol=tolerance * scale)
 
 
 def adjoint(f, inputs, rtol=1e-12):

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 import scipy.fft
-from helpers.library_checks import check
 
 import arraytape as xp
 from arraytape import interop
+from helpers.library_checks import check
 
 RNG = np.random.default_rng(7)
 REAL = RNG.normal(size=(4, 5))
@@ -48,7 +48,8 @@ def test_a_transform_of_planes(name):
 
 @pytest.mark.parametrize("name", ["dct", "idct", "dst", "idst"])
 @pytest.mark.parametrize(
-    ("type", "norm", "orthogonalize"), [*itertools.product((1, 2, 3, 4), NORMS, (None, True, False))]
+    ("type", "norm", "orthogonalize"),
+    [*itertools.product((1, 2, 3, 4), NORMS, (None, True, False))],
 )
 def test_cosines_and_sines_of_each_type(name, type, norm, orthogonalize):
     options = {"type": type, "norm": norm, "orthogonalize": orthogonalize}

@@ -45,6 +45,8 @@ class Facade(ModuleType):
         for name, value in [*vars(module).items()]:
             if value is np:
                 setattr(module, name, self)
+            elif name == "array_namespace" and not hasattr(value, "__wrapped__"):
+                setattr(module, name, namespace_finder(self._library, value))
             elif id(value) in self._by_original:
                 setattr(module, name, self._by_original[id(value)])
 
@@ -76,6 +78,18 @@ def making(library: str, name: str) -> Function:
         return original(*args, **keywords)
 
     return named_as(original, function)
+
+
+def namespace_finder(library: str, original: Function) -> Function:
+    """SciPy's ``array_namespace``, but ours where Arrays are among NumPy data and lists.
+
+    The original refuses a mixture, and without SCIPY_ARRAY_API takes everything for NumPy's.
+    """
+
+    def array_namespace(*arrays: Any) -> Any:
+        return arraytape if concerned(library, arrays, {}) else original(*arrays)
+
+    return named_as(original, array_namespace)
 
 
 def named_as(original: Any, function: Any) -> Function:
@@ -177,6 +191,11 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return np.transpose(asarray(a), axes)
 
 
+def isscalar(element: Any) -> bool:
+    """Where NumPy has scalars, Arrays have no dimension."""
+    return isinstance(element, Array) and element.ndim == 0
+
+
 def diag_indices_from(arr: Any) -> Any:
     if arr.ndim < 2 or len({*arr.shape}) != 1:
         raise ValueError("All dimensions of input must be of equal length")
@@ -187,7 +206,7 @@ KEEPING: dict[str, Function] = {
     "array": array, "asanyarray": asarray, "asarray": asarray, "asarray_chkfinite": asarray_chkfinite,
     "ascontiguousarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
     "asfortranarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
-    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "place": place,
+    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar, "place": place,
     "putmask": putmask, "transpose": transpose,
 }  # fmt: skip
 MAKING = ("empty", "full", "ones", "zeros")

@@ -23,9 +23,7 @@ def places(length: int, mode: str, before: int, after: int) -> Any:
     return np.pad(np.arange(length), (before, after), mode=PADDING[mode], **constant)  # type: ignore[call-overload]
 
 
-def extended(
-    x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any
-) -> Any:
+def extended(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any) -> Any:
     """x with its lines along an axis continued."""
     at = places(x.shape[axis], mode, before, after)
     y = x[(*(slice(None),) * axis, np.maximum(at, 0))]

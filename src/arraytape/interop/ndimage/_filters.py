@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage
+from scipy._lib._util import normalize_axis_index
 from scipy.ndimage import _filters, _ni_support
 
 from ..._array.array import Array
@@ -38,7 +39,9 @@ def all_folded(
     return full
 
 
-def all_extended(x: Any, sizes: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any) -> Any:
+def all_extended(
+    x: Any, sizes: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any
+) -> Any:
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
         before = size // 2 + origin
         x = extended(x, axis, mode, before, size - 1 - before, cval, xp)
@@ -98,7 +101,12 @@ def correlate1d(
 
 
 def correlate_forward(
-    x: Array, w: Array, mode: Any = "reflect", cval: Any = 0.0, origins: Any = (), output: Any = None
+    x: Array,
+    w: Array,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origins: Any = (),
+    output: Any = None,
 ) -> Any:
     return scipy.ndimage.correlate(x, w, output, mode, cval, list(origins))
 
@@ -143,9 +151,7 @@ def uniform_forward(
     return scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
 
 
-def uniform_image(
-    g: Any, shape: Any, size: int, axis: int, mode: str, origin: int, xp: Any
-) -> Any:
+def uniform_image(g: Any, shape: Any, size: int, axis: int, mode: str, origin: int, xp: Any) -> Any:
     at = (axis % len(shape),)
     wide, (middle,) = spread(g, (size,), at, xp)
     full = uniform_op(wide, size, at[0], "constant", 0.0, middle)
@@ -227,7 +233,7 @@ def state_line_filter(name: str) -> None:
         cval: Any = 0.0, origin: Any = 0,
     ) -> Any:  # fmt: skip
         x, footprint = asarray(input), np.ones(max(size, 0), bool)
-        at = _ni_support._check_axes(axis, x.ndim)
+        at = (normalize_axis_index(axis, x.ndim),)
         return selected(
             name, lambda dtype: (size, axis, dtype, mode, cval, origin), x, output, footprint, mode,
             cval, origin, at,
@@ -294,14 +300,23 @@ def fourier_forward(
 
 
 def fourier_adjoint(
-    g: Any, function: str, parameters: Any, n: int, axis: int, kind_of_filter: Any, dtype: Any, xp: Any
+    g: Any,
+    function: str,
+    parameters: Any,
+    n: int,
+    axis: int,
+    kind_of_filter: Any,
+    dtype: Any,
+    xp: Any,
 ) -> Any:
     parameters = -parameters if function == "fourier_shift" else parameters
     back = fourier_op(g, function, parameters, n, axis, kind_of_filter, g.dtype)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
-fourier_op = library_op("scipy.ndimage.fourier_filter", fourier_forward, fourier_adjoint, word="linear")
+fourier_op = library_op(
+    "scipy.ndimage.fourier_filter", fourier_forward, fourier_adjoint, word="linear"
+)
 
 
 def real_nd_image() -> Any:

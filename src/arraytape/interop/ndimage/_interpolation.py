@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -30,9 +31,14 @@ def spline_forward(
 
 def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: Any) -> Any:
     """The filter inverts a symmetric matrix, but where lines are mirrored about their ends: there the
-    ends count half.
+    ends count half.  For reflected lines SciPy's inverse is not exact, and so its matrix is transposed.
     """
-    if border in (NEAREST, REFLECT, GRID_WRAP) or shape[axis] < 2:
+    if border in (NEAREST, REFLECT):
+        whole = xp.asarray(
+            spline_matrix(shape[axis], order, border), dtype=g.dtype, device=g.device
+        )
+        return xp.moveaxis(xp.tensordot(g, whole, axes=((axis,), (0,))), -1, axis)
+    if border == GRID_WRAP or shape[axis] < 2:
         return spline_op(g, order, axis, border, g.dtype)
     ends = np.ones(shape[axis])
     ends[[0, -1]] = 0.5
@@ -41,7 +47,15 @@ def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: A
     return spline_op(g / half, order, axis, border, g.dtype) * half
 
 
-spline_op = library_op("scipy.ndimage.spline_filter1d", spline_forward, spline_adjoint, word="linear")
+@functools.lru_cache(16)
+def spline_matrix(length: int, order: int, border: int) -> Any:
+    """The filter of a line as a matrix."""
+    return spline_forward(np.eye(length), order, 0, border, np.float64)
+
+
+spline_op = library_op(
+    "scipy.ndimage.spline_filter1d", spline_forward, spline_adjoint, word="linear"
+)
 
 
 def spline_filter1d(input: Any, order: Any, axis: Any, output: Any, border: Any) -> None:
