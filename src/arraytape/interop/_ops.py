@@ -18,7 +18,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.compile import compile_function
-from .._define.define_op import read_only
+from .._define.define_op import check_names, read_only
 from .._define.raw_calls import call
 from .._define.words import array_inputs
 from .._record.op import Cusped, Op
@@ -78,6 +78,7 @@ def library_op(
         parameters=[p for p in signature.parameters if p not in inputs], checked=True,
         linear_in=linear_in, cusped=cusped, saves=saves,
     )  # fmt: skip
+    check_names(op, signature)
     raw = Raw(op, forward, cores)
     public = compile_function(op, signature, given=raw)
     public.__doc__ = inspect.getdoc(forward)
