@@ -27,8 +27,8 @@ def arguments(statement: Statement, count: int = POINTS) -> list[np.ndarray]:
     found = []
     for name, (low, high) in zip(statement.op.inputs, statement.domains, strict=True):
         values = rng.uniform(low, high, count)
-        values = np.floor(values) if name in statement.integers else values
-        found.append(values.astype(int) if name in statement.counts else values)
+        whole = name in statement.integers | statement.counts
+        found.append(np.floor(values).astype(int) if whole else values)
     return found
 
 
@@ -114,11 +114,8 @@ def seen(y):
 
 def derivatives(statement: Statement, wanted: list[int], point: tuple[float, ...]):
     """First and second derivatives in reverse mode, by operand; ``second`` only where known."""
-    names = statement.op.inputs
-    arrays = [
-        xp.asarray(int(v) if name in statement.counts else v)
-        for name, v in zip(names, point, strict=True)
-    ]
+    whole = [x in statement.integers | statement.counts for x in statement.op.inputs]
+    arrays = [xp.asarray(int(v) if w else v) for v, w in zip(point, whole, strict=True)]
     first, second = {}, {}
     with xp.GradientTape(persistent=True) as outer:
         outer.watch([arrays[i] for i in wanted])
@@ -172,7 +169,7 @@ def test_modes_agree(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_unknown_is_an_error(name):
     statement = STATEMENTS[name]
-    values = [xp.asarray(v) for v in arguments(statement)]
+    values = [xp.asarray(v, dtype=float) for v in arguments(statement)]
     for i, rule in enumerate(statement.op.rules):
         if not isinstance(rule, Unknown):
             continue

@@ -92,7 +92,12 @@ def exactly(
     except Warning:  # which the user made an error
         raise
     except Exception as error:
-        ours()  # which says more of what is wrong
+        try:
+            ours()
+        except built_in(error):  # which says more of what is wrong
+            raise
+        except Exception:
+            pass
         raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
     if all(is_of_integers(x) for x in given):
         return made(value, given[0])
@@ -107,6 +112,11 @@ def exactly(
     finally:
         SAID.reset(token)
     return joined(found, value, function)
+
+
+def built_in(error: Exception) -> type[BaseException]:
+    """Python's type of an error of NumPy's."""
+    return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
 def of_nothing(x: Array, value: Any) -> Any:

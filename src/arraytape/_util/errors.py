@@ -153,7 +153,8 @@ SECTIONS = (
 )
 # The exceptions that an op documents; whatever a storage raises becomes the nearest of these.
 DOCUMENTED = (
-    IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, NotImplementedError, ValueError,
+    IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, NotImplementedError,
+    ValueError,
 )  # fmt: skip
 
 

@@ -189,6 +189,11 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return np.transpose(asarray(a), axes)
 
 
+def isscalar(element: Any) -> bool:
+    """Where NumPy has scalars, Arrays have no dimension."""
+    return isinstance(element, Array) and element.ndim == 0
+
+
 def diag_indices_from(arr: Any) -> Any:
     if arr.ndim < 2 or len({*arr.shape}) != 1:
         raise ValueError("All dimensions of input must be of equal length")
@@ -199,7 +204,7 @@ KEEPING: dict[str, Function] = {
     "array": array, "asanyarray": asarray, "asarray": asarray, "asarray_chkfinite": asarray_chkfinite,
     "ascontiguousarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
     "asfortranarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
-    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "place": place,
+    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar, "place": place,
     "putmask": putmask, "transpose": transpose,
 }  # fmt: skip
 MAKING = ("empty", "full", "ones", "zeros")

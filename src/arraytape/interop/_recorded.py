@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,14 @@ def recorded(
     *rules: Rule | None,
     arrays: Sequence[str],
     options: Sequence[str] = (),
+    refuses: Mapping[str, Sequence[Any]] = MappingProxyType({}),
     **statement: Any,
 ) -> LibraryOp:
     """Give a library's function a rule, and hook it.
 
     arrays : its parameters that take arrays.  options : the others that the rule knows of; one that
-    it does not know of is refused unless it has its default.  rules, statement : as for
+    it does not know of is refused unless it has its default.  refuses : values of options for which
+    there is no rule.  rules, statement : as for
     ``library_op``, whose rules may ask for arrays, results and options by name.
     """
     function = of_path(path)
@@ -62,6 +65,9 @@ def recorded(
     @functools.wraps(function)
     def rule(*args: Any, **keywords: Any) -> Any:
         given = arguments(path, signature, args, keywords, arrays, known)
+        for option, values in refuses.items():
+            if given[option] in values:
+                raise no_rule(path, f"{option}={given[option]!r}")
         found = op(*[data(given[x]) for x in arrays], **{x: given[x] for x in known})
         return tuple(found) if len(op.op.outputs) > 1 else found
 

@@ -31,7 +31,9 @@ Function = Callable[..., Any]
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.namespace",
+        "scipy.fft": f"{__package__}.fft",
         "scipy.linalg": f"{__package__}.linalg",
+        "scipy.ndimage": f"{__package__}.ndimage",
         "scipy.stats": f"{__package__}.distributions",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },

@@ -136,7 +136,9 @@ def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Si
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature(
         [
-            inspect.Parameter(x, kind, annotation="Array" if x in arrays else inspect.Parameter.empty)
+            inspect.Parameter(
+                x, kind, annotation="Array" if x in arrays else inspect.Parameter.empty
+            )
             for x in names
         ]
     )
@@ -183,7 +185,9 @@ def by(derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER) -> Calla
             def run(self: Any, *args: Any, method: str = method) -> Any:
                 shapes = [f"shape_{x.strip()}" for x in (self.shapes or "").split(",") if x.strip()]
                 names = ("x", *shapes[: len(args) - 1])
-                return op_of(method, names, derive, rest)(*operands_of(args), distribution=self, method=method)
+                return op_of(method, names, derive, rest)(
+                    *operands_of(args), distribution=self, method=method
+                )
 
             hooks(module, name)(run)
 
@@ -253,7 +257,9 @@ def quantile(g: Array, operands: list[Array], y: Array, distribution: Any, metho
 def formula(function: Function) -> Derive:
     """The rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
 
-    def written_out(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    def written_out(
+        g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+    ) -> Any:
         if method != "_pdf":
             return pull_back(function, operands, g)
         # The formula is that of the logarithm, whose slope may be infinite where the density is 0.
@@ -273,7 +279,9 @@ def summed(g: Array, operands: list[Array], y: Array, distribution: Any, method:
     def total(*parameters: Array) -> Array:
         places = np.arange(low, high + 1.0)
         given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
-        each = distribution._pmf(arraytape.asarray(np.broadcast_to(places, (*k.shape, len(places)))), *given)
+        each = distribution._pmf(
+            arraytape.asarray(np.broadcast_to(places, (*k.shape, len(places)))), *given
+        )
         taken = (places <= last[..., None]) & (places >= np.asarray(first)[..., None])
         return arraytape.sum(arraytape.where(arraytape.asarray(taken), each, 0.0), axis=-1)
 
@@ -317,7 +325,9 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
         if wide.any():
             a, b = np.where(wide, a, here), np.where(wide, b, here)
             nodes = ((a + b) / 2 - base)[..., None] + ((b - a) / 2)[..., None] * NODES
-            places = arraytape.expand_dims(moved, axis=-1) + nodes * arraytape.expand_dims(stretch, axis=-1)
+            places = arraytape.expand_dims(moved, axis=-1) + nodes * arraytape.expand_dims(
+                stretch, axis=-1
+            )
             part = arraytape.sum(distribution._pdf(places, *given) * WEIGHTS, axis=-1)
             part = stretch * part * ((b - a) / 2)
             total = total + arraytape.where(arraytape.asarray(wide), part, 0.0)
@@ -341,7 +351,9 @@ def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, uppe
 
 
 # --- the table --------------------------------------------------------------------------------------------
-def sum_of_uniforms(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+def sum_of_uniforms(
+    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+) -> Any:
     """``f(x; n - 1) - f(x - 1; n - 1)``, 0 for n = 1"""
     x, n = operands
     one = plain(n) <= 1.0

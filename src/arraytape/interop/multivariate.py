@@ -51,9 +51,7 @@ def _pull(g: Any, factor: Any, upper: Any, xp: Any) -> Any:
     return (triangle + xp.eye(factor.shape[0]) * total,)
 
 
-factor_op = library_op(
-    "scipy.stats._PSD", _forward, joint=_pull, outputs=("factor", "logarithm")
-)
+factor_op = library_op("scipy.stats._PSD", _forward, joint=_pull, outputs=("factor", "logarithm"))
 
 
 @hooks(MODULE, "_PSD.__init__")
@@ -63,9 +61,7 @@ def psd(
 ) -> None:  # fmt: skip
     """Of an Array: what SciPy finds, with a factor and a logarithm that are recorded."""
     values = np.asarray(arraytape.stop_gradient(M))
-    original_of(type(self).__init__)(
-        self, values, cond, rcond, lower, check_finite, allow_singular
-    )
+    original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
     if self.rank < values.shape[-1]:
         raise TypeError(
             f"a singular covariance matrix has no derivative here: {describe(M)} of rank {self.rank} "

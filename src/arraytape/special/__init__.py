@@ -36,6 +36,8 @@ CHAPTERS = (
     "_incomplete",
     "_student",
     "_cdfs",
+    "_noncentral",
+    "_noncentral_f",
     "_stats",
 )
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]

@@ -19,7 +19,9 @@ from ._incomplete import (
     gamma_by_a,
     gamma_pdf,
 )
+from ._quadrature import bell, double_kernel, of_orders
 from ._rules import as_data
+from ._rules import by_order as rules_by_order
 from ._statement import POSITIVE, REAL, UNIT, special
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)
@@ -345,4 +347,130 @@ nrdtrisd = special(
     lambda t, mn, x, y: t * y / (x - mn),
     domains=[(-2.0, 0.0), (0.6, 0.9), (0.5, 2.0)],
     summary="The standard deviation of a normal distribution at whose x the cumulative function is p",
+)  # fmt: skip
+
+
+# --- Kolmogorov and Smirnov -----------------------------------------------------------------------------------------------
+@rules_by_order
+def kolmogorov_derivative(n: int, x: Any, *, xp: Any) -> Any:
+    """The derivative of an order n > 0 of kolmogorov(x), by one of two theta series."""
+    near = x < 1.0
+    small, large = xp.where(near & (x > 0), x, 1.0), xp.where(near, 1.0, x)
+    close, far = 0.0 * x, 0.0 * x
+    for k in range(1, 7):
+        c = (2 * k - 1) ** 2 * math.pi**2 / 8  # of exp(-c / x ** 2) / x
+        slopes = [
+            (-1 / small) ** j * (math.factorial(j - 1) - c * math.factorial(j + 1) / small**2)
+            for j in range(1, n + 1)
+        ]
+        close = close - ROOT_2PI / small * xp.exp(-c / small**2) * bell(slopes, n)[n]
+        c = 2.0 * k * k  # of exp(-c x ** 2)
+        slopes = [-2 * c * large, -2 * c + 0.0 * large, *[0.0 * large] * n]
+        far = far - 2 * (-1) ** k * xp.exp(-c * large**2) * bell(slopes, n)[n]
+    return xp.where(x > 0, xp.where(near, close, far), 0.0 * x)
+
+
+special(
+    "kolmogorov_derivative", "n x", None,
+    lambda t, n, x, xp: t * xp.special.kolmogorov_derivative(n + 1, x),
+    domains=[(1, 3), (0.3, 2.0)], integers="n", public=False,
+    summary="The derivative of the order n > 0 of kolmogorov(x)",
+)  # fmt: skip
+
+
+def kolmogorov_slope(x: Any, xp: Any) -> Any:
+    """The derivative of kolmogorov."""
+    return xp.special.kolmogorov_derivative(1, x)
+
+
+kolmogorov = special(
+    "kolmogorov", "x", lambda t, x, xp: t * kolmogorov_slope(x, xp), domains=[(0.3, 2.0)],
+    summary="The survival function of Kolmogorov's distribution", source="Marsaglia et al. 2003",
+)  # fmt: skip
+kolmogi = special(
+    "kolmogi", "p", lambda t, y, xp: t / kolmogorov_slope(y, xp), domains=[PROBABILITY],
+    summary="The x at which kolmogorov(x) is p",
+)  # fmt: skip
+special(
+    "_kolmogp", "x", lambda t, x, xp: t * xp.special.kolmogorov_derivative(2, x),
+    domains=[(0.3, 2.0)], public=False, summary="The derivative of kolmogorov",
+)  # fmt: skip
+special(
+    "_kolmogc", "x", lambda t, x, xp: -t * kolmogorov_slope(x, xp), domains=[(0.3, 2.0)],
+    public=False, summary="The cumulative function of Kolmogorov's distribution",
+)  # fmt: skip
+special(
+    "_kolmogci", "p", lambda t, y, xp: -t / kolmogorov_slope(y, xp), domains=[PROBABILITY],
+    public=False, summary="The quantile of Kolmogorov's distribution",
+)  # fmt: skip
+
+
+@double_kernel
+def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
+    """The derivative of the order m > 0 of smirnov(n, d) by d: a sum of n terms, each the product of
+    powers of d + j / n and 1 - d - j / n.  NaN where n is not a whole number above 0."""
+    inside = (d > 0) & (d < 1) & (n > 0) & (n == xp.floor(n))
+    n1, d1 = xp.where(inside, n, 1.0), xp.where(inside, d, 0.5)
+
+    def derivative(m: int) -> Any:
+        total = 0.0 * d1
+        for j in range(int(xp.max(n1)) if n1.shape[0] else 0):
+            counted = (d1 + j / n1 < 1) & (j < n1)
+            up, down = xp.where(counted, d1 + j / n1, 0.5), xp.where(counted, 1 - d1 - j / n1, 0.5)
+            log_term = binomial_logarithm(n1, float(j), xp) + (j - 1) * xp.log(up) + (n1 - j) * xp.log(down)
+            slopes = [
+                math.factorial(i - 1) * (-(-1) ** i * (j - 1) / up**i - (n1 - j) / down**i)
+                for i in range(1, m + 1)
+            ]
+            factors = bell(slopes, m)
+            term = xp.exp(log_term) * (d1 * factors[m] + m * factors[m - 1])
+            total = total + xp.where(counted, term, 0.0)
+        return xp.where(inside, total, xp.where((n > 0) & (n == xp.floor(n)), 0.0, math.nan))
+
+    return of_orders((m,), derivative, xp)
+
+
+def binomial_logarithm(n: Any, k: float, xp: Any) -> Any:
+    """The logarithm of a binomial coefficient."""
+    if k == 0:
+        return 0.0 * n
+    return -xp.log(n + 1) - xp.special.betaln(n - k + 1, k + 1)
+
+
+special(
+    "smirnov_derivative", "m n d", None, None,
+    lambda t, m, n, d, xp: t * xp.special.smirnov_derivative(m + 1, n, d),
+    domains=[(1, 3), (3, 9), (0.1, 0.6)], integers="m n", public=False,
+    summary="The derivative of the order m > 0 of smirnov(n, d) by d",
+)  # fmt: skip
+
+
+def smirnov_slope(n: Any, d: Any, xp: Any) -> Any:
+    """The derivative of smirnov by d."""
+    return xp.special.smirnov_derivative(1, n, d)
+
+
+smirnov = special(
+    "smirnov", "n d", None, lambda t, n, d, xp: t * smirnov_slope(n, d, xp),
+    domains=[(3, 9), (0.1, 0.6)], integers="n",
+    summary="The survival function of the one-sided Kolmogorov-Smirnov statistic",
+    source="Birnbaum and Tingey 1951",
+)  # fmt: skip
+smirnovi = special(
+    "smirnovi", "n p", None, lambda t, n, y, xp: t / smirnov_slope(n, y, xp),
+    domains=[(3, 9), (0.05, 0.9)], integers="n", summary="The d at which smirnov(n, d) is p",
+)  # fmt: skip
+special(
+    "_smirnovp", "n d", None, lambda t, n, d, xp: t * xp.special.smirnov_derivative(2, n, d),
+    domains=[(3, 9), (0.1, 0.6)], integers="n", public=False, summary="The derivative of smirnov by d",
+)  # fmt: skip
+special(
+    "_smirnovc", "n d", None, lambda t, n, d, xp: -t * smirnov_slope(n, d, xp),
+    domains=[(3, 9), (0.1, 0.6)], integers="n", public=False,
+    summary="The cumulative function of the one-sided Kolmogorov-Smirnov statistic",
+)  # fmt: skip
+special(
+    "_smirnovci", "n p", None, lambda t, n, y, xp: -t / smirnov_slope(n, y, xp),
+    domains=[(3, 9), (0.1, 0.9)], integers="n", public=False,
+    summary="The quantile of the one-sided Kolmogorov-Smirnov statistic",
 )  # fmt: skip

@@ -149,7 +149,9 @@ def falling_factorial(a: Any, k: int, n: int) -> list[Any]:
 def gamma_power(a: Any, x: Any, k: int, xp: Any) -> Any:
     """x ** (a - 1 - k) exp(-x) / gamma(a)."""
     at_zero = xp.exp(xp.special.xlogy(a - 1 - k, x) - xp.special.gammaln(a))
-    return xp.where(x == 0, at_zero, xp.special._igam_fac(a, x) / x ** (k + 1))
+    found = xp.where(x == 0, at_zero, xp.special._igam_fac(a, x) / x ** (k + 1))
+    found = xp.where((x == math.inf) | (a == 0), 0.0, found)
+    return xp.where((x >= 0) & (a >= 0), found, math.nan)
 
 
 @double_kernel
@@ -249,7 +251,8 @@ def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
     at_end = xp.special.xlogy(a - 1 - k, x) + xp.special.xlogy(b - 1 - r, y) - xp.special.betaln(a, b)
     inside = (x > 0) & (y > 0)
     found = xp.where(inside, beta_pdf(a, b, x, y, xp) / (x**k * y**r), xp.exp(at_end))
-    return xp.where((a == 0) | (b == 0), 0.0, found)
+    found = xp.where((a == 0) | (b == 0), 0.0, found)
+    return xp.where((x >= 0) & (y >= 0) & (a >= 0) & (b >= 0), found, math.nan)
 
 
 def beta_pdf(a: Any, b: Any, x: Any, y: Any, xp: Any) -> Any:
@@ -273,9 +276,9 @@ def digamma_difference(x: Any, step: Any, xp: Any) -> Any:
 def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> Any:
     """The derivative of betainc(a, b, x), i times by a and j times by b; y is 1 - x."""
     inside = (x > 0) & (y > 0) & (a > 0) & (b > 0) & (a < math.inf) & (b < math.inf)
+    limit = xp.where((x >= 0) & (y >= 0) & (a >= 0) & (b >= 0), 0.0, math.nan)
     a, b = xp.where(inside, a, 1.0), xp.where(inside, b, 1.0)
     x1, y1 = xp.where(inside, x, 0.5), xp.where(inside, y, 0.5)
-    limit = xp.where((x >= 0) & (y >= 0) & (a >= 0) & (b >= 0), 0.0, math.nan)
     center_a = xp.log(x1) + digamma_difference(a, b, xp)
     center_b = xp.log(y1) + digamma_difference(b, a, xp)
     upper = center_a * (i + 1) > center_b * (j + 1)

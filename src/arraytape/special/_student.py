@@ -48,7 +48,7 @@ def variable_parts(n: int, df: Any, log_odds: Any, xp: Any) -> list[Any]:
 
 def log1p_exp(x: Any, xp: Any) -> Any:
     """log(1 + exp(x))."""
-    return xp.maximum(x, 0.0 * x) + xp.log1p(xp.exp(-xp.abs(x)))
+    return xp.where(x > 0, x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
 def log_density(df: Any, log_odds: Any, xp: Any) -> Any:
@@ -61,7 +61,7 @@ def log_density(df: Any, log_odds: Any, xp: Any) -> Any:
 def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
     """The derivative of the density of Student's t, n times by df and m times by x."""
     log_odds = 2 * xp.log(xp.abs(x)) - xp.log(df)
-    density = xp.exp(log_density(df, log_odds, xp))
+    density = xp.where(df > 0, xp.exp(log_density(df, log_odds, xp)), math.nan)
 
     def derivative(n: int, m: int) -> Any:
         # By x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated by both.

@@ -85,7 +85,30 @@ def normal_quantile(p):
     return mp.sqrt(2) * mp.erfinv(2 * p - 1)
 
 
+@exact
+def kolmogorov(x):
+    return 2 * mp.fsum(-((-1) ** k) * mp.exp(-2 * k * k * x * x) for k in range(1, 60))
+
+
+@exact
+def smirnov(n, d):
+    return d * mp.fsum(
+        mp.binomial(n, j) * (d + j / n) ** (j - 1) * (1 - d - j / n) ** (n - j)
+        for j in range(int(mp.floor(n * (1 - d))) + 1)
+    )
+
+
 REFERENCES = {
+    "kolmogorov": kolmogorov,
+    "kolmogi": inverse(kolmogorov, _ufuncs.kolmogi, 0, 0),
+    "_kolmogp": exact(lambda x: mp.diff(kolmogorov, x)),
+    "_kolmogc": exact(lambda x: 1 - kolmogorov(x)),
+    "_kolmogci": inverse(lambda x: 1 - kolmogorov(x), _ufuncs._kolmogci, 0, 0),
+    "smirnov": smirnov,
+    "smirnovi": inverse(smirnov, _ufuncs.smirnovi, 1, 1),
+    "_smirnovp": exact(lambda n, d: mp.diff(lambda d: smirnov(n, d), d)),
+    "_smirnovc": exact(lambda n, d: 1 - smirnov(n, d)),
+    "_smirnovci": inverse(lambda n, d: 1 - smirnov(n, d), _ufuncs._smirnovci, 1, 1),
     "share": lambda odds: odds / (1 + odds),
     "chdtr": chdtr,
     "chdtrc": chdtrc,
@@ -123,12 +146,12 @@ REFERENCES = {
     "nrdtrisd": nrdtrisd,
 }
 EDGES = {
-    "stdtr": [(3.0, -1e6), (3.0, 1e-9), (1e4, -2.0), (1e3, 4.0), (0.1, -30.0), (5.0, 40.0)],
+    "stdtr": [(3.0, 0.0), (3.0, -1e6), (3.0, 1e-9), (1e4, -2.0), (1e3, 4.0), (0.1, -30.0), (5.0, 40.0)],
     "stdtrit": [(3.0, 1e-30), (200.0, 1e-6), (3.0, 0.5000001)],
     "fdtr": [(2.5, 3.0, 1e-20), (2.0, 3.0, 1e6), (500.0, 700.0, 1.1)],
     "fdtrc": [(2.0, 3.0, 1e6), (500.0, 700.0, 0.9)],
     "share": [(1e-300,), (1e9,)],
     "bdtr": [(5, 5, 0.3), (0, 5, 0.3)],
 }
-_PART = "the derivatives of stdtr, whose second ones it has a part in"
-BY_DIFFERENCES = dict.fromkeys(["t_density", "stdtr_by"], _PART)
+_PART = "the derivatives of the functions in whose second ones it has a part"
+BY_DIFFERENCES = dict.fromkeys(["t_density", "stdtr_by", "kolmogorov_derivative", "smirnov_derivative"], _PART)

@@ -14,7 +14,7 @@ import numpy as np
 
 import arraytape as xp
 
-from ..._define.raw_calls import at_users_line
+from .._ops import at_users_line
 from .._recorded import arguments, data, of_path
 from .._statements import hooks, keeps_arrays
 
@@ -49,7 +49,7 @@ def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> An
         count = math.prod(part.shape)
         numbers[name] = np.arange(start, start + count).reshape(part.shape)
         start += count
-    return gathered([*parts.values()], at_users_line(function, TypeError())(**numbers, **options))
+    return gathered([*parts.values()], at_users_line(function)(**numbers, **options))
 
 
 def gathered(parts: list[Any], places: Any) -> Any:
@@ -83,3 +83,4 @@ def block_diag(*arrs: Any) -> Any:
 
 # Their NumPy code runs on Arrays as it stands.
 keeps_arrays("scipy.linalg._special_matrices")  # companion, fiedler, fiedler_companion
+keeps_arrays("scipy.linalg._matfuncs")  # khatri_rao

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ops._factorisations import adjoint
+from ...ops._factorisations import adjoint, symmetric
 from .._recorded import recorded
 
 
@@ -39,4 +39,39 @@ def discrete_rule(g: Any, a: Any, y: Any, method: Any, xp: Any) -> Any:
 discrete_op = recorded(
     "scipy.linalg.solve_discrete_lyapunov", arrays=["a", "q"], options=["method"],
     joint=discrete_rule, cores=[2, 2],
+)  # fmt: skip
+
+
+# --- Riccati equations ------------------------------------------------------------------------------
+def continuous_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any) -> Any:
+    """with the closed loop c = a - b r^-1 b^H y and c z + z c^H = g: to a goes -2 y z, to q -z, and
+    through b r^-1 b^H, to which y z y goes, to b and r
+    """
+    gain = xp.linalg.solve(r, adjoint(b, xp))  # r^-1 b^H
+    z = symmetric(lyapunov_op(a - b @ gain @ y, symmetric(g, xp)), xp)
+    inner = y @ z @ y @ adjoint(gain, xp)
+    return -2.0 * (y @ z), 2.0 * inner, -z, -(gain @ inner)
+
+
+recorded(
+    "scipy.linalg.solve_continuous_are", arrays=["a", "b", "q", "r"], options=["balanced"],
+    joint=continuous_are_rule,
+)  # fmt: skip
+
+
+def discrete_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any) -> Any:
+    """with the gain k, the closed loop c = a - b k and z - c z c^H = g: 2 y c z goes to a,
+    -2 y c z k^H to b, z to q, k z k^H to r
+    """
+    gain = xp.linalg.solve(r + adjoint(b, xp) @ y @ b, adjoint(b, xp) @ y @ a)
+    closed = a - b @ gain
+    z = symmetric(discrete_op(closed, symmetric(g, xp), method=None), xp)
+    to_a = 2.0 * (y @ closed @ z)
+    back = adjoint(gain, xp)
+    return to_a, -(to_a @ back), z, gain @ z @ back
+
+
+recorded(
+    "scipy.linalg.solve_discrete_are", arrays=["a", "b", "q", "r"], options=["balanced"],
+    joint=discrete_are_rule,
 )  # fmt: skip

@@ -79,6 +79,8 @@ def qr(
     Q, R, order = qr_op(
         data(a), mode="full" if mode == "r" else mode, pivoting=pivoting, check_finite=check_finite
     )
+    if mode == "r" and not pivoting and R.ndim > 2:
+        return R  # of stacks, SciPy gives a single result without a tuple around it
     found = (R,) if mode == "r" else (Q, R)
     return (*found, order) if pivoting else found
 

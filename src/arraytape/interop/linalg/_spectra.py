@@ -14,6 +14,7 @@ from .._facades import no_rule
 from .._ops import LibraryOp, library_op
 from .._recorded import data
 from .._statements import hooks
+from ._banded import as_band, in_full
 from ._structures import given_back, read
 
 
@@ -60,8 +61,6 @@ def eigh_joint(
 ) -> Any:
     """as that of the array API's ``eigh``, to the triangle that is read"""
     g = g[:2]
-    if g == (None, None):
-        return (xp.zeros_like(a),)
     matrix = read(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
     found = eigh_back(g, values, vectors, matrix, first, unread, xp)
@@ -72,10 +71,7 @@ def generalised_joint(
     g: Any, a: Any, b: Any, values: Any, vectors: Any, first: Any, lower: bool, unread: Any, xp: Any
 ) -> Any:
     """through L^-1 a L^-H with b = L L^H, whose vectors are L^H times these"""
-    g = g[:2]
-    if g == (None, None):
-        return xp.zeros_like(a), xp.zeros_like(b)
-    gw, gV = g
+    gw, gV, _ = g
     factor, matrix = reduced(a, b, lower, xp)
     turned = adjoint(factor, xp) @ vectors
     to_turned = None if gV is None else xp.linalg.solve(factor, gV)
@@ -232,3 +228,120 @@ def eigvals(
     return eig(
         a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals
     )
+
+
+# --- banded and tridiagonal matrices ----------------------------------------------------------------
+def banded_joint(
+    g: Any, band: Any, values: Any, vectors: Any, lower: bool, unread: Any, xp: Any
+) -> Any:
+    """as that of ``eigh``, to the diagonals"""
+    found = spectral.eigh(g, values, vectors, unread, xp)[0]
+    return (as_band(given_back(found, "hermitian", lower, xp), band, lower, xp),)
+
+
+def banded_values(g: Any, band: Any, lower: bool, xp: Any) -> Any:
+    """as that of ``eigvalsh``, to the diagonals"""
+    matrix = read(in_full(band, lower, xp), "hermitian", lower, xp)
+    found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
+    return as_band(found, band, lower, xp)
+
+
+eig_banded_op = library_op(
+    "scipy.linalg.eig_banded",
+    lambda band, lower=False, check_finite=True: scipy.linalg.eig_banded(
+        band, lower=lower, check_finite=check_finite
+    ),
+    joint=banded_joint,
+    outputs=("values", "vectors"),
+    cores=[2],
+    saves=NONE_UNREAD,
+)
+eigvals_banded_op = library_op(
+    "scipy.linalg.eigvals_banded",
+    lambda band, lower=False, check_finite=True: scipy.linalg.eigvals_banded(
+        band, lower=lower, check_finite=check_finite
+    ),
+    banded_values,
+    cores=[2],
+)
+
+
+@hooks("scipy.linalg", "eig_banded")
+def eig_banded(
+    a_band: Any, lower: Any = False, eigvals_only: Any = False, overwrite_a_band: Any = False,
+    select: Any = "a", select_range: Any = None, max_ev: Any = 0, check_finite: Any = True,
+) -> Any:  # fmt: skip
+    if select not in ("a", "all", 0):
+        raise no_rule("scipy.linalg.eig_banded", f"select={select!r}")
+    how = {"lower": bool(lower), "check_finite": check_finite}
+    if eigvals_only:
+        return eigvals_banded_op(data(a_band), **how)
+    return tuple(eig_banded_op(data(a_band), **how))
+
+
+@hooks("scipy.linalg", "eigvals_banded")
+def eigvals_banded(a_band: Any, *args: Any, **options: Any) -> Any:
+    names = ("lower", "overwrite_a_band", "select", "select_range", "check_finite")
+    given = dict(zip(names, args, strict=False)) | options
+    return eig_banded(a_band, eigvals_only=True, **given)
+
+
+def tridiagonal(d: Any, e: Any, xp: Any) -> Any:
+    """The lower band of a matrix with these diagonals."""
+    return xp.stack([d, xp.concat([e, xp.zeros_like(d[..., :1])], axis=-1)], axis=-2)
+
+
+def tridiagonal_joint(
+    g: Any, d: Any, e: Any, values: Any, vectors: Any, unread: Any, xp: Any
+) -> Any:
+    """as that of ``eig_banded``"""
+    (band,) = banded_joint(g, tridiagonal(d, e, xp), values, vectors, True, unread, xp)
+    return band[..., 0, :], band[..., 1, :-1]
+
+
+def tridiagonal_values(g: Any, d: Any, e: Any, xp: Any) -> Any:
+    """as that of ``eigvals_banded``"""
+    band = banded_values(g, tridiagonal(d, e, xp), True, xp)
+    return band[..., 0, :], band[..., 1, :-1]
+
+
+tridiagonal_op = library_op(
+    "scipy.linalg.eigh_tridiagonal",
+    lambda d, e, check_finite=True, tol=0.0, lapack_driver="auto": scipy.linalg.eigh_tridiagonal(
+        d, e, check_finite=check_finite, tol=tol, lapack_driver=lapack_driver
+    ),
+    joint=tridiagonal_joint,
+    outputs=("values", "vectors"),
+    cores=[1, 1],
+    saves=NONE_UNREAD,
+)
+tridiagonal_values_op = library_op(
+    "scipy.linalg.eigvalsh_tridiagonal",
+    lambda d, e, check_finite=True, tol=0.0, lapack_driver="auto": (
+        scipy.linalg.eigvalsh_tridiagonal(
+            d, e, check_finite=check_finite, tol=tol, lapack_driver=lapack_driver
+        )
+    ),
+    joint=tridiagonal_values,
+    cores=[1, 1],
+)
+
+
+@hooks("scipy.linalg", "eigh_tridiagonal")
+def eigh_tridiagonal(
+    d: Any, e: Any, eigvals_only: Any = False, select: Any = "a", select_range: Any = None,
+    check_finite: Any = True, tol: Any = 0.0, lapack_driver: Any = "auto",
+) -> Any:  # fmt: skip
+    if select not in ("a", "all", 0):
+        raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={select!r}")
+    how = {"check_finite": check_finite, "tol": tol, "lapack_driver": lapack_driver}
+    if eigvals_only:
+        return tridiagonal_values_op(data(d), data(e), **how)
+    return tuple(tridiagonal_op(data(d), data(e), **how))
+
+
+@hooks("scipy.linalg", "eigvalsh_tridiagonal")
+def eigvalsh_tridiagonal(d: Any, e: Any, *args: Any, **options: Any) -> Any:
+    names = ("select", "select_range", "check_finite", "tol", "lapack_driver")
+    given = dict(zip(names, args, strict=False)) | options
+    return eigh_tridiagonal(d, e, eigvals_only=True, **given)

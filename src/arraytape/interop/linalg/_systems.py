@@ -8,10 +8,11 @@ import numpy as np
 import scipy.linalg
 
 from ..._array.paths import sum_to
+from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
 from ...ops import _factorisations as rules
 from ...ops._factorisations import NAN, adjoint, largest
-from .._ops import LibraryOp, library_op
+from .._ops import LibraryOp, hidden, library_op
 from .._recorded import data, recorded
 from .._statements import hooks
 from ._structures import ASSUMED, given_back, read, with_unit_diagonal, without_diagonal
@@ -49,7 +50,11 @@ def inv_rule(g: Any, y: Any, assume_a: Any, lower: bool, xp: Any) -> Any:
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
-recorded("scipy.linalg.inv", inv_rule, arrays=["a"], options=["assume_a", "lower"], cores=[2])
+recorded(
+    "scipy.linalg.inv", inv_rule, arrays=["a"], options=["assume_a", "lower"], cores=[2],
+    # SciPy 1.17 gives a's elements back beside the diagonal.
+    refuses={"assume_a": ["diagonal"]},
+)  # fmt: skip
 recorded("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
 
 
@@ -118,17 +123,14 @@ def columns(x: Any) -> Any:
     return x[..., None] if len(x.shape) == 1 else x
 
 
-def outer(u: Any, y: Any, xp: Any) -> Any:
-    """``u @ y^H``, of vectors or columns."""
-    return columns(u) @ adjoint(columns(y), xp)
-
-
 def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
     """u = solve(L L^H, g) goes back to b, and -(u y^H + y u^H) L to the factor L"""
+    vector = len(b.shape) == 1
+    g, y = (g[..., None], y[..., None]) if vector else (g, y)
     u = cho_solve_op(c, g, lower=lower)
-    first = -(outer(u, y, xp) + outer(y, u, xp))
+    first = -(u @ adjoint(y, xp) + y @ adjoint(u, xp))
     first = xp.tril(first @ xp.tril(c)) if lower else xp.triu(xp.triu(c) @ first)
-    return sum_to(first, c.shape, xp), sum_to(u, b.shape, xp)
+    return sum_to(first, c.shape, xp), sum_to(u[..., 0] if vector else u, b.shape, xp)
 
 
 cho_solve_op = library_op(
@@ -211,6 +213,7 @@ lu_op = library_op(
 )
 
 
+@hidden
 def lu_with_rows(a: Any, check_finite: bool) -> Any:
     """L, U, and for each of their rows that of a: SciPy's indices are the other way round."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
@@ -254,6 +257,7 @@ def with_unit_diagonal_of(x: Any, xp: Any) -> Any:
     return x + xp.eye(*x.shape[-2:], dtype=x.dtype, device=x.device)
 
 
+@hidden
 def lu_factor_with_rows(a: Any, check_finite: bool) -> Any:
     lu, pivots = scipy.linalg.lu_factor(a, check_finite=check_finite)
     n = a.shape[-2]
@@ -281,23 +285,23 @@ def lu_solve_joint(
     g: Any, lu: Any, pivots: Any, b: Any, y: Any, rows: Any, trans: int, xp: Any
 ) -> Any:
     """u, the solution of the adjoint system for g, goes back to b; -u y^H to the matrix"""
-    g, _ = g
-    if g is None:
-        return xp.zeros_like(lu), None, xp.zeros_like(b)
+    vector = len(b.shape) == 1
+    g, y = (g[0][..., None], y[..., None]) if vector else (g[0], y)
     if trans == 0:
         u = lu_solve_op(lu, pivots, g, trans=2)[0]
-        to_matrix = -outer(u, y, xp)
+        to_matrix = -(u @ adjoint(y, xp))
     elif trans == 1:
         u = conjugate(lu_solve_op(lu, pivots, conjugate(g, xp), trans=0)[0], xp)
-        to_matrix = xp.matrix_transpose(-outer(u, y, xp))
+        to_matrix = -xp.matrix_transpose(u @ adjoint(y, xp))
     else:
         u = lu_solve_op(lu, pivots, g, trans=0)[0]
-        to_matrix = adjoint(-outer(u, y, xp), xp)
+        to_matrix = -(y @ adjoint(u, xp))
     moved = in_order(to_matrix, xp.broadcast_to(rows, to_matrix.shape[:-1]), xp)
     lower = with_unit_diagonal(xp.tril(lu), xp)
     first = xp.tril(moved @ adjoint(xp.triu(lu), xp), k=-1)
     first = first + xp.triu(adjoint(lower, xp) @ moved)
-    return sum_to(first, lu.shape, xp), None, sum_to(u, b.shape, xp)
+    second = u[..., 0] if vector else u
+    return sum_to(first, lu.shape, xp), None, sum_to(second, b.shape, xp)
 
 
 lu_solve_op = library_op(
@@ -444,4 +448,7 @@ def lstsq(
     op = LSTSQ["gelsy" if driver == "gelsy" else "others"]
     found = op(data(a), data(b), cond=cond, check_finite=check_finite, lapack_driver=lapack_driver)
     x, residues, rank = found[:3]
-    return x, residues, int(rank) if rank.ndim == 0 else rank, found[3] if len(found) > 3 else None
+    rank = stop_gradient(rank)
+    if type(rank._data) is np.ndarray and rank.ndim == 0:
+        rank = int(rank)
+    return x, residues, rank, found[3] if len(found) > 3 else None
