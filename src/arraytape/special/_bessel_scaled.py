@@ -7,7 +7,6 @@ orders are kernels of their own, which take Hankel's expansions where the argume
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, rising
+from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, is_complex, rising
 from ._statement import special
 
 SMALL_ORDERS = (0, 3)
@@ -235,12 +234,6 @@ def scaled(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
     function.__doc__ = of_real.__doc__
     function.__module__ = of_real.__module__
     return function
-
-
-def is_complex(z: Any) -> bool:
-    """Whether an operand is complex: an Array, NumPy's, or a number."""
-    dtype = getattr(z, "dtype", None)
-    return isinstance(z, complex) if dtype is None else dtype.kind == "c"
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -43,7 +43,11 @@ def carlson_integral(
     sizes = [xp.abs(v) for _, v in factors]
     largest = maximum(sizes, xp)
     smallest = -maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
-    low = e + 1 - sum([xp.where(size == 0, k, 0.0) for (k, _), size in zip(factors, sizes, strict=True)])
+    low = (
+        e
+        + 1
+        - sum([xp.where(size == 0, k, 0.0) for (k, _), size in zip(factors, sizes, strict=True)])
+    )
     high = sum(powers) - 1 - e
     phase = maximum([xp.abs(angle(v, xp)) for _, v in factors], xp)
     step = 0.9 * 2 * math.pi * (math.pi - phase) / DECAY
@@ -151,9 +155,7 @@ special(
 )  # fmt: skip
 
 
-def of_three(
-    e: float, powers: tuple[float, float, float], x: Any, y: Any, z: Any, xp: Any
-) -> Any:
+def of_three(e: float, powers: tuple[float, float, float], x: Any, y: Any, z: Any, xp: Any) -> Any:
     """carlson_integral of three factors."""
     return xp.special.carlson_integral(e, *powers, 0.0, x, y, z, 1.0)
 
