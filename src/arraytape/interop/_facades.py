@@ -31,6 +31,7 @@ class Facade(ModuleType):
         self._library = library
         self._kept = {name: keeping(library, name, rule) for name, rule in KEEPING.items()}
         self._kept |= {name: making(library, name) for name in MAKING}
+        self._kept["vectorize"] = type("vectorize", (RefusingVectorize,), {"library": library})
         vars(self).update(self._kept)
         self._by_original = {id(getattr(np, name)): kept for name, kept in self._kept.items()}
 
@@ -76,6 +77,17 @@ def making(library: str, name: str) -> Function:
         return original(*args, **keywords)
 
     return named_as(original, function)
+
+
+class RefusingVectorize(np.vectorize):
+    """``np.vectorize``, whose function would get the elements of Arrays as numbers: it refuses them."""
+
+    library: str
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if concerned(self.library, args, keywords):
+            raise no_rule(f"np.vectorize({getattr(self.pyfunc, '__qualname__', self.pyfunc)})")
+        return super().__call__(*args, **keywords)
 
 
 def named_as(original: Any, function: Any) -> Function:

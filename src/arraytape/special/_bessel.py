@@ -20,6 +20,7 @@ from ..ops import elementwise_functions as elements
 from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype
 from ..ops.searching_functions import where
+from ._bessel_orders import iv_by_order, kv_by_order
 from ._several import several
 from ._statement import STATEMENTS, special
 
@@ -65,12 +66,12 @@ special(
     summary="Hankel function of the second kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "iv", "v z", ORDER, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
+    "iv", "v z", iv_by_order, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the first kind", source="DLMF 10.29.1",
 )  # fmt: skip
 special(
-    "kv", "v z", ORDER, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
+    "kv", "v z", kv_by_order, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the second kind", source="DLMF 10.29.1",
 )  # fmt: skip
