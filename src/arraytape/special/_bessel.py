@@ -212,14 +212,15 @@ def spherical(name: str, sign: int) -> Callable[..., Array]:
     ``sign`` for even n; by the complex function where that is 0."""
 
     def function(n: Any, z: Any, derivative: bool = False) -> Array:
-        f = STATEMENTS[f"_{name}_d" if derivative else f"_{name}"].function
+        f: Callable[..., Array] = STATEMENTS[f"_{name}_d" if derivative else f"_{name}"].function
         n = astype(n, np.int64) if isinstance(n, Array) else np.asarray(n, dtype=np.int64)
         if is_complex(z):
             return f(n, z)
         z = z if isinstance(z, Array) else asarray(z)
         positive = f(n, where(z < 0, -z, z))
         if not sign:
-            return where(z < 0, elements.real(f(n, z + 0j)), positive)
+            reflected: Array = elements.real(f(n, z + 0j))
+            return where(z < 0, reflected, positive)
         odd = (n % 2 == 1) != (sign < 0)
         return where((z < 0) & (odd != derivative), -positive, positive)
 

@@ -153,7 +153,9 @@ special(
     summary="``exp(x) * k1(x)``",
 )  # fmt: skip
 special(
-    "kve", "v z", lambda t, v, z, xp: t * xp.special.kve_by_order(1, v, z), lambda t, v, z, xp: t * xp.special.kve_derivative(1, v, z),
+    "kve", "v z",
+    lambda t, v, z, xp: t * xp.special.kve_by_order(1, v, z),
+    lambda t, v, z, xp: t * xp.special.kve_derivative(1, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True, summary="``exp(z) * kv(v, z)``",
 )  # fmt: skip
 special(
@@ -179,7 +181,9 @@ REAL_OF = {
         domains=[ORDERS, ARGUMENTS], summary="``yv(v, z) * exp(-abs(imag(z)))``",
     ),
     "ive": special(
-        "ive", "v z", lambda t, v, z, xp: t * xp.special.ive_by_order(1, v, z), lambda t, v, z, xp: t * xp.special.ive_derivative(1, v, z),
+        "ive", "v z",
+        lambda t, v, z, xp: t * xp.special.ive_by_order(1, v, z),
+        lambda t, v, z, xp: t * xp.special.ive_derivative(1, v, z),
         domains=[ORDERS, ARGUMENTS], summary="``iv(v, z) * exp(-abs(real(z)))``",
     ),
 }  # fmt: skip
