@@ -23,7 +23,7 @@ from ._statement import POSITIVE, REAL, UNIT, special
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 SUCCESSES, TRIALS = (0.0, 5.0), (6.0, 12.0)
 
-# --- beta ---------------------------------------------------------------------------------------------------
+# --- beta ---------------------------------------------------------------------------------------------
 _beta_pdf = special(
     "_beta_pdf", "x a b",
     lambda t, x, a, b, xp: t * xp.special.beta_density(0, 0, 1, a, b, x, 1 - x),
@@ -50,7 +50,7 @@ _beta_ppf = special(
 )  # fmt: skip
 
 
-# --- binomial: of real k and n ------------------------------------------------------------------------------
+# --- binomial: of real k and n ------------------------------------------------------------------------
 def binomial(i: int, j: int, m: int, k: Any, n: Any, p: Any, xp: Any) -> Any:
     """The derivatives of the probability of k successes in n trials, times n + 1."""
     return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
@@ -90,7 +90,7 @@ _binom_sf = special(
     source="DLMF 8.17.5",
 )  # fmt: skip
 
-# --- negative binomial: of real k and r ---------------------------------------------------------------------
+# --- negative binomial: of real k and r ---------------------------------------------------------------
 _nbinom_pmf = special(
     "_nbinom_pmf", "k r p",
     lambda t, k, r, p, y, xp: (
@@ -148,7 +148,7 @@ _nbinom_kurtosis_excess = special(
     summary="The negative binomial distribution's excess kurtosis",
 )  # fmt: skip
 
-# --- what is counted in whole numbers -----------------------------------------------------------------------
+# --- what is counted in whole numbers -----------------------------------------------------------------
 for _name, _inputs in {
     "_binom_ppf": "q n p", "_binom_isf": "q n p", "_nbinom_ppf": "q r p", "_nbinom_isf": "q r p",
 }.items():  # fmt: skip
@@ -170,7 +170,7 @@ for _name in ("mean", "variance", "skewness"):
     )  # fmt: skip
 
 
-# --- Cauchy and cosine --------------------------------------------------------------------------------------
+# --- Cauchy and cosine --------------------------------------------------------------------------------
 def standard(loc: Any, scale: Any, x: Any) -> Any:
     return (x - loc) / scale
 
@@ -207,7 +207,7 @@ _cosine_invcdf = special(
 )  # fmt: skip
 
 
-# --- inverse Gaussian ---------------------------------------------------------------------------------------
+# --- inverse Gaussian ---------------------------------------------------------------------------------
 def inverse_gauss_by_mean(mu: Any, scale: Any, y: Any, xp: Any) -> Any:
     """The derivative of the quantile by the mean: -F_mu / F_x, of which exponentials cancel."""
     mills = xp.special.erfcx(xp.sqrt(0.5 * scale / y) * (y / mu + 1))
@@ -243,7 +243,7 @@ _invgauss_isf = special(
 )  # fmt: skip
 
 
-# --- skew normal --------------------------------------------------------------------------------------------
+# --- skew normal --------------------------------------------------------------------------------------
 def skew_normal_pdf(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
     """The density at z; t is a tangent."""
     z = as_data(z, t, xp)
