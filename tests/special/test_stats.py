@@ -31,7 +31,9 @@ INVERSES = {
     "_ncf_isf": ("_ncf_sf", 0, 0),
 }
 # How exact SciPy's solutions are, where not to 1e-10; slopes are those at the solution.
-SOLVED = dict.fromkeys(["ncfdtridfd", "ncfdtridfn", "ncfdtrinc", "nctdtridf", "nctdtrinc", "nctdtrit"], 1e-5)
+SOLVED = dict.fromkeys(
+    ["ncfdtridfd", "ncfdtridfn", "ncfdtrinc", "nctdtridf", "nctdtrinc", "nctdtrit"], 1e-5
+)
 
 
 def point(name, seed=0):
@@ -163,3 +165,15 @@ def test_scipys_functions_of_namespaces_give_scipys_bits(name, arguments):
     found = getattr(scipy.special, name)(*arrays)
     expected = getattr(scipy.special._ufuncs, name)(*arguments)
     np.testing.assert_array_equal(np.asarray(found), [expected] * 2)
+
+
+def test_landaus_distribution_has_first_derivatives_by_data():
+    from scipy.special import _ufuncs
+
+    x, h = 1.3, 1e-5
+    slope = (_ufuncs._landau_cdf(x + h, 0, 1) - _ufuncs._landau_cdf(x - h, 0, 1)) / (2 * h)
+    found = xp.grad(lambda x: FUNCTIONS["_landau_cdf"](x, 0.0, 1.0))(xp.asarray(x))
+    np.testing.assert_allclose(float(found), slope, rtol=1e-9)
+    p = _ufuncs._landau_cdf(x, 0, 1)
+    found = xp.grad(lambda p: FUNCTIONS["_landau_ppf"](p, 0.0, 1.0))(xp.asarray(p))
+    np.testing.assert_allclose(float(found), 1 / slope, rtol=1e-9)

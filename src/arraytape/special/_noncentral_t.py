@@ -57,9 +57,7 @@ def edges_of(k: int, a: Any, nc: Any, s: Any, xp: Any) -> list[Any]:
 
 
 @double_kernel
-def normal_gamma(
-    n: Any, r: Any, k: Any, a: Any, nc: Any, s: Any, *, xp: Any
-) -> Any:
+def normal_gamma(n: Any, r: Any, k: Any, a: Any, nc: Any, s: Any, *, xp: Any) -> Any:
     """The derivative by a, n times, of the mean of x ** (r / 2) times the k-th derivative of ndtr at
     s sqrt(x) - nc, where x has the gamma distribution of shape a; n + k > 0."""
     inside = (a > 0) & xp.isfinite(a) & xp.isfinite(nc) & xp.isfinite(s)
