@@ -89,7 +89,8 @@ xp.unique_counts(x)[0] xp.unique_inverse(x)[1] xp.unique_all(x)[0] xp.isin(x, y)
 np.maximum.accumulate(np.broadcast_to(x, (2, *x.shape)), axis=-1)
 np.minimum.accumulate(np.broadcast_to(x, (2, *x.shape)), axis=0)
 np.add.accumulate(np.broadcast_to(x, (2, *x.shape)), axis=-1) np.add(x, y, dtype=np.float32)
-np.add(x, np.broadcast_to(x, (2, *x.shape)), dtype=np.float32) np.cumulative_sum(x[None][0]) np.cumulative_prod(x.ravel())
+np.add(x, np.broadcast_to(x, (2, *x.shape)), dtype=np.float32)
+np.cumulative_sum(x[None][0]) np.cumulative_prod(x.ravel())
 np.sum(x, where=np.array(True)) np.zeros_like(x, shape=x.shape[::-1])
 """
 VECTOR = """

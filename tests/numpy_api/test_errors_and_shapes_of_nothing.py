@@ -31,6 +31,17 @@ ALONG = {
     "maximum.accumulate": lambda x, axis: np.maximum.accumulate(x, axis=axis or 0),
     "add.reduce": lambda x, axis: np.add.reduce(x, axis=axis),
     "cumsum": lambda x, axis: np.cumsum(x, axis=axis),
+    "cond": lambda x, axis: np.linalg.cond(x),
+    "norm": lambda x, axis: np.linalg.norm(x, axis=axis),
+    "nuclear norm": lambda x, axis: np.linalg.norm(x, "nuc"),
+    "polyfit": lambda x, axis: np.polyfit(x, x, 1),
+    "interp": lambda x, axis: np.interp(0.5, x, x),
+    "lstsq": lambda x, axis: np.linalg.lstsq(x, x)[0],
+    "nanmax": lambda x, axis: np.nanmax(x, axis=axis),
+    "convolve": lambda x, axis: np.convolve(x, x),
+    "correlate": lambda x, axis: np.correlate(x, x[:1]),
+    "unique": lambda x, axis: np.unique(x, axis=axis),
+    "append": lambda x, axis: np.append(x, x, axis=axis),
     "broadcast_arrays": lambda x, axis: np.broadcast_arrays(x, np.zeros((2, 1)))[0],
 }
 

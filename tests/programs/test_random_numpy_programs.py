@@ -26,7 +26,7 @@ SKIPPED = 0.01  # of the programs: at kinks, mostly
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_programs_of_numpys_functions_give_what_they_give_on_numpys_arrays(block):
     seeds = range(block, PROGRAMS, BLOCKS)
-    skipped = [seed for seed in seeds if not random_numpy_programs.replay(seed)]
+    skipped = [seed for seed in seeds if random_numpy_programs.replay(seed)]
     assert len(skipped) <= max(3, SKIPPED * len(seeds)), skipped
 
 

@@ -27,8 +27,8 @@ def arguments(statement: Statement, count: int = POINTS) -> list[np.ndarray]:
     found = []
     for name, (low, high) in zip(statement.op.inputs, statement.domains, strict=True):
         values = rng.uniform(low, high, count)
-        values = np.floor(values) if name in statement.integers else values
-        found.append(values.astype(int) if name in statement.counts else values)
+        whole = name in statement.integers | statement.counts
+        found.append(np.floor(values).astype(int) if whole else values)
     return found
 
 
@@ -84,18 +84,21 @@ def derivative(name: str, point: tuple[float, ...], by: list[int]):
     orders = tuple(by.count(i) for i in range(len(point)))
     reference = REFERENCES[name]
     aside = ASIDE if result_is_complex(STATEMENTS[name]) else 1.0
-    # Steps are as large as the arguments, or 1.
-    scales = [abs(v) if 0 < abs(v) < 1 else 1.0 for v in point]
+    scales = [abs(v) or 1.0 for v in point]  # steps are as large as the arguments
 
     def of_steps(*steps):
         moved = [mp.mpf(v) + s * h for v, s, h in zip(point, scales, steps, strict=True)]
         return mp.re(aside * reference(*moved))
 
-    with mp.workdps(40):
+    with mp.workdps(60):
         start = tuple(mp.mpf(0) for _ in point)
-        found = mp.diff(of_steps, *start, *orders) if len(point) == 1 else mp.diff(of_steps, start, orders)
+        found = (
+            mp.diff(of_steps, *start, *orders)
+            if len(point) == 1
+            else mp.diff(of_steps, start, orders)
+        )
         scale = mp.fprod(mp.mpf(s) ** k for s, k in zip(scales, orders, strict=True))
-        noise = abs(of_steps(*start)) * mp.mpf(10) ** -30
+        noise = (abs(of_steps(*start)) or 1) * mp.mpf(10) ** -45
         return (0 if abs(found) < noise else found) / scale
 
 
@@ -111,7 +114,8 @@ def seen(y):
 
 def derivatives(statement: Statement, wanted: list[int], point: tuple[float, ...]):
     """First and second derivatives in reverse mode, by operand; ``second`` only where known."""
-    arrays = [xp.asarray(v) for v in point]
+    whole = [x in statement.integers | statement.counts for x in statement.op.inputs]
+    arrays = [xp.asarray(int(v) if w else v) for v, w in zip(point, whole, strict=True)]
     first, second = {}, {}
     with xp.GradientTape(persistent=True) as outer:
         outer.watch([arrays[i] for i in wanted])
@@ -129,6 +133,8 @@ def derivatives(statement: Statement, wanted: list[int], point: tuple[float, ...
 
 def compare(found: float, expected, rtol: float, what: object) -> None:
     expected = float(expected)
+    if found == expected:  # infinite, perhaps
+        return
     assert np.isfinite(found) or not np.isfinite(expected), (what, found, expected)
     assert abs(found - expected) <= rtol * max(abs(expected), 1e-290), (what, found, expected)
 
@@ -163,7 +169,7 @@ def test_modes_agree(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_unknown_is_an_error(name):
     statement = STATEMENTS[name]
-    values = [xp.asarray(v) for v in arguments(statement)]
+    values = [xp.asarray(v, dtype=float) for v in arguments(statement)]
     for i, rule in enumerate(statement.op.rules):
         if not isinstance(rule, Unknown):
             continue

@@ -25,7 +25,7 @@ from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import normalize_axis_index, permute_dims, read_only
 from ..ops.writing import setitem
 from . import exact, pieces, reductions, selection, ufuncs
-from .arguments import Axis, as_arrays, cast, on_axis, without_gradient
+from .arguments import Axis, as_arrays, cast, on_axis, shape_of, without_gradient
 from .flat import FlatIterator
 from .products import dot
 
@@ -67,7 +67,7 @@ def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -
     ValueError
         When x has another number of elements, or needs a copy and copy=False.
     """
-    shape = shape[0] if len(shape) == 1 else shape
+    shape = shape_of("reshape", shape[0] if len(shape) == 1 else shape)
     if order == "C":
         return manipulation.reshape(x, shape, copy=copy)
     return pieces.reshaped(x, shape, order, copy=copy)

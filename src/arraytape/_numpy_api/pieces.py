@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -31,7 +30,7 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .arguments import array_of, as_arrays, axes_of, on_axis, on_host
+from .arguments import array_of, as_arrays, axes_of, on_axis, on_host, shape_of
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -339,8 +338,7 @@ def reshaped(
     shape = newshape if shape is None else shape
     if order == "K":
         raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
-    shape = tuple([operator.index(n) for n in np.atleast_1d(shape).tolist()])
-    return with_order(array_of(a), shape, order, copy)
+    return with_order(array_of(a), shape_of("np.reshape", shape), order, copy)
 
 
 def like(name: str) -> Callable[..., Array]:
@@ -365,7 +363,7 @@ def like(name: str) -> Callable[..., Array]:
         if shape is None:
             return laid_out(alike(a, *fill, dtype=dtype, device=device), order, a)
         home = a.device if device is None else device
-        shape = tuple(np.atleast_1d(shape).tolist())
+        shape = shape_of(f"np.{name}_like", shape)
         made = other(shape, *fill, dtype=dtype or a.dtype, device=home)
         if order == "K" and len(shape) == a.ndim:
             return as_in(made, a)

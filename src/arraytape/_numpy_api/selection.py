@@ -47,7 +47,8 @@ from .arguments import (
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Whether a write to one may be seen through the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+    ours = [data for data, x in ((first, a), (second, b)) if isinstance(x, Array)]
+    if builtins.all(type(data) is np.ndarray for data in ours):  # others have an array interface
         return np.may_share_memory(first, second, max_work)
     return type(first) is type(second) and storage_of(first).shares(first, second)
 

@@ -105,8 +105,8 @@ def stack(
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """See ``numpy.broadcast_to``."""
-    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    return manipulation.broadcast_to(array_of(array), shape)
+    lengths = tuple(np.atleast_1d(shape).tolist())  # which may be booleans
+    return manipulation.broadcast_to(array_of(array), lengths)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:

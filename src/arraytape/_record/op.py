@@ -36,6 +36,7 @@ ROOMS = os.path.dirname(os.path.dirname(__file__))
 MACHINERY = {
     __file__,
     *(os.path.join(ROOMS, "_define", name) for name in ("words.py", "define_op.py")),
+    os.path.join(ROOMS, "special", "_statement.py"),
 }
 
 

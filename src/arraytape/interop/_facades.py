@@ -31,6 +31,7 @@ class Facade(ModuleType):
         self._library = library
         self._kept = {name: keeping(library, name, rule) for name, rule in KEEPING.items()}
         self._kept |= {name: making(library, name) for name in MAKING}
+        self._kept["vectorize"] = type("vectorize", (RefusingVectorize,), {"library": library})
         vars(self).update(self._kept)
         self._by_original = {id(getattr(np, name)): kept for name, kept in self._kept.items()}
 
@@ -76,6 +77,17 @@ def making(library: str, name: str) -> Function:
         return original(*args, **keywords)
 
     return named_as(original, function)
+
+
+class RefusingVectorize(np.vectorize):
+    """``np.vectorize``, whose function would get the elements of Arrays as numbers: it refuses them."""
+
+    library: str
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if concerned(self.library, args, keywords):
+            raise no_rule(f"np.vectorize({getattr(self.pyfunc, '__qualname__', self.pyfunc)})")
+        return super().__call__(*args, **keywords)
 
 
 def named_as(original: Any, function: Any) -> Function:
@@ -177,6 +189,11 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return np.transpose(asarray(a), axes)
 
 
+def isscalar(element: Any) -> bool:
+    """Where NumPy has scalars, Arrays have no dimension."""
+    return isinstance(element, Array) and element.ndim == 0
+
+
 def diag_indices_from(arr: Any) -> Any:
     if arr.ndim < 2 or len({*arr.shape}) != 1:
         raise ValueError("All dimensions of input must be of equal length")
@@ -187,7 +204,7 @@ KEEPING: dict[str, Function] = {
     "array": array, "asanyarray": asarray, "asarray": asarray, "asarray_chkfinite": asarray_chkfinite,
     "ascontiguousarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
     "asfortranarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
-    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "place": place,
+    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar, "place": place,
     "putmask": putmask, "transpose": transpose,
 }  # fmt: skip
 MAKING = ("empty", "full", "ones", "zeros")

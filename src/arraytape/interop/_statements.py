@@ -29,7 +29,14 @@ Function = Callable[..., Any]
 # By library, the packages that have a table, and the module that the table is.  It is read when its
 # package is imported.
 TABLES: dict[str, dict[str, str]] = {
-    "scipy": {"scipy.linalg": f"{__package__}.linalg"},
+    "scipy": {
+        "scipy": f"{__package__}.namespace",
+        "scipy.fft": f"{__package__}.fft",
+        "scipy.linalg": f"{__package__}.linalg",
+        "scipy.ndimage": f"{__package__}.ndimage",
+        "scipy.stats": f"{__package__}.distributions",
+        "scipy.stats._multivariate": f"{__package__}.multivariate",
+    },
     "sklearn": {},
 }
 Change = Callable[[ModuleType], None]

@@ -49,7 +49,12 @@ for _chapter in _chapters:  # compositions of statements: of several results, of
     FUNCTIONS |= getattr(_chapter, "FUNCTIONS", {})
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
-__all__ = sorted(name for name in FUNCTIONS if name not in STATEMENTS or STATEMENTS[name].public)
+# SciPy's private ufuncs are here, too, but are shown to nobody.
+__all__ = sorted(
+    name
+    for name in FUNCTIONS
+    if name[0] != "_" and (name not in STATEMENTS or STATEMENTS[name].public)
+)
 
 
 def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:

@@ -69,8 +69,8 @@ def slope_of_bi(z: Any, xp: Any) -> Any:
     large, far, s = where_large(z, xp)
     bessel = of_both_signs(0, THIRD, s, xp) / (2 * xp.sqrt(far))
     bessel = (bessel + far * of_both_signs(1, THIRD, s, xp)) / math.sqrt(3)
-    rate = xp.sqrt(xp.where(z > 0, z, 0 * z))  # for z < 0 nothing is scaled
-    return xp.where(large, bessel, xp.special.airye_ebip(z) - rate * xp.special.airye_ebi(z))
+    near = xp.special.airye_ebip(z) - rate(z, xp) * xp.special.airye_ebi(z)
+    return xp.where(large, bessel, near)
 
 
 def slope_of_bip(z: Any, xp: Any) -> Any:
@@ -78,9 +78,14 @@ def slope_of_bip(z: Any, xp: Any) -> Any:
     large, far, s = where_large(z, xp)
     bessel = of_both_signs(0, TWO_THIRDS, s, xp)
     bessel = bessel + far * xp.sqrt(far) * of_both_signs(1, TWO_THIRDS, s, xp)
-    rate = xp.sqrt(xp.where(z > 0, z, 0 * z))
-    near = z * xp.special.airye_ebi(z) - rate * xp.special.airye_ebip(z)
+    near = z * xp.special.airye_ebi(z) - rate(z, xp) * xp.special.airye_ebip(z)
     return xp.where(large, bessel / math.sqrt(3), near)
+
+
+def rate(z: Any, xp: Any) -> Any:
+    """The derivative of s for real z; for z < 0 nothing is scaled."""
+    positive = z > 0
+    return xp.where(positive, xp.sqrt(xp.where(positive, z, 1 + 0 * z)), 0.0)
 
 
 def where_large(z: Any, xp: Any) -> tuple[Any, Any, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._record.plan import Unknown
+from ._bessel_orders import iv_by_order, kv_by_order
 from ._several import several
 from ._statement import special
 
@@ -58,12 +59,12 @@ special(
     summary="Hankel function of the second kind", source="DLMF 10.6.1",
 )  # fmt: skip
 special(
-    "iv", "v z", ORDER, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
+    "iv", "v z", iv_by_order, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the first kind", source="DLMF 10.29.1",
 )  # fmt: skip
 special(
-    "kv", "v z", ORDER, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
+    "kv", "v z", kv_by_order, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
     summary="Modified Bessel function of the second kind", source="DLMF 10.29.1",
 )  # fmt: skip
@@ -201,13 +202,20 @@ TURN_J, TURN_K = cmath.exp(0.75j * math.pi), cmath.exp(0.25j * math.pi)
 def second_of_first_kind(x: Any, xp: Any) -> Any:
     """The second derivative of ber + i bei."""
     z = TURN_J * x
-    return TURN_J**2 * 0.5 * (xp.special.jv(2, z) - xp.special.jv(0, z))
+    return -0.5j * (xp.special.jv(2, z) - xp.special.jv(0, z))
 
 
 def second_of_second_kind(x: Any, xp: Any) -> Any:
     """The second derivative of ker + i kei."""
     z = TURN_K * x
-    return TURN_K**2 * 0.5 * (xp.special.kv(2, z) + xp.special.kv(0, z))
+    return 0.5j * (xp.special.kv(2, z) + xp.special.kv(0, z))
+
+
+def first_of_second_kind(name: str, part: str, x: Any, xp: Any) -> Any:
+    """The derivative of ker, kei or both; not SciPy's for x > 2, whose errors grow there to 1e-10."""
+    far = -TURN_K * xp.special.kv(1, TURN_K * xp.where(x > 2, x, 2 + 0 * x))
+    far = getattr(xp, part)(far) if part else far
+    return xp.where(x > 2, far, getattr(xp.special, name)(x))
 
 
 special(
@@ -219,11 +227,11 @@ special(
     domains=[ARGUMENTS], summary="Kelvin function bei",
 )  # fmt: skip
 special(
-    "ker", "x", lambda t, x, xp: t * xp.special.kerp(x),
+    "ker", "x", lambda t, x, xp: t * first_of_second_kind("kerp", "real", x, xp),
     domains=[ARGUMENTS], summary="Kelvin function ker",
 )  # fmt: skip
 special(
-    "kei", "x", lambda t, x, xp: t * xp.special.keip(x),
+    "kei", "x", lambda t, x, xp: t * first_of_second_kind("keip", "imag", x, xp),
     domains=[ARGUMENTS], summary="Kelvin function kei",
 )  # fmt: skip
 special(
@@ -249,7 +257,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         "kelvin", "x",
         {
             "be": [lambda t, x, xp: t * xp.special.kelvin_bep(x)],
-            "ke": [lambda t, x, xp: t * xp.special.kelvin_kep(x)],
+            "ke": [lambda t, x, xp: t * first_of_second_kind("kelvin_kep", "", x, xp)],
             "bep": [lambda t, x, xp: t * second_of_first_kind(x, xp)],
             "kep": [lambda t, x, xp: t * second_of_second_kind(x, xp)],
         },

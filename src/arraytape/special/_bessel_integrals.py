@@ -63,7 +63,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 special(
-    "itstruve0", "x", lambda t, x, xp: t * xp.special.struve(0, x) * xp.sign(x),
+    "itstruve0", "x", lambda t, x, xp: t * xp.special.struve(0, x),
     domains=[ARGUMENTS], summary="Integral of the Struve function of order 0 from 0 to abs(x)",
 )  # fmt: skip
 special(
@@ -73,7 +73,7 @@ special(
 )  # fmt: skip
 special(
     "itmodstruve0", "x", lambda t, x, xp: t * xp.special.modstruve(0, x),
-    domains=[ARGUMENTS], summary="Integral of the modified Struve function of order 0 from 0 to x",
+    domains=[ARGUMENTS], summary="Integral of the modified Struve function of order 0 from 0 to abs(x)",
 )  # fmt: skip
 
 

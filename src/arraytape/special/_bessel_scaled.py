@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
+from ._bessel_orders import slope_by_order
 from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, rising
 from ._statement import special
 
@@ -117,13 +118,13 @@ def hankel2e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
 
 
 special(
-    "ive_derivative", "n v x", None, ORDER,
+    "ive_derivative", "n v x", None, slope_by_order("ive_by_order", 1.0),
     lambda t, n, v, x, xp: t * xp.special.ive_derivative(n + 1, v, x),
     domains=[SMALL_ORDERS, ORDERS, ARGUMENTS], integers="n", public=False,
 )  # fmt: skip
 special(
-    "kve_derivative", "n v z", None, ORDER,
-    lambda t, n, v, z, xp: t * xp.special.kve_derivative(n + 1, v, z),
+    "kve_derivative", "n v x", None, slope_by_order("kve_by_order", -1.0),
+    lambda t, n, v, x, xp: t * xp.special.kve_derivative(n + 1, v, x),
     domains=[SMALL_ORDERS, ORDERS, ARGUMENTS], integers="n", complex=True, public=False,
 )  # fmt: skip
 special(
@@ -153,7 +154,7 @@ special(
     summary="``exp(x) * k1(x)``",
 )  # fmt: skip
 special(
-    "kve", "v z", ORDER, lambda t, v, z, xp: t * xp.special.kve_derivative(1, v, z),
+    "kve", "v z", lambda t, v, z, xp: t * xp.special.kve_by_order(1, v, z), lambda t, v, z, xp: t * xp.special.kve_derivative(1, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True, summary="``exp(z) * kv(v, z)``",
 )  # fmt: skip
 special(
@@ -179,7 +180,7 @@ REAL_OF = {
         domains=[ORDERS, ARGUMENTS], summary="``yv(v, z) * exp(-abs(imag(z)))``",
     ),
     "ive": special(
-        "ive", "v z", ORDER, lambda t, v, z, xp: t * xp.special.ive_derivative(1, v, z),
+        "ive", "v z", lambda t, v, z, xp: t * xp.special.ive_by_order(1, v, z), lambda t, v, z, xp: t * xp.special.ive_derivative(1, v, z),
         domains=[ORDERS, ARGUMENTS], summary="``iv(v, z) * exp(-abs(real(z)))``",
     ),
 }  # fmt: skip

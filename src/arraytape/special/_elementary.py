@@ -1,4 +1,4 @@
-"""Elementary functions, and what is composed of them: logistic, entropies, Box-Cox, angles in degrees."""
+"""Elementary functions and what is composed of them: logistic, entropies, Box-Cox, angles."""
 
 from __future__ import annotations
 
@@ -6,20 +6,44 @@ import math
 from typing import Any
 
 from .._array.array import Array
+from .._define.define_op import stop_gradient
 from .._storage.special import kernel
-from ..ops.elementwise_functions import logaddexp, sinc_derivative
-from ._rules import as_data, by_order, horner, near_and_far
+from ..ops.elementwise_functions import (
+    exp,
+    flat_at_tip,
+    isfinite,
+    log,
+    logaddexp,
+    sinc_derivative,
+)
+from ..ops.manipulation_functions import squeeze
+from ..ops.searching_functions import where
+from ..ops.statistical_functions import max as greatest
+from ..ops.statistical_functions import sum as sum_of
+from ._rules import as_data, by_order, horner, near_and_far, where_defined
 from ._statement import POSITIVE, REAL, UNIT, special
 
 DEGREE = math.pi / 180.0
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
-# --- exponentials, logarithms, roots ------------------------------------------------------------------
+# --- exponentials, logarithms, roots --------------------------------------------------------------
 # By exp(x), not by the result: that of expm1 is -1 and hardly more where x is far below 0.
-expm1 = special("expm1", "x", lambda t, x, xp: t * xp.exp(x), domains=[REAL], complex=True,
-                summary="exp(x) - 1, accurate near 0")  # fmt: skip
-log1p = special("log1p", "x", lambda t, x: t / (1.0 + x), domains=[(-0.8, 4.0)], complex=True,
-                summary="log(1 + x), accurate near 0")  # fmt: skip
+expm1 = special(
+    "expm1",
+    "x",
+    lambda t, x, xp: t * xp.exp(x),
+    domains=[REAL],
+    complex=True,
+    summary="exp(x) - 1, accurate near 0",
+)
+log1p = special(
+    "log1p",
+    "x",
+    lambda t, x, y, xp: t * where_defined(1.0 / (1.0 + x), y, xp),
+    domains=[(-0.8, 4.0)],
+    complex=True,
+    summary="log(1 + x), accurate near 0",
+)
 exp2 = special("exp2", "x", lambda t, y: t * (LN2 * y), domains=[REAL], summary="2 ** x")
 exp10 = special("exp10", "x", lambda t, y: t * (LN10 * y), domains=[REAL], summary="10 ** x")
 cbrt = special("cbrt", "x", lambda t, y: t / 3.0 / y / y, summary="The cube root")
@@ -35,8 +59,14 @@ def _exponent_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
     return t * xp.power_derivative(as_data(x1, t, xp), as_data(x2, t, xp), 0, 1)
 
 
-powm1 = special("powm1", "x1 x2", _base_of_powm1, _exponent_of_powm1, domains=[POSITIVE, REAL],
-                summary="x1 ** x2 - 1, accurate near 0")  # fmt: skip
+powm1 = special(
+    "powm1",
+    "x1 x2",
+    _base_of_powm1,
+    _exponent_of_powm1,
+    domains=[POSITIVE, REAL],
+    summary="x1 ** x2 - 1, accurate near 0",
+)
 
 
 @by_order
@@ -48,8 +78,9 @@ def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
         # Both are sums of terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
         above = [(n + k) / k / (n + k + 1.0) for k in range(1, count)]
         below = [-1.0 / (n + 1 + k) for k in range(1, count)]
-        high, low = horner(above, xp.where(x > 0, x, 0.0), xp), horner(
-            below, xp.where(x > 0, 0.0, x), xp
+        high, low = (
+            horner(above, xp.where(x > 0, x, 0.0), xp),
+            horner(below, xp.where(x > 0, 0.0, x), xp),
         )
         return xp.where(x > 0, high, xp.exp(x) * low) / (n + 1.0)
 
@@ -60,13 +91,25 @@ def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
         return found
 
     found = near_and_far(xp.abs(x) < 2.0 + n, series, recurrence, x, xp, at=3.0 + n)
-    return xp.where(x == -math.inf, 0.0, found)
+    return xp.where(xp.isinf(x), xp.exp(x), found)
 
 
-special("exprel_derivative", "n x", None, lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x),
-        domains=[(0, 3), (-6.0, 8.0)], integers="n", public=False)  # fmt: skip
-exprel = special("exprel", "x", lambda t, x, xp: t * xp.special.exprel_derivative(1, x), domains=[REAL],
-                 summary="(exp(x) - 1) / x, and 1 at 0")  # fmt: skip
+special(
+    "exprel_derivative",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x),
+    domains=[(0, 3), (-6.0, 8.0)],
+    integers="n",
+    public=False,
+)
+exprel = special(
+    "exprel",
+    "x",
+    lambda t, x, xp: t * xp.special.exprel_derivative(1, x),
+    domains=[REAL],
+    summary="(exp(x) - 1) / x, and 1 at 0",
+)
 
 
 @by_order
@@ -87,44 +130,119 @@ def log1prel_derivative(n: int, x: Any, *, xp: Any) -> Any:
     return near_and_far(xp.abs(x) < 0.3, series, recurrence, x, xp)
 
 
-special("log1prel_derivative", "n x", None,
-        lambda t, n, x, xp: t * xp.special.log1prel_derivative(n + 1, x),
-        domains=[(0, 3), (-0.9, 4.0)], integers="n", public=False)  # fmt: skip
-_log1pmx = special("_log1pmx", "x", lambda t, x: -t * (x / (1.0 + x)), domains=[(-0.8, 4.0)],
-                   summary="log(1 + x) - x")  # fmt: skip
-_log1mexp = special("_log1mexp", "x", lambda t, x, y, xp: -t * xp.exp(x - y), domains=[(-4.0, -0.1)],
-                    summary="log(1 - exp(x))")  # fmt: skip
+special(
+    "log1prel_derivative",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.log1prel_derivative(n + 1, x),
+    domains=[(0, 3), (-0.9, 4.0)],
+    integers="n",
+    public=False,
+)
+_log1pmx = special(
+    "_log1pmx",
+    "x",
+    lambda t, x, y, xp: -t * where_defined(x / (1.0 + x), y, xp),
+    domains=[(-0.8, 4.0)],
+    summary="log(1 + x) - x",
+)
+_log1mexp = special(
+    "_log1mexp",
+    "x",
+    lambda t, x, y, xp: -t * xp.exp(x - y),
+    domains=[(-4.0, -0.1)],
+    summary="log(1 - exp(x))",
+)
 
-# --- logistic ------------------------------------------------------------------------------------------
+# --- logistic -------------------------------------------------------------------------------------
 # 1 - y is expit(-x), also where y is next to 1.
-expit = special("expit", "x", lambda t, x, y, xp: t * (y * xp.special.expit(-x)), domains=[REAL],
-                summary="The logistic function 1 / (1 + exp(-x))")  # fmt: skip
-logit = special("logit", "x", lambda t, x: t / (x * (1.0 - x)), domains=[UNIT],
-                summary="log(x / (1 - x)), the inverse of expit")  # fmt: skip
-log_expit = special("log_expit", "x", lambda t, x, xp: t * xp.special.expit(-x), domains=[REAL],
-                    summary="The logarithm of expit")  # fmt: skip
+expit = special(
+    "expit",
+    "x",
+    lambda t, x, y, xp: t * (y * xp.special.expit(-x)),
+    domains=[REAL],
+    summary="The logistic function 1 / (1 + exp(-x))",
+)
+logit = special(
+    "logit",
+    "x",
+    lambda t, x, y, xp: t * where_defined(1.0 / x + 1.0 / (1.0 - x), y, xp),
+    domains=[UNIT],
+    summary="log(x / (1 - x)), the inverse of expit",
+)
+log_expit = special(
+    "log_expit",
+    "x",
+    lambda t, x, xp: t * xp.special.expit(-x),
+    domains=[REAL],
+    summary="The logarithm of expit",
+)
 
-# --- angles --------------------------------------------------------------------------------------------
+# --- angles ---------------------------------------------------------------------------------------
 ANGLE = (-170.0, 170.0)
-sindg = special("sindg", "x", lambda t, x, xp: t * (DEGREE * xp.special.cosdg(x)), domains=[ANGLE],
-                summary="The sine of an angle in degrees")  # fmt: skip
-cosdg = special("cosdg", "x", lambda t, x, xp: t * (-DEGREE * xp.special.sindg(x)), domains=[ANGLE],
-                summary="The cosine of an angle in degrees")  # fmt: skip
-tandg = special("tandg", "x", lambda t, y: t * (DEGREE * (1.0 + y * y)), domains=[(-80.0, 80.0)],
-                summary="The tangent of an angle in degrees")  # fmt: skip
-cotdg = special("cotdg", "x", lambda t, y: t * (-DEGREE * (1.0 + y * y)), domains=[(10.0, 170.0)],
-                summary="The cotangent of an angle in degrees")  # fmt: skip
-radian = special("radian", "d m s", lambda t: t * DEGREE, lambda t: t * (DEGREE / 60.0),
-                 lambda t: t * (DEGREE / 3600.0), domains=[(0.0, 90.0), (0.0, 60.0), (0.0, 60.0)],
-                 summary="An angle of degrees, minutes and seconds, in radians")  # fmt: skip
-cosm1 = special("cosm1", "x", lambda t, x, xp: -t * xp.sin(x), domains=[REAL],
-                summary="cos(x) - 1, accurate near 0")  # fmt: skip
-_cospi = special("_cospi", "x", lambda t, x, xp: t * (-math.pi * xp.special._sinpi(x)), domains=[REAL],
-                 complex=True, summary="cos(pi x)")  # fmt: skip
-_sinpi = special("_sinpi", "x", lambda t, x, xp: t * (math.pi * xp.special._cospi(x)), domains=[REAL],
-                 complex=True, summary="sin(pi x)")  # fmt: skip
+sindg = special(
+    "sindg",
+    "x",
+    lambda t, x, xp: t * (DEGREE * xp.special.cosdg(x)),
+    domains=[ANGLE],
+    summary="The sine of an angle in degrees",
+)
+cosdg = special(
+    "cosdg",
+    "x",
+    lambda t, x, xp: t * (-DEGREE * xp.special.sindg(x)),
+    domains=[ANGLE],
+    summary="The cosine of an angle in degrees",
+)
+tandg = special(
+    "tandg",
+    "x",
+    lambda t, y: t * (DEGREE * (1.0 + y * y)),
+    domains=[(-80.0, 80.0)],
+    summary="The tangent of an angle in degrees",
+)
+cotdg = special(
+    "cotdg",
+    "x",
+    lambda t, y: t * (-DEGREE * (1.0 + y * y)),
+    domains=[(10.0, 170.0)],
+    summary="The cotangent of an angle in degrees",
+)
+radian = special(
+    "radian",
+    "d m s",
+    lambda t: t * DEGREE,
+    lambda t: t * (DEGREE / 60.0),
+    lambda t: t * (DEGREE / 3600.0),
+    domains=[(0.0, 90.0), (0.0, 60.0), (0.0, 60.0)],
+    summary="An angle of degrees, minutes and seconds, in radians",
+)
+cosm1 = special(
+    "cosm1",
+    "x",
+    lambda t, x, xp: -t * xp.sin(x),
+    domains=[REAL],
+    summary="cos(x) - 1, accurate near 0",
+)
+_cospi = special(
+    "_cospi",
+    "x",
+    lambda t, x, xp: t * (-math.pi * xp.special._sinpi(x)),
+    domains=[REAL],
+    complex=True,
+    summary="cos(pi x)",
+)
+_sinpi = special(
+    "_sinpi",
+    "x",
+    lambda t, x, xp: t * (math.pi * xp.special._cospi(x)),
+    domains=[REAL],
+    complex=True,
+    summary="sin(pi x)",
+)
 
-# --- entropies -----------------------------------------------------------------------------------------
+
+# --- entropies ------------------------------------------------------------------------------------
 @kernel
 def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
     """x1 / x2, and 0 where x1 is 0."""
@@ -132,19 +250,34 @@ def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
 
 
 # An op of its own, so that its slope by x1 is 1 / x2 where it is 0.
-special("ratio", "x1 x2", lambda t, x2: t / x2, lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
-        complex=True, public=False)  # fmt: skip
+special(
+    "ratio",
+    "x1 x2",
+    lambda t, x2: t / x2,
+    lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
+    complex=True,
+    public=False,
+)
 xlogy = special(
-    "xlogy", "x1 x2", lambda t, x2, xp: t * xp.log(as_data(x2, t, xp)),
-    lambda t, x1, x2, xp: t * xp.special.ratio(x1, x2), complex=True,
+    "xlogy",
+    "x1 x2",
+    lambda t, x2, xp: t * xp.log(as_data(x2, t, xp)),
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, x2), y, xp),
+    complex=True,
     summary="x1 log(x2), and 0 where x1 is 0",
-)  # fmt: skip
+)
 xlog1py = special(
-    "xlog1py", "x1 x2", lambda t, x2, xp: t * xp.special.log1p(x2),
-    lambda t, x1, x2, xp: t * xp.special.ratio(x1, 1.0 + x2), complex=True, domains=[POSITIVE, (-0.8, 4.0)],
+    "xlog1py",
+    "x1 x2",
+    lambda t, x2, xp: t * xp.special.log1p(x2),
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp),
+    complex=True,
+    domains=[POSITIVE, (-0.8, 4.0)],
     summary="x1 log(1 + x2), and 0 where x1 is 0",
-)  # fmt: skip
-entr = special("entr", "x", lambda t, x, xp: -t * (xp.log(x) + 1.0), summary="The entropy -x log(x)")
+)
+entr = special(
+    "entr", "x", lambda t, x, xp: -t * (xp.log(x) + 1.0), summary="The entropy -x log(x)"
+)
 
 
 def _log_ratio(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
@@ -169,17 +302,22 @@ def _divergence_by_second(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
 
 
 rel_entr = special(
-    "rel_entr", "x1 x2", lambda t, x1, x2, xp: t * (_log_ratio(t, x1, x2, xp) + 1.0),
+    "rel_entr",
+    "x1 x2",
+    lambda t, x1, x2, xp: t * (_log_ratio(t, x1, x2, xp) + 1.0),
     lambda t, x1, x2, xp: -t * _inside(t, x1, x2, xp.special.ratio(x1, x2), xp),
     summary="The relative entropy x1 log(x1 / x2)",
-)  # fmt: skip
+)
 kl_div = special(
-    "kl_div", "x1 x2", lambda t, x1, x2, xp: t * _log_ratio(t, x1, x2, xp), _divergence_by_second,
+    "kl_div",
+    "x1 x2",
+    lambda t, x1, x2, xp: t * _log_ratio(t, x1, x2, xp),
+    _divergence_by_second,
     summary="The Kullback-Leibler divergence x1 log(x1 / x2) - x1 + x2",
-)  # fmt: skip
+)
 
 
-# --- losses --------------------------------------------------------------------------------------------
+# --- losses ---------------------------------------------------------------------------------------
 def _within_width(t: Any, width: Any, slope: Any, xp: Any) -> Any:
     """A slope where the width is not negative: elsewhere the function is infinite."""
     return xp.where(as_data(width, t, xp) >= 0, slope, math.nan)
@@ -200,8 +338,10 @@ def _huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
 def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
     """``t * r**4 / (h * (delta + h)**2)``, with h the hypotenuse"""
     h = xp.hypot(as_data(delta, t, xp), as_data(r, t, xp))
-    share = xp.special.ratio(r, delta + h)
-    return t * _within_width(t, delta, r * xp.special.ratio(r, h) * (share * share), xp)
+    share = r / (delta + h)
+    return t * _within_width(
+        t, delta, flat_at_tip(h == 0, r * (r / h) * (share * share), h, xp), xp
+    )
 
 
 def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
@@ -210,7 +350,7 @@ def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
 
 
 def _cube_of_cosine(t: Any, leg: Any, other: Any, xp: Any) -> Any:
-    cosine = xp.special.ratio(leg, xp.hypot(as_data(leg, t, xp), as_data(other, t, xp)))
+    cosine = leg / xp.hypot(as_data(leg, t, xp), as_data(other, t, xp))
     return t * (cosine * cosine * cosine)
 
 
@@ -222,34 +362,69 @@ def legs_over_hypotenuse(x1: Any, x2: Any, *, xp: Any) -> Any:
 
 
 # An op of its own, so that its slopes do not cancel.
-special("legs_over_hypotenuse", "x1 x2", lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
-        lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp), public=False)  # fmt: skip
+special(
+    "legs_over_hypotenuse",
+    "x1 x2",
+    lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
+    lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp),
+    public=False,
+)
 
 
-huber = special("huber", "delta r", _huber_by_width, _huber_by_residual, domains=[POSITIVE, (-4.0, 4.0)],
-                summary="The Huber loss")  # fmt: skip
+huber = special(
+    "huber",
+    "delta r",
+    _huber_by_width,
+    _huber_by_residual,
+    domains=[POSITIVE, (-4.0, 4.0)],
+    summary="The Huber loss",
+)
 pseudo_huber = special(
-    "pseudo_huber", "delta r", _pseudo_huber_by_width, _pseudo_huber_by_residual,
-    domains=[POSITIVE, (-4.0, 4.0)], summary="The pseudo-Huber loss delta ** 2 (sqrt(1 + (r / delta) ** 2) - 1)",
-)  # fmt: skip
+    "pseudo_huber",
+    "delta r",
+    _pseudo_huber_by_width,
+    _pseudo_huber_by_residual,
+    domains=[POSITIVE, (-4.0, 4.0)],
+    summary="The pseudo-Huber loss delta ** 2 (sqrt(1 + (r / delta) ** 2) - 1)",
+)
 
 
-# --- Box-Cox -------------------------------------------------------------------------------------------
-def _power_by_exponent(t: Any, logarithm: Any, lmbda: Any, xp: Any) -> Any:
-    """The derivative of (exp(lmbda L) - 1) / lmbda by lmbda, with L a logarithm."""
-    slope = logarithm * logarithm * xp.special.exprel_derivative(1, lmbda * logarithm)
-    end = (logarithm == -math.inf) & (as_data(lmbda, t, xp) > 0)
-    return xp.where(end, 1.0 / (lmbda * lmbda), slope)
+# --- Box-Cox --------------------------------------------------------------------------------------
+@by_order
+def power_integral(n: int, logarithm: Any, lmbda: Any, *, xp: Any) -> Any:
+    """The n-th derivative of (exp(lmbda L) - 1) / lmbda by lmbda."""
+    found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
+    end = -((-1.0) ** n) * math.factorial(n) / lmbda ** (n + 1)
+    return xp.where((logarithm == -math.inf) & (lmbda > 0), end, found)
+
+
+special(
+    "power_integral",
+    "n logarithm lmbda",
+    None,
+    lambda t, n, logarithm, lmbda, xp: (
+        t * (logarithm**n * xp.exp(as_data(lmbda, t, xp) * logarithm))
+    ),
+    lambda t, n, logarithm, lmbda, xp: t * xp.special.power_integral(n + 1, logarithm, lmbda),
+    domains=[(0, 3), REAL, REAL],
+    integers="n",
+    public=False,
+)
 
 
 def _boxcox_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t`` times the derivative by the exponent"""
-    return t * _power_by_exponent(t, xp.log(as_data(x, t, xp)), as_data(lmbda, t, xp), xp)
+    return t * xp.special.power_integral(1, xp.log(as_data(x, t, xp)), lmbda)
 
 
 def _boxcox1p_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     """``t`` times the derivative by the exponent"""
-    return t * _power_by_exponent(t, xp.log1p(as_data(x, t, xp)), as_data(lmbda, t, xp), xp)
+    return t * xp.special.power_integral(1, xp.log1p(as_data(x, t, xp)), lmbda)
+
+
+def _boxcox1p_by_value(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+    """``t * (1 + x) ** (lmbda - 1)``"""
+    return t * xp.exp(xp.special.xlog1py(as_data(lmbda, t, xp) - 1.0, x))
 
 
 def _slope_of_inverse(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
@@ -265,20 +440,38 @@ def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
     return t * xp.special.inv_boxcox(x, lmbda) * slope
 
 
-boxcox = special("boxcox", "x lmbda", lambda t, x, lmbda, xp: t * xp.pow(as_data(x, t, xp), lmbda - 1.0),
-                 _boxcox_by_exponent, domains=[POSITIVE, REAL], summary="The Box-Cox transformation")  # fmt: skip
+boxcox = special(
+    "boxcox",
+    "x lmbda",
+    lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_data(x, t, xp), lmbda - 1.0), y, xp),
+    _boxcox_by_exponent,
+    domains=[POSITIVE, REAL],
+    summary="The Box-Cox transformation",
+)
 boxcox1p = special(
-    "boxcox1p", "x lmbda", lambda t, x, lmbda, xp: t * xp.pow(1.0 + as_data(x, t, xp), lmbda - 1.0),
-    _boxcox1p_by_exponent, domains=[(-0.8, 4.0), REAL], summary="The Box-Cox transformation of 1 + x",
-)  # fmt: skip
+    "boxcox1p",
+    "x lmbda",
+    _boxcox1p_by_value,
+    _boxcox1p_by_exponent,
+    domains=[(-0.8, 4.0), REAL],
+    summary="The Box-Cox transformation of 1 + x",
+)
 inv_boxcox = special(
-    "inv_boxcox", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
-    domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of the Box-Cox transformation",
-)  # fmt: skip
+    "inv_boxcox",
+    "x lmbda",
+    _slope_of_inverse,
+    _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)],
+    summary="The inverse of the Box-Cox transformation",
+)
 inv_boxcox1p = special(
-    "inv_boxcox1p", "x lmbda", _slope_of_inverse, _inverse_by_exponent,
-    domains=[(0.1, 2.0), (-0.4, 2.0)], summary="The inverse of boxcox1p",
-)  # fmt: skip
+    "inv_boxcox1p",
+    "x lmbda",
+    _slope_of_inverse,
+    _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)],
+    summary="The inverse of boxcox1p",
+)
 
 
 def _tukey_by_value(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
@@ -296,19 +489,23 @@ def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
     """by the inverse function theorem: the quantile is ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``"""
     x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
     other = xp.special.tklmbda(-x, lmbda)
-    below = _power_by_exponent(t, xp.log(y), lmbda, xp)
-    above = _power_by_exponent(t, xp.log(other), lmbda, xp)
+    below = xp.special.power_integral(1, xp.log(y), lmbda)
+    above = xp.special.power_integral(1, xp.log(other), lmbda)
     density = _tukey_density(x, lmbda, y, xp)
     return -t * xp.where(density == 0, 0.0, density * (below - above))
 
 
 tklmbda = special(
-    "tklmbda", "x lmbda", _tukey_by_value, _tukey_by_shape, domains=[(-1.0, 1.0), (-0.5, 0.7)],
+    "tklmbda",
+    "x lmbda",
+    _tukey_by_value,
+    _tukey_by_shape,
+    domains=[(-1.0, 1.0), (-0.5, 0.7)],
     summary="The cumulative distribution function of the Tukey lambda distribution",
-)  # fmt: skip
+)
 
 
-# --- the arithmetic-geometric mean ------------------------------------------------------------------------
+# --- the arithmetic-geometric mean ----------------------------------------------------------------
 @by_order
 def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     """The n-th derivative by b of the arithmetic-geometric mean of a and b.
@@ -316,7 +513,7 @@ def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     The iteration itself, on Taylor coefficients in b: it converges quadratically, and without
     cancellation.
     """
-    sign = xp.where((a > 0) & (b > 0), 1.0, xp.where((a < 0) & (b < 0), -1.0, math.nan))
+    sign = xp.where((a > 0) == (b > 0), xp.sign(a), math.nan)
     first = [sign * a] + [xp.zeros_like(a)] * n
     second = [sign * b, xp.ones_like(b), *[xp.zeros_like(b)] * n][: n + 1]
     for _ in range(24):
@@ -342,20 +539,32 @@ def _agm_slope_by_first(t: Any, n: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
     return t * (((1.0 - n) * y - b * xp.special.agm_derivative(n + 1, a, b)) / a)
 
 
-special("agm_derivative", "n a b", None, _agm_slope_by_first,
-        lambda t, n, a, b, xp: t * xp.special.agm_derivative(n + 1, a, b),
-        domains=[(0, 3), POSITIVE, POSITIVE], integers="n", public=False)  # fmt: skip
+special(
+    "agm_derivative",
+    "n a b",
+    None,
+    _agm_slope_by_first,
+    lambda t, n, a, b, xp: t * xp.special.agm_derivative(n + 1, a, b),
+    domains=[(0, 3), POSITIVE, POSITIVE],
+    integers="n",
+    public=False,
+)
 agm = special(
-    "agm", "a b", lambda t, a, b, xp: t * xp.special.agm_derivative(1, b, a),
+    "agm",
+    "a b",
+    lambda t, a, b, xp: t * xp.special.agm_derivative(1, b, a),
     lambda t, a, b, xp: t * xp.special.agm_derivative(1, a, b),
-    summary="The arithmetic-geometric mean", source="DLMF 19.8(i)",
-)  # fmt: skip
+    summary="The arithmetic-geometric mean",
+    source="DLMF 19.8(i)",
+)
 
-# --- steps ---------------------------------------------------------------------------------------------
-round = special("round", "x", None, domains=[REAL], summary="The nearest integer, the even one in a tie")
+# --- steps ----------------------------------------------------------------------------------------
+round = special(
+    "round", "x", None, domains=[REAL], summary="The nearest integer, the even one in a tie"
+)
 
 
-# --- functions of ops ----------------------------------------------------------------------------------
+# --- functions of ops -----------------------------------------------------------------------------
 def sinc(x: Any) -> Array:
     """sin(pi x) / (pi x), and 1 at 0: derivatives of all orders are accurate near 0.
 
@@ -388,4 +597,93 @@ def softplus(x: Any) -> Array:
     return logaddexp(0.0, x)
 
 
-FUNCTIONS = {"sinc": sinc, "softplus": softplus}
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """The logarithm of the sum of exponentials, with SciPy's values.
+
+    SciPy's own function, called on Arrays, has the right gradient; its second derivatives are wrong
+    where the maximum is taken more than once.
+
+    Parameters
+    ----------
+    a : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+    b : Array, optional
+        Factors of the exponentials.
+    keepdims : bool
+        Whether the axes stay, with length 1.
+    return_sign : bool
+        Whether the sum may be negative: its sign comes too.
+
+    Returns
+    -------
+    Array or tuple of Array
+        The logarithm, and its sign when that is asked for.
+    """
+    from scipy.special import logsumexp as of_scipy
+
+    fixed = None if b is None else stop_gradient(b)
+    value, sign = of_scipy(stop_gradient(a), axis=axis, b=fixed, keepdims=True, return_sign=True)
+    # The logarithm of 1: where the value is infinite, the plain formula, loud where it is undefined.
+    finite = isfinite(value)
+    terms = exp(a - where(finite, value, 0.0))
+    total = sum_of(terms if b is None else b * terms, axis=axis, keepdims=True) * sign
+    rest = log(total)
+    y = where(finite, value + (rest - stop_gradient(rest)), rest)
+    if not return_sign:
+        y = where(sign < 0, math.nan, y)
+    axes = tuple(range(a.ndim)) if axis is None else axis
+    if not keepdims:
+        y, sign = squeeze(y, axes), squeeze(sign, axes)
+    return (y, sign) if return_sign else y
+
+
+def softmax(x: Any, axis: Any = None) -> Array:
+    """The exponentials over their sum.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+
+    Returns
+    -------
+    Array
+        Of the shape of x.
+    """
+    shifted = exp(x - stop_gradient(greatest(x, axis=axis, keepdims=True)))
+    return shifted / sum_of(shifted, axis=axis, keepdims=True)
+
+
+def log_softmax(x: Any, axis: Any = None) -> Array:
+    """The logarithm of ``softmax``.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+
+    Returns
+    -------
+    Array
+        Of the shape of x.
+    """
+    top = stop_gradient(greatest(x, axis=axis, keepdims=True))
+    shifted = x - where(isfinite(top), top, 0.0)
+    return shifted - log(sum_of(exp(shifted), axis=axis, keepdims=True))
+
+
+FUNCTIONS = {
+    "log_softmax": log_softmax,
+    "logsumexp": logsumexp,
+    "sinc": sinc,
+    "softmax": softmax,
+    "softplus": softplus,
+}

@@ -43,7 +43,11 @@ def carlson_integral(
     sizes = [xp.abs(v) for _, v in factors]
     largest = maximum(sizes, xp)
     smallest = -maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
-    low = e + 1 - sum([xp.where(size == 0, k, 0.0) for (k, _), size in zip(factors, sizes, strict=True)])
+    low = (
+        e
+        + 1
+        - sum([xp.where(size == 0, k, 0.0) for (k, _), size in zip(factors, sizes, strict=True)])
+    )
     high = sum(powers) - 1 - e
     phase = maximum([xp.abs(angle(v, xp)) for _, v in factors], xp)
     step = 0.9 * 2 * math.pi * (math.pi - phase) / DECAY
@@ -99,61 +103,59 @@ def shifted(t: Any, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], x
 
 
 special(
-    "carlson_integral", "e a b c d x y z p", None, None, None, None, None,
-    lambda t, e, a, b, c, d, x, y, z, p, xp: shifted(t, 1, (e, a, b, c, d), (x, y, z, p), xp),
-    lambda t, e, a, b, c, d, x, y, z, p, xp: shifted(t, 2, (e, a, b, c, d), (x, y, z, p), xp),
-    lambda t, e, a, b, c, d, x, y, z, p, xp: shifted(t, 3, (e, a, b, c, d), (x, y, z, p), xp),
-    lambda t, e, a, b, c, d, x, y, z, p, xp: shifted(t, 4, (e, a, b, c, d), (x, y, z, p), xp),
+    "carlson_integral", "e a b c d x v w p", None, None, None, None, None,
+    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 1, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 2, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 3, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 4, (e, a, b, c, d), (x, v, w, p), xp),
     domains=[(0, 1), *[POWERS] * 4, *[LENGTHS] * 4], integers="e", public=False,
 )  # fmt: skip
 
 
 # --- Carlson's symmetric integrals ------------------------------------------------------------------
 special(
-    "elliprf", "x y z",
-    lambda t, x, y, z, xp: -t / 6 * xp.special.elliprd(y, z, x),
-    lambda t, x, y, z, xp: -t / 6 * xp.special.elliprd(z, x, y),
-    lambda t, x, y, z, xp: -t / 6 * xp.special.elliprd(x, y, z),
+    "elliprf", "x v w",
+    lambda t, x, v, w, xp: -t / 6 * xp.special.elliprd(v, w, x),
+    lambda t, x, v, w, xp: -t / 6 * xp.special.elliprd(w, x, v),
+    lambda t, x, v, w, xp: -t / 6 * xp.special.elliprd(x, v, w),
     domains=[LENGTHS] * 3, complex=True,
     summary="Completely symmetric elliptic integral of the first kind", source="DLMF 19.18.1",
 )  # fmt: skip
 special(
-    "elliprd", "x y z",
-    lambda t, x, y, z, xp: -0.75 * t * of_three(0, (1.5, 0.5, 1.5), x, y, z, xp),
-    lambda t, x, y, z, xp: -0.75 * t * of_three(0, (0.5, 1.5, 1.5), x, y, z, xp),
-    lambda t, x, y, z, xp: -2.25 * t * of_three(0, (0.5, 0.5, 2.5), x, y, z, xp),
+    "elliprd", "x v w",
+    lambda t, x, v, w, xp: -0.75 * t * of_three(0, (1.5, 0.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -0.75 * t * of_three(0, (0.5, 1.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -2.25 * t * of_three(0, (0.5, 0.5, 2.5), x, v, w, xp),
     domains=[LENGTHS] * 3, complex=True,
     summary="Symmetric elliptic integral of the second kind", source="DLMF 19.16.5",
 )  # fmt: skip
 special(
-    "elliprg", "x y z",
-    lambda t, x, y, z, xp: 0.125 * t * of_three(1, (1.5, 0.5, 0.5), x, y, z, xp),
-    lambda t, x, y, z, xp: 0.125 * t * of_three(1, (0.5, 1.5, 0.5), x, y, z, xp),
-    lambda t, x, y, z, xp: 0.125 * t * of_three(1, (0.5, 0.5, 1.5), x, y, z, xp),
+    "elliprg", "x v w",
+    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (1.5, 0.5, 0.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (0.5, 1.5, 0.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (0.5, 0.5, 1.5), x, v, w, xp),
     domains=[LENGTHS] * 3, complex=True,
     summary="Completely symmetric elliptic integral of the second kind", source="DLMF 19.18.4",
 )  # fmt: skip
 special(
-    "elliprc", "x y",
-    lambda t, x, y, xp: -t * rc_by_x(x, y, xp),
-    lambda t, x, y, xp: -t * rc_by_y(x, y, xp),
+    "elliprc", "x v",
+    lambda t, x, v, xp: -t * rc_by_x(x, v, xp),
+    lambda t, x, v, xp: -t * rc_by_y(x, v, xp),
     domains=[LENGTHS] * 2, complex=True,
     summary="Degenerate symmetric elliptic integral", source="DLMF 19.16.6",
 )  # fmt: skip
 special(
-    "elliprj", "x y z p",
-    lambda t, x, y, z, p, xp: -t * rj_by_first(x, y, z, p, xp),
-    lambda t, x, y, z, p, xp: -t * rj_by_first(y, z, x, p, xp),
-    lambda t, x, y, z, p, xp: -t * rj_by_first(z, x, y, p, xp),
-    lambda t, x, y, z, p, xp: -t * rj_by_last(x, y, z, p, xp),
+    "elliprj", "x v w p",
+    lambda t, x, v, w, p, xp: -t * rj_by_first(x, v, w, p, xp),
+    lambda t, x, v, w, p, xp: -t * rj_by_first(v, w, x, p, xp),
+    lambda t, x, v, w, p, xp: -t * rj_by_first(w, x, v, p, xp),
+    lambda t, x, v, w, p, xp: -t * rj_by_last(x, v, w, p, xp),
     domains=[LENGTHS] * 4, complex=True,
     summary="Symmetric elliptic integral of the third kind", source="DLMF 19.16.2",
 )  # fmt: skip
 
 
-def of_three(
-    e: float, powers: tuple[float, float, float], x: Any, y: Any, z: Any, xp: Any
-) -> Any:
+def of_three(e: float, powers: tuple[float, float, float], x: Any, y: Any, z: Any, xp: Any) -> Any:
     """carlson_integral of three factors."""
     return xp.special.carlson_integral(e, *powers, 0.0, x, y, z, 1.0)
 
@@ -233,8 +235,13 @@ special(
 def powers_of_sine(k: Any, q: Any, phi: Any, m: Any, xp: Any) -> Any:
     """``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
     sine, cosine = xp.sin(phi + 0 * m), xp.cos(phi + 0 * m)
-    base = cosine * cosine + (1 - m) * sine * sine  # does not cancel where m is near 1
-    return (sine * sine) ** q * base**-k
+    return (sine * sine) ** q * base_of(sine, cosine * cosine, m, xp) ** -k
+
+
+def base_of(sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
+    """``1 - m sin ** 2``, where m is near 1 without cancellation."""
+    square = sine * sine
+    return xp.where(m + 0 * sine < 0.5, 1 - m * square, cosine2 + (1 - m) * square)
 
 
 @kernel
@@ -248,7 +255,7 @@ def ellip_power(k: Any, q: Any, phi: Any, m: Any, *, xp: Any) -> Any:
 
 def integral_of_sines(k: Any, q: Any, sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
     """The same up to pi / 2, by carlson_integral; the first two are RD's."""
-    base = cosine2 + (1 - m) * sine * sine
+    base = base_of(sine, cosine2, m, xp)
     if k.shape == q.shape == () and float(q) == 1.0 and float(k) in (0.5, 1.5):
         first, last = (1.0, base) if float(k) == 1.5 else (base, 1.0)
         return sine**3 / 3 * xp.special.elliprd(cosine2, first, last)

@@ -15,7 +15,7 @@ ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2.0 * math.pi)
 FAR = 7.0  # from here on the asymptotic series have the precision of float64
 
 
-# --- families of derivatives -----------------------------------------------------------------------------
+# --- families of derivatives ----------------------------------------------------------------------
 # Forwards, each derivative follows from those before it, with cancellation where the argument is large:
 # there the asymptotic series is differentiated term by term.
 def _asymptotic(n: int, z: Any, sign: float, xp: Any) -> Any:
@@ -63,9 +63,7 @@ def dawsn_derivative(n: int, z: Any, *, xp: Any) -> Any:
     """The n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
-    forwards = _forwards(
-        n, close, xp.special.dawsn(close), lambda y: 1.0 - 2.0 * (close * y), -1.0
-    )
+    forwards = _forwards(n, close, xp.special.dawsn(close), lambda y: 1.0 - 2.0 * (close * y), -1.0)
     beyond = xp.where(near, FAR, z)
     far = _asymptotic(n, beyond, 1.0, xp) * ((-1.0) ** n / 2.0)
     if is_complex(z):
@@ -74,51 +72,153 @@ def dawsn_derivative(n: int, z: Any, *, xp: Any) -> Any:
     return xp.where(near, forwards, far)
 
 
-special("erfcx_derivative", "n x", None, lambda t, n, x, xp: t * xp.special.erfcx_derivative(n + 1, x),
-        domains=[(0, 3), (-3.0, 9.0)], integers="n", complex=True, public=False)  # fmt: skip
-special("dawsn_derivative", "n x", None, lambda t, n, x, xp: t * xp.special.dawsn_derivative(n + 1, x),
-        domains=[(0, 3), (-9.0, 9.0)], integers="n", complex=True, public=False)  # fmt: skip
+special(
+    "erfcx_derivative",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.erfcx_derivative(n + 1, x),
+    domains=[(0, 3), (-3.0, 9.0)],
+    integers="n",
+    complex=True,
+    public=False,
+)
+special(
+    "dawsn_derivative",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.dawsn_derivative(n + 1, x),
+    domains=[(0, 3), (-9.0, 9.0)],
+    integers="n",
+    complex=True,
+    public=False,
+)
 
-# --- the error function ----------------------------------------------------------------------------------
-erf = special("erf", "x", lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(-x * x)), domains=[REAL],
-              complex=True, summary="The error function", source="DLMF 7.2.1")  # fmt: skip
-erfc = special("erfc", "x", lambda t, x, xp: t * ((-2.0 / ROOT_PI) * xp.exp(-x * x)), domains=[REAL],
-               complex=True, summary="1 - erf(x), accurate where x is large", source="DLMF 7.2.2")  # fmt: skip
-erfi = special("erfi", "x", lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(x * x)), domains=[REAL],
-               complex=True, summary="The imaginary error function -1j erf(1j x)")  # fmt: skip
-erfcx = special("erfcx", "x", lambda t, x, xp: t * xp.special.erfcx_derivative(1, x), domains=[REAL],
-                complex=True, summary="exp(x ** 2) erfc(x)", source="DLMF 7.18(iv)")  # fmt: skip
-dawsn = special("dawsn", "x", lambda t, x, xp: t * xp.special.dawsn_derivative(1, x), domains=[REAL],
-                complex=True, summary="Dawson's integral", source="DLMF 7.10.4")  # fmt: skip
-wofz = special("wofz", "x", lambda t, x, xp: t * (-1j * xp.special.erfcx_derivative(1, -1j * x)),
-               domains=[REAL], complex=True, summary="The Faddeeva function exp(-x ** 2) erfc(-1j x)",
-               source="DLMF 7.10.2")  # fmt: skip
+# --- the error function ---------------------------------------------------------------------------
+erf = special(
+    "erf",
+    "x",
+    lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(-x * x)),
+    domains=[REAL],
+    complex=True,
+    summary="The error function",
+    source="DLMF 7.2.1",
+)
+erfc = special(
+    "erfc",
+    "x",
+    lambda t, x, xp: t * ((-2.0 / ROOT_PI) * xp.exp(-x * x)),
+    domains=[REAL],
+    complex=True,
+    summary="1 - erf(x), accurate where x is large",
+    source="DLMF 7.2.2",
+)
+erfi = special(
+    "erfi",
+    "x",
+    lambda t, x, xp: t * ((2.0 / ROOT_PI) * xp.exp(x * x)),
+    domains=[REAL],
+    complex=True,
+    summary="The imaginary error function -1j erf(1j x)",
+)
+erfcx = special(
+    "erfcx",
+    "x",
+    lambda t, x, xp: t * xp.special.erfcx_derivative(1, x),
+    domains=[REAL],
+    complex=True,
+    summary="exp(x ** 2) erfc(x)",
+    source="DLMF 7.18(iv)",
+)
+dawsn = special(
+    "dawsn",
+    "x",
+    lambda t, x, xp: t * xp.special.dawsn_derivative(1, x),
+    domains=[REAL],
+    complex=True,
+    summary="Dawson's integral",
+    source="DLMF 7.10.4",
+)
+wofz = special(
+    "wofz",
+    "x",
+    lambda t, x, xp: t * (-1j * xp.special.erfcx_derivative(1, -1j * x)),
+    domains=[REAL],
+    complex=True,
+    summary="The Faddeeva function exp(-x ** 2) erfc(-1j x)",
+    source="DLMF 7.10.2",
+)
 # The inverse function theorem: the slope of the function itself at the result.
-erfinv = special("erfinv", "x", lambda t, y, xp: t * ((0.5 * ROOT_PI) * xp.exp(y * y)),
-                 domains=[(-0.95, 0.95)], summary="The inverse of the error function")  # fmt: skip
-erfcinv = special("erfcinv", "x", lambda t, y, xp: t * ((-0.5 * ROOT_PI) * xp.exp(y * y)),
-                  domains=[(0.05, 1.95)], summary="The inverse of erfc")  # fmt: skip
+erfinv = special(
+    "erfinv",
+    "x",
+    lambda t, y, xp: t * ((0.5 * ROOT_PI) * xp.exp(y * y)),
+    domains=[(-0.95, 0.95)],
+    summary="The inverse of the error function",
+)
+erfcinv = special(
+    "erfcinv",
+    "x",
+    lambda t, y, xp: t * ((-0.5 * ROOT_PI) * xp.exp(y * y)),
+    domains=[(0.05, 1.95)],
+    summary="The inverse of erfc",
+)
 
-# --- normal probabilities --------------------------------------------------------------------------------
-ndtr = special("ndtr", "x", lambda t, x, xp: t * (xp.exp(-0.5 * (x * x)) / ROOT_2PI), domains=[REAL],
-               complex=True, summary="The cumulative distribution function of the normal distribution")  # fmt: skip
+# --- normal probabilities -------------------------------------------------------------------------
+ndtr = special(
+    "ndtr",
+    "x",
+    lambda t, x, xp: t * (xp.exp(-0.5 * (x * x)) / ROOT_2PI),
+    domains=[REAL],
+    complex=True,
+    summary="The cumulative distribution function of the normal distribution",
+)
+
+
 # The density over the probability, neither of which need be representable.
+@kernel
+def log_ndtr_derivative(x: Any, *, xp: Any) -> Any:
+    """exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))"""
+    return math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))
+
+
+def _slope_of_share(t: Any, x: Any, y: Any, xp: Any) -> Any:
+    """``-t * y * (x + y)``, where that does not cancel"""
+    u = x * -math.sqrt(0.5)
+    growth = xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u)
+    return t * xp.where(y == 0, 0.0, y * (math.sqrt(0.5) * growth))
+
+
+special("log_ndtr_derivative", "x", _slope_of_share, domains=[REAL], complex=True, public=False)
 log_ndtr = special(
-    "log_ndtr", "x", lambda t, x, xp: t * (math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))),
-    domains=[REAL], complex=True, summary="The logarithm of ndtr, accurate where x is far below 0",
-)  # fmt: skip
-ndtri = special("ndtri", "x", lambda t, y, xp: t * (ROOT_2PI * xp.exp(0.5 * (y * y))), domains=[UNIT],
-                summary="The inverse of ndtr")  # fmt: skip
+    "log_ndtr",
+    "x",
+    lambda t, x, xp: t * xp.special.log_ndtr_derivative(x),
+    domains=[REAL],
+    complex=True,
+    summary="The logarithm of ndtr, accurate where x is far below 0",
+)
+ndtri = special(
+    "ndtri",
+    "x",
+    lambda t, y, xp: t * (ROOT_2PI * xp.exp(0.5 * (y * y))),
+    domains=[UNIT],
+    summary="The inverse of ndtr",
+)
 ndtri_exp = special(
-    "ndtri_exp", "x", lambda t, y, xp: t * (math.sqrt(math.pi / 2.0) * xp.special.erfcx(y * -math.sqrt(0.5))),
-    domains=[(-5.0, -0.05)], summary="The inverse of log_ndtr",
-)  # fmt: skip
+    "ndtri_exp",
+    "x",
+    lambda t, y, xp: t * (math.sqrt(math.pi / 2.0) * xp.special.erfcx(y * -math.sqrt(0.5))),
+    domains=[(-5.0, -0.05)],
+    summary="The inverse of log_ndtr",
+)
 
 
 def _owen_by_height(t: Any, h: Any, a: Any, xp: Any) -> Any:
     """``-t * exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``"""
-    return t * (xp.exp(-0.5 * (as_data(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5))) * (
-        -0.5 / ROOT_2PI
+    return (
+        t
+        * (xp.exp(-0.5 * (as_data(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5)))
+        * (-0.5 / ROOT_2PI)
     )
 
 
@@ -129,11 +229,17 @@ def _owen_by_slope(t: Any, h: Any, a: Any, xp: Any) -> Any:
     return t * (xp.exp(-0.5 * (h * h + product * product)) / (1.0 + a * a)) / (2.0 * math.pi)
 
 
-owens_t = special("owens_t", "h a", _owen_by_height, _owen_by_slope, domains=[REAL, REAL],
-                  summary="Owen's T function")  # fmt: skip
+owens_t = special(
+    "owens_t",
+    "h a",
+    _owen_by_height,
+    _owen_by_slope,
+    domains=[REAL, REAL],
+    summary="Owen's T function",
+)
 
 
-# --- Voigt's profile -------------------------------------------------------------------------------------
+# --- Voigt's profile ------------------------------------------------------------------------------
 def _voigt(n: int, x: Any, sigma: Any, gamma: Any, xp: Any) -> Any:
     """The n-th derivative by x of wofz(z) / (sigma sqrt(2 pi)), z = (x + 1j gamma) / (sigma sqrt(2))."""
     scale = sigma * math.sqrt(2.0)
@@ -160,26 +266,41 @@ def voigt_imag(n: int, x: Any, sigma: Any, gamma: Any, *, xp: Any) -> Any:
 
 # Analytic in x + 1j gamma; and by sigma the heat equation.
 PROFILE = [REAL, (0.3, 2.0), (0.2, 2.0)]
-special("voigt_real", "n x sigma gamma", None,
-        lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_real(n + 1, x, sigma, gamma),
-        lambda t, n, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_real(n + 2, x, sigma, gamma)),
-        lambda t, n, x, sigma, gamma, xp: -t * xp.special.voigt_imag(n + 1, x, sigma, gamma),
-        domains=[(0, 3), *PROFILE], integers="n", public=False)  # fmt: skip
-special("voigt_imag", "n x sigma gamma", None,
-        lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_imag(n + 1, x, sigma, gamma),
-        lambda t, n, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_imag(n + 2, x, sigma, gamma)),
-        lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_real(n + 1, x, sigma, gamma),
-        domains=[(0, 3), *PROFILE], integers="n", public=False)  # fmt: skip
+special(
+    "voigt_real",
+    "n x sigma gamma",
+    None,
+    lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_real(n + 1, x, sigma, gamma),
+    lambda t, n, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_real(n + 2, x, sigma, gamma)),
+    lambda t, n, x, sigma, gamma, xp: -t * xp.special.voigt_imag(n + 1, x, sigma, gamma),
+    domains=[(0, 3), *PROFILE],
+    integers="n",
+    public=False,
+)
+special(
+    "voigt_imag",
+    "n x sigma gamma",
+    None,
+    lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_imag(n + 1, x, sigma, gamma),
+    lambda t, n, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_imag(n + 2, x, sigma, gamma)),
+    lambda t, n, x, sigma, gamma, xp: t * xp.special.voigt_real(n + 1, x, sigma, gamma),
+    domains=[(0, 3), *PROFILE],
+    integers="n",
+    public=False,
+)
 voigt_profile = special(
-    "voigt_profile", "x sigma gamma",
+    "voigt_profile",
+    "x sigma gamma",
     lambda t, x, sigma, gamma, xp: t * xp.special.voigt_real(1, x, sigma, gamma),
     lambda t, x, sigma, gamma, xp: t * (sigma * xp.special.voigt_real(2, x, sigma, gamma)),
     lambda t, x, sigma, gamma, xp: -t * xp.special.voigt_imag(1, x, sigma, gamma),
-    domains=PROFILE, summary="Voigt's profile", source="DLMF 7.19",
-)  # fmt: skip
+    domains=PROFILE,
+    summary="Voigt's profile",
+    source="DLMF 7.19",
+)
 
 
-# --- Fresnel's integrals ---------------------------------------------------------------------------------
+# --- Fresnel's integrals --------------------------------------------------------------------------
 @kernel
 def fresnel_s(z: Any, *, xp: Any) -> Any:
     """Fresnel's sine integral."""
@@ -211,19 +332,42 @@ def _turned(sign: Any, x: Any, xp: Any) -> Any:
     return math.sqrt(0.5) * (1.0 - 1j * sign)
 
 
-_fresnel_s = special("fresnel_s", "x", lambda t, x, xp: t * xp.special._sinpi(0.5 * (x * x)), domains=[REAL],
-                     complex=True, public=False)  # fmt: skip
-_fresnel_c = special("fresnel_c", "x", lambda t, x, xp: t * xp.special._cospi(0.5 * (x * x)), domains=[REAL],
-                     complex=True, public=False)  # fmt: skip
-_modfresnel_f = special("modfresnel_f", "x sign", lambda t, x, sign, xp: -t * xp.exp(1j * (sign * (x * x))),
-                        None, domains=[POSITIVE, (1, 1.5)], integers="sign", public=False)  # fmt: skip
+_fresnel_s = special(
+    "fresnel_s",
+    "x",
+    lambda t, x, xp: t * xp.special._sinpi(0.5 * (x * x)),
+    domains=[REAL],
+    complex=True,
+    public=False,
+)
+_fresnel_c = special(
+    "fresnel_c",
+    "x",
+    lambda t, x, xp: t * xp.special._cospi(0.5 * (x * x)),
+    domains=[REAL],
+    complex=True,
+    public=False,
+)
+_modfresnel_f = special(
+    "modfresnel_f",
+    "x sign",
+    lambda t, x, sign, xp: -t * xp.exp(1j * (sign * (x * x))),
+    None,
+    domains=[POSITIVE, (1, 1.5)],
+    integers="sign",
+    public=False,
+)
 _modfresnel_k = special(
-    "modfresnel_k", "x sign",
-    lambda t, x, sign, xp: t * (
-        0.5 * _turned(sign, x, xp) * xp.special.erfcx_derivative(1, _turned(sign, x, xp) * x)
+    "modfresnel_k",
+    "x sign",
+    lambda t, x, sign, xp: (
+        t * (0.5 * _turned(sign, x, xp) * xp.special.erfcx_derivative(1, _turned(sign, x, xp) * x))
     ),
-    None, domains=[POSITIVE, (1, 1.5)], integers="sign", public=False,
-)  # fmt: skip
+    None,
+    domains=[POSITIVE, (1, 1.5)],
+    integers="sign",
+    public=False,
+)
 
 
 def fresnel(z: Any) -> tuple[Any, Any]:

@@ -7,20 +7,26 @@ from typing import Any
 
 from .._storage.special import kernel
 from .._storage.storage import is_complex
-from ._rules import by_order, horner
+from ._rules import by_order, horner, where_defined
 from ._statement import POSITIVE, REAL, special
 
-
-def _where_defined(slope: Any, y: Any, xp: Any) -> Any:
-    """A slope, and NaN where the result is."""
-    return xp.where(y == y, slope, y)
-
-
-# --- exponential integrals -------------------------------------------------------------------------------
-exp1 = special("exp1", "x", lambda t, x, y, xp: -t * _where_defined(xp.exp(-x) / x, y, xp), complex=True,
-               summary="The exponential integral E1", source="DLMF 6.2.1")  # fmt: skip
-expi = special("expi", "x", lambda t, x, y, xp: t * _where_defined(xp.exp(x) / x, y, xp), complex=True,
-               summary="The exponential integral Ei", source="DLMF 6.2.5")  # fmt: skip
+# --- exponential integrals ------------------------------------------------------------------------
+exp1 = special(
+    "exp1",
+    "x",
+    lambda t, x, y, xp: -t * where_defined(xp.exp(-x) / x, y, xp),
+    complex=True,
+    summary="The exponential integral E1",
+    source="DLMF 6.2.1",
+)
+expi = special(
+    "expi",
+    "x",
+    lambda t, x, y, xp: t * where_defined(xp.exp(x) / x, y, xp),
+    complex=True,
+    summary="The exponential integral Ei",
+    source="DLMF 6.2.5",
+)
 
 
 @kernel
@@ -31,14 +37,25 @@ def expn_below(n: Any, x: Any, *, xp: Any) -> Any:
     return xp.where(n < 0, found, xp.special.expn(xp.where(n < 0, 0.0, n), x))
 
 
-special("expn_below", "n x", None, lambda t, n, x, xp: -t * xp.special.expn_below(n - 1, x),
-        domains=[(-2, 4), POSITIVE], integers="n", public=False)  # fmt: skip
+special(
+    "expn_below",
+    "n x",
+    None,
+    lambda t, n, x, xp: -t * xp.special.expn_below(n - 1, x),
+    domains=[(-2, 4), POSITIVE],
+    integers="n",
+    public=False,
+)
 expn = special(
-    "expn", "n x", None,
-    lambda t, n, x, y, xp: -t * _where_defined(xp.special.expn_below(n - 1, x), y, xp),
-    domains=[(0, 4), POSITIVE], integers="n", summary="The generalised exponential integral of order n",
+    "expn",
+    "n x",
+    None,
+    lambda t, n, x, y, xp: -t * where_defined(xp.special.expn_below(n - 1, x), y, xp),
+    domains=[(0, 4), POSITIVE],
+    integers="n",
+    summary="The generalised exponential integral of order n",
     source="DLMF 8.19.13",
-)  # fmt: skip
+)
 
 
 @by_order
@@ -62,14 +79,24 @@ def scaled_exp1_derivative(n: int, x: Any, *, xp: Any) -> Any:
     return xp.where(near, forwards, far)
 
 
-special("scaled_exp1_derivative", "n x", None,
-        lambda t, n, x, xp: t * xp.special.scaled_exp1_derivative(n + 1, x),
-        domains=[(0, 3), (0.2, 60.0)], integers="n", public=False)  # fmt: skip
-_scaled_exp1 = special("_scaled_exp1", "x", lambda t, x, xp: t * xp.special.scaled_exp1_derivative(1, x),
-                       summary="x exp(x) E1(x)")  # fmt: skip
+special(
+    "scaled_exp1_derivative",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.scaled_exp1_derivative(n + 1, x),
+    domains=[(0, 3), (0.2, 60.0)],
+    integers="n",
+    public=False,
+)
+_scaled_exp1 = special(
+    "_scaled_exp1",
+    "x",
+    lambda t, x, xp: t * xp.special.scaled_exp1_derivative(1, x),
+    summary="x exp(x) E1(x)",
+)
 
 
-# --- sine and cosine integrals -----------------------------------------------------------------------------
+# --- sine and cosine integrals --------------------------------------------------------------------
 @kernel
 def sine_integral(x: Any, *, xp: Any) -> Any:
     """Si"""
@@ -101,14 +128,40 @@ def _shi(t: Any, x: Any, xp: Any) -> Any:
     return t * (slope if is_complex(x) else xp.real(slope))
 
 
-_si = special("sine_integral", "x", lambda t, x, xp: t * xp.sinc_derivative(x * (1.0 / math.pi), order=0),
-              domains=[REAL], complex=True, source="DLMF 6.2.9", public=False)  # fmt: skip
-_ci = special("cosine_integral", "x", lambda t, x, xp: t * (xp.cos(x) / x), complex=True,
-              source="DLMF 6.2.11", public=False)  # fmt: skip
-_shi_op = special("hyperbolic_sine_integral", "x", _shi, domains=[REAL], complex=True,
-                  source="DLMF 6.2.15", public=False)  # fmt: skip
-_chi = special("hyperbolic_cosine_integral", "x", lambda t, x, xp: t * (xp.cosh(x) / x), complex=True,
-               source="DLMF 6.2.16", public=False)  # fmt: skip
+_si = special(
+    "sine_integral",
+    "x",
+    lambda t, x, xp: t * xp.sinc_derivative(x * (1.0 / math.pi), order=0),
+    domains=[REAL],
+    complex=True,
+    source="DLMF 6.2.9",
+    public=False,
+)
+_ci = special(
+    "cosine_integral",
+    "x",
+    lambda t, x, xp: t * (xp.cos(x) / x),
+    complex=True,
+    source="DLMF 6.2.11",
+    public=False,
+)
+_shi_op = special(
+    "hyperbolic_sine_integral",
+    "x",
+    _shi,
+    domains=[REAL],
+    complex=True,
+    source="DLMF 6.2.15",
+    public=False,
+)
+_chi = special(
+    "hyperbolic_cosine_integral",
+    "x",
+    lambda t, x, xp: t * (xp.cosh(x) / x),
+    complex=True,
+    source="DLMF 6.2.16",
+    public=False,
+)
 
 
 def sici(x: Any) -> tuple[Any, Any]:
@@ -143,7 +196,7 @@ def shichi(x: Any) -> tuple[Any, Any]:
     return _shi_op(x), _chi(x)
 
 
-# --- the dilogarithm -----------------------------------------------------------------------------------------
+# --- the dilogarithm ------------------------------------------------------------------------------
 def _spence(t: Any, x: Any, xp: Any) -> Any:
     """``t * xp.log(x) / (1 - x)``"""
     beside = x - 1.0
@@ -151,7 +204,13 @@ def _spence(t: Any, x: Any, xp: Any) -> Any:
     return -t * xp.where(near, xp.special.log1prel_derivative(0, beside), xp.log(x) / beside)
 
 
-spence = special("spence", "x", _spence, complex=True, summary="Spence's function, the dilogarithm of 1 - x",
-                 source="DLMF 25.12.2")  # fmt: skip
+spence = special(
+    "spence",
+    "x",
+    _spence,
+    complex=True,
+    summary="Spence's function, the dilogarithm of 1 - x",
+    source="DLMF 25.12.2",
+)
 
 FUNCTIONS = {"shichi": shichi, "sici": sici}

@@ -6,23 +6,32 @@ import math
 from typing import Any
 
 from .._array.array import Array
-from .._storage.special import kernel
 from .._storage.storage import is_complex
 from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
-from ._rules import as_data, by_order
+from ._rules import as_data, by_order, where_defined
 from ._statement import POSITIVE, REAL, special
 
 # Bernoulli's numbers of even order, from B2 on.
 BERNOULLI = (
-    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
-    -174611 / 330, 854513 / 138, -236364091 / 2730,
-)  # fmt: skip
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+    854513 / 138,
+    -236364091 / 2730,
+)
 LONGEST = 10_000  # steps of a recurrence
 ENOUGH = 12.0  # from this argument on, the asymptotic series have the precision of float64
 
 
-# --- polygamma functions ---------------------------------------------------------------------------------
+# --- polygamma functions --------------------------------------------------------------------------
 def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
     """The n-th derivative of the digamma function for large z as a sum of ``c / z ** m``, without the
     logarithm of order 0.  Source: DLMF 5.15.8."""
@@ -37,8 +46,15 @@ def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
 
 
 @by_order
-def complex_polygamma(n: int, z: Any, *, xp: Any) -> Any:
-    """The n-th derivative of the digamma function of complex data.  Source: DLMF 5.15.5, 5.15.8."""
+def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
+    """The n-th derivative of the digamma function, of complex data too.
+
+    Source: DLMF 5.15.5, 5.15.8, 25.11.12.
+    """
+    if n == 0:
+        return xp.special.digamma(z)
+    if not is_complex(z):
+        return -((-1.0) ** n) * math.factorial(n) * xp.special._zeta(n + 1.0, z)
 
     def is_low(z: Any) -> Any:
         return (xp.real(z) < ENOUGH + n) & (xp.abs(xp.imag(z)) < ENOUGH + n)
@@ -50,7 +66,7 @@ def complex_polygamma(n: int, z: Any, *, xp: Any) -> Any:
             break
         total = total + xp.where(low, 1.0 / z ** (n + 1), 0.0)
         z = xp.where(low, z + 1.0, z)
-    found = xp.log(z) if n == 0 else xp.zeros_like(z)
+    found = xp.zeros_like(z)
     for factor, power in _asymptotic_terms(n):
         found = found + factor / z**power
     return xp.where(is_low(z), math.nan, found - (-1.0) ** n * math.factorial(n) * total)
@@ -63,7 +79,7 @@ def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     Differences of powers are sums of terms of one sign, also where b is small beside a.
     """
     positive = (a > 0) & (a + b > 0)
-    plain = xp.special.polygamma(n, a + b) - xp.special.polygamma(n, a)
+    plain = xp.special.polygamma_of(n, a + b) - xp.special.polygamma_of(n, a)
     x, b = xp.where(positive, a, 1.0), xp.where(positive, b, 0.0)
 
     def powers(x: Any, m: int) -> Any:
@@ -80,65 +96,106 @@ def polygamma_difference(n: int, a: Any, b: Any, *, xp: Any) -> Any:
     return xp.where(positive, found - (-1.0) ** n * math.factorial(n) * total, plain)
 
 
-special("complex_polygamma", "n x", None, lambda t, n, x, xp: t * xp.special.complex_polygamma(n + 1, x),
-        domains=[(0, 3), POSITIVE], integers="n", complex=True, public=False)  # fmt: skip
-special("polygamma_difference", "n a b", None,
-        lambda t, n, a, b, xp: t * xp.special.polygamma_difference(n + 1, a, b),
-        lambda t, n, a, b, xp: t * xp.special.polygamma(n + 1, as_data(a, t, xp) + b),
-        domains=[(0, 3), POSITIVE, POSITIVE], integers="n", public=False)  # fmt: skip
+special(
+    "polygamma_of",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
+    domains=[(0, 3), POSITIVE],
+    integers="n",
+    complex=True,
+    public=False,
+)
+special(
+    "polygamma_difference",
+    "n a b",
+    None,
+    lambda t, n, a, b, xp: t * xp.special.polygamma_difference(n + 1, a, b),
+    lambda t, n, a, b, xp: t * xp.special.polygamma_of(n + 1, as_data(a, t, xp) + b),
+    domains=[(0, 3), POSITIVE, POSITIVE],
+    integers="n",
+    public=False,
+)
 
 
-def _digamma(t: Any, x: Any, xp: Any) -> Any:
-    """``t * xp.special.polygamma(1, x)``"""
-    special_functions = xp.special
-    if is_complex(x):
-        return t * special_functions.complex_polygamma(1, x)
-    return t * special_functions.polygamma(1, x)
-
-
+# SciPy's polygamma gives double precision of single precision, and knows no complex data.
 digamma = special(
-    "digamma", "x", _digamma, complex=True, summary="The logarithmic derivative of the gamma function",
+    "digamma",
+    "x",
+    lambda t, x, xp: t * xp.special.polygamma_of(1, x),
+    complex=True,
+    summary="The logarithmic derivative of the gamma function",
     source="DLMF 5.2.2",
-)  # fmt: skip
+)
 polygamma = special(
-    "polygamma", "n x", None, lambda t, n, x, xp: t * xp.special.polygamma(n + 1, x),
-    domains=[(0, 4), POSITIVE], integers="n",
-    summary="The n-th derivative of the digamma function", source="DLMF 5.15",
-)  # fmt: skip
+    "polygamma",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.polygamma_of(n + 1, x),
+    domains=[(0, 4), POSITIVE],
+    integers="n",
+    summary="The n-th derivative of the digamma function",
+    source="DLMF 5.15",
+)
 
 
-# --- the gamma function ------------------------------------------------------------------------------------
+# --- the gamma function ---------------------------------------------------------------------------
 def _rgamma_slope(x: Any, y: Any, xp: Any) -> Any:
     """The derivative of 1 / gamma(x), which has no poles: by reflection where digamma has some."""
     left = (xp.real(x) if is_complex(x) else x) < 0.5
-    turn = xp.special._cospi(x) - xp.special.digamma(1.0 - x) * xp.special._sinpi(x) * (1.0 / math.pi)
+    turn = xp.special._cospi(x) - xp.special.digamma(1.0 - x) * xp.special._sinpi(x) * (
+        1.0 / math.pi
+    )
     return xp.where(left, xp.special.gamma(1.0 - x) * turn, -xp.special.digamma(x) * y)
 
 
-def _where_defined(slope: Any, y: Any, xp: Any) -> Any:
-    """A slope, and NaN where the result is."""
-    return xp.where(y == y, slope, y)
-
-
-gamma = special("gamma", "x", lambda t, x, y, xp: t * (y * xp.special.digamma(x)), complex=True,
-                summary="The gamma function", source="DLMF 5.2.2")  # fmt: skip
+gamma = special(
+    "gamma",
+    "x",
+    lambda t, x, y, xp: t * (y * xp.special.digamma(x)),
+    complex=True,
+    summary="The gamma function",
+    source="DLMF 5.2.2",
+)
 gammaln = special(
-    "gammaln", "x", lambda t, x, xp: t * xp.special.digamma(x),
-    summary="The logarithm of the absolute value of the gamma function", source="DLMF 5.2.2",
-)  # fmt: skip
+    "gammaln",
+    "x",
+    lambda t, x, xp: t * xp.special.digamma(x),
+    summary="The logarithm of the absolute value of the gamma function",
+    source="DLMF 5.2.2",
+)
 loggamma = special(
-    "loggamma", "x", lambda t, x, y, xp: t * _where_defined(xp.special.digamma(x), y, xp), complex=True,
-    summary="The principal branch of the logarithm of the gamma function", source="DLMF 5.2.2",
-)  # fmt: skip
-rgamma = special("rgamma", "x", lambda t, x, y, xp: t * _rgamma_slope(x, y, xp), complex=True,
-                 summary="1 / gamma(x)", source="DLMF 5.2.2, 5.5.3")  # fmt: skip
-gammasgn = special("gammasgn", "x", lambda t, xp: xp.zeros_like(t), summary="The sign of the gamma function")
-_lgam1p = special("_lgam1p", "x", lambda t, x, xp: t * xp.special.digamma(1.0 + x), domains=[(-0.5, 2.0)],
-                  summary="gammaln(1 + x), accurate near 0")  # fmt: skip
+    "loggamma",
+    "x",
+    lambda t, x, y, xp: t * where_defined(xp.special.digamma(x), y, xp),
+    complex=True,
+    summary="The principal branch of the logarithm of the gamma function",
+    source="DLMF 5.2.2",
+)
+rgamma = special(
+    "rgamma",
+    "x",
+    lambda t, x, y, xp: t * _rgamma_slope(x, y, xp),
+    complex=True,
+    summary="1 / gamma(x)",
+    source="DLMF 5.2.2, 5.5.3",
+)
+gammasgn = special(
+    "gammasgn", "x", lambda t, xp: xp.zeros_like(t), summary="The sign of the gamma function"
+)
+_lgam1p = special(
+    "_lgam1p",
+    "x",
+    lambda t, x, xp: t * xp.special.digamma(1.0 + x),
+    domains=[(-0.5, 2.0)],
+    summary="gammaln(1 + x), accurate near 0",
+)
 _factorial = special(
-    "_factorial", "x", lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
+    "_factorial",
+    "x",
+    lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
     summary="gamma(1 + x), and 0 where x is negative",
-)  # fmt: skip
+)
 # The shift and g of the sum that scales it.
 LANCZOS = 6.024680040776729583740234375
 
@@ -149,12 +206,14 @@ def _lanczos(t: Any, x: Any, y: Any, xp: Any) -> Any:
     return t * (y * (xp.special.digamma(x) - xp.log(base) + LANCZOS / base))
 
 
-_lanczos_sum_expg_scaled = special("_lanczos_sum_expg_scaled", "x", _lanczos, summary="Lanczos's sum")
+_lanczos_sum_expg_scaled = special(
+    "_lanczos_sum_expg_scaled", "x", _lanczos, summary="Lanczos's sum"
+)
 
 
 def _igam_fac_by_shape(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
     """``t * y * (xp.log(x) - xp.special.digamma(a))``"""
-    return t * xp.where(y == 0, 0.0, y * (xp.log(as_data(x, t, xp)) - xp.special.digamma(a)))
+    return t * (xp.special.xlogy(y, x) - y * xp.special.digamma(a))
 
 
 def _igam_fac_by_place(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
@@ -164,36 +223,53 @@ def _igam_fac_by_place(t: Any, a: Any, x: Any, y: Any, xp: Any) -> Any:
     return t * xp.where(x == 0, at_zero, y * ((a - x) / x))
 
 
-_igam_fac = special("_igam_fac", "a x", _igam_fac_by_shape, _igam_fac_by_place,
-                    summary="x ** a exp(-x) / gamma(a)")  # fmt: skip
+_igam_fac = special(
+    "_igam_fac", "a x", _igam_fac_by_shape, _igam_fac_by_place, summary="x ** a exp(-x) / gamma(a)"
+)
 
 
-# --- the beta function ---------------------------------------------------------------------------------------
+# --- the beta function ----------------------------------------------------------------------------
 def _beta_slope(t: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
     """``-t * y * (digamma(a + b) - digamma(a))``"""
     return -t * (y * xp.special.polygamma_difference(0, a, b))
 
 
-beta = special("beta", "a b", _beta_slope, lambda t, a, b, y, xp: _beta_slope(t, b, a, y, xp),
-               summary="The beta function", source="DLMF 5.12.1")  # fmt: skip
+beta = special(
+    "beta",
+    "a b",
+    _beta_slope,
+    lambda t, a, b, y, xp: _beta_slope(t, b, a, y, xp),
+    summary="The beta function",
+    source="DLMF 5.12.1",
+)
 betaln = special(
-    "betaln", "a b", lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, a, b),
+    "betaln",
+    "a b",
+    lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, a, b),
     lambda t, a, b, xp: -t * xp.special.polygamma_difference(0, b, a),
-    summary="The logarithm of the absolute value of the beta function", source="DLMF 5.12.1",
-)  # fmt: skip
+    summary="The logarithm of the absolute value of the beta function",
+    source="DLMF 5.12.1",
+)
 binom = special(
-    "binom", "n k", lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, n - k + 1.0, k)),
+    "binom",
+    "n k",
+    lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, n - k + 1.0, k)),
     lambda t, n, k, y, xp: t * (y * xp.special.polygamma_difference(0, k + 1.0, n - 2.0 * k)),
-    domains=[(2.0, 6.0), (0.2, 3.0)], summary="The binomial coefficient", source="DLMF 1.2.6",
-)  # fmt: skip
+    domains=[(2.0, 6.0), (0.2, 3.0)],
+    summary="The binomial coefficient",
+    source="DLMF 1.2.6",
+)
 poch = special(
-    "poch", "z m", lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
+    "poch",
+    "z m",
+    lambda t, z, m, y, xp: t * (y * xp.special.polygamma_difference(0, z, m)),
     lambda t, z, m, y, xp: t * (y * xp.special.digamma(as_data(z, t, xp) + m)),
-    summary="The Pochhammer symbol gamma(z + m) / gamma(z)", source="DLMF 5.2.5",
-)  # fmt: skip
+    summary="The Pochhammer symbol gamma(z + m) / gamma(z)",
+    source="DLMF 5.2.5",
+)
 
 
-# --- zeta functions --------------------------------------------------------------------------------------------
+# --- zeta functions -------------------------------------------------------------------------------
 # Taylor coefficients in the exponent: sums of powers, and the sum of Euler and Maclaurin for the rest.
 # Source: DLMF 2.10(i), 25.11.5.
 def _power(base: Any, s: Any, n: int, xp: Any) -> list[Any]:
@@ -250,10 +326,13 @@ def harmonic_derivative(n: int, first: Any, last: Any, a: Any, *, xp: Any) -> An
     low, high = xp.where(more, first + TERMS, 1.0), xp.where(more, last, 1.0)
     width = xp.log(high / low)
     integral = [
-        low * width * (-width) ** i / math.factorial(i)
+        low
+        * width
+        * (-width) ** i
+        / math.factorial(i)
         * xp.special.exprel_derivative(i, (1.0 - a) * width)
         for i in range(n + 1)
-    ]  # fmt: skip
+    ]
     below, above = _corrections(low, a, n), [-c for c in _corrections(high, a, n)]
     below, above = [0.5 + below[0], *below[1:]], [0.5 + above[0], *above[1:]]
     below = [p + c for p, c in zip(below, integral, strict=True)]
@@ -270,12 +349,27 @@ def _zeta_by_shift(t: Any, n: Any, s: Any, q: Any, xp: Any) -> Any:
     )
 
 
-special("zeta_derivative", "n s q", None,
-        lambda t, n, s, q, xp: t * xp.special.zeta_derivative(n + 1, s, q), _zeta_by_shift,
-        domains=[(0, 3), (1.3, 6.0), POSITIVE], integers="n", public=False)  # fmt: skip
-special("harmonic_derivative", "n first last a", None, None, None,
-        lambda t, n, first, last, a, xp: t * xp.special.harmonic_derivative(n + 1, first, last, a),
-        domains=[(0, 3), (1, 9), (9, 90), REAL], integers="n first last", public=False)  # fmt: skip
+special(
+    "zeta_derivative",
+    "n s q",
+    None,
+    lambda t, n, s, q, xp: t * xp.special.zeta_derivative(n + 1, s, q),
+    _zeta_by_shift,
+    domains=[(0, 3), (1.3, 6.0), POSITIVE],
+    integers="n",
+    public=False,
+)
+special(
+    "harmonic_derivative",
+    "n first last a",
+    None,
+    None,
+    None,
+    lambda t, n, first, last, a, xp: t * xp.special.harmonic_derivative(n + 1, first, last, a),
+    domains=[(0, 3), (1, 9), (9, 90), REAL],
+    integers="n first last",
+    public=False,
+)
 
 
 def _riemann_slope(x: Any, xp: Any) -> Any:
@@ -285,26 +379,47 @@ def _riemann_slope(x: Any, xp: Any) -> Any:
     sine, cosine = xp.special._sinpi(0.5 * x), xp.special._cospi(0.5 * x)
     scale = 2.0 * xp.exp(xp.special.loggamma(other) - other * math.log(2.0 * math.pi))
     inner = sine * (math.log(2.0 * math.pi) - xp.special.digamma(other)) + (0.5 * math.pi) * cosine
-    value = inner * xp.special._riemann_zeta(other) - sine * xp.special.zeta_derivative(1, other, 1.0)
+    value = inner * xp.special._riemann_zeta(other) - sine * xp.special.zeta_derivative(
+        1, other, 1.0
+    )
     return xp.where(left, scale * value, xp.special.zeta_derivative(1, xp.where(left, 2.0, x), 1.0))
 
 
 _zeta = special(
-    "_zeta", "s q", lambda t, s, q, y, xp: t * _where_defined(xp.special.zeta_derivative(1, s, q), y, xp),
-    lambda t, s, q, y, xp: -t * _where_defined(s * xp.special._zeta(s + 1.0, q), y, xp),
-    domains=[(1.3, 6.0), POSITIVE], summary="Hurwitz's zeta function", source="DLMF 25.11.1, 25.11.17",
-)  # fmt: skip
+    "_zeta",
+    "s q",
+    lambda t, s, q, y, xp: t * where_defined(xp.special.zeta_derivative(1, s, q), y, xp),
+    lambda t, s, q, y, xp: -t * where_defined(s * xp.special._zeta(s + 1.0, q), y, xp),
+    domains=[(1.3, 6.0), POSITIVE],
+    summary="Hurwitz's zeta function",
+    source="DLMF 25.11.1, 25.11.17",
+)
 _riemann_zeta = special(
-    "_riemann_zeta", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domains=[(1.3, 6.0)], complex=True,
-    summary="Riemann's zeta function", source="DLMF 25.2.1",
-)  # fmt: skip
-zetac = special("zetac", "x", lambda t, x, xp: t * _riemann_slope(x, xp), domains=[(1.3, 6.0)],
-                summary="Riemann's zeta function less 1", source="DLMF 25.2.1")  # fmt: skip
+    "_riemann_zeta",
+    "x",
+    lambda t, x, xp: t * _riemann_slope(x, xp),
+    domains=[(1.3, 6.0)],
+    complex=True,
+    summary="Riemann's zeta function",
+    source="DLMF 25.2.1",
+)
+zetac = special(
+    "zetac",
+    "x",
+    lambda t, x, xp: t * _riemann_slope(x, xp),
+    domains=[(1.3, 6.0)],
+    summary="Riemann's zeta function less 1",
+    source="DLMF 25.2.1",
+)
 _gen_harmonic = special(
-    "_gen_harmonic", "n a", None,
-    lambda t, n, a, y, xp: t * _where_defined(xp.special.harmonic_derivative(1, 1, n, a), y, xp),
-    domains=[(1, 60), REAL], integers="n", summary="The generalised harmonic number of order a",
-)  # fmt: skip
+    "_gen_harmonic",
+    "n a",
+    None,
+    lambda t, n, a, y, xp: t * where_defined(xp.special.harmonic_derivative(1, 1, n, a), y, xp),
+    domains=[(1, 60), REAL],
+    integers="n",
+    summary="The generalised harmonic number of order a",
+)
 
 
 def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any) -> Any:
@@ -315,15 +430,28 @@ def _normalized_by_order(t: Any, j: Any, k: Any, n: Any, a: Any, y: Any, xp: Any
 
 
 _normalized_gen_harmonic = special(
-    "_normalized_gen_harmonic", "j k n a", None, None, None, _normalized_by_order,
-    domains=[(1, 5), (5, 30), (30, 60), REAL], integers="j k n",
+    "_normalized_gen_harmonic",
+    "j k n a",
+    None,
+    None,
+    None,
+    _normalized_by_order,
+    domains=[(1, 5), (5, 30), (30, 60), REAL],
+    integers="j k n",
     summary="The sum of i ** -a from j to k over that from 1 to n",
-)  # fmt: skip
-_stirling2_inexact = special("_stirling2_inexact", "n k", None, None, domains=[(5, 9), (1, 5)],
-                             integers="n k", summary="Stirling's number of the second kind")  # fmt: skip
+)
+_stirling2_inexact = special(
+    "_stirling2_inexact",
+    "n k",
+    None,
+    None,
+    domains=[(5, 9), (1, 5)],
+    integers="n k",
+    summary="Stirling's number of the second kind",
+)
 
 
-# --- functions of these ---------------------------------------------------------------------------------------
+# --- functions of these ---------------------------------------------------------------------------
 def zeta(x: Any, q: Any = None, out: None = None) -> Array:
     """Riemann's zeta function, or Hurwitz's.
 
@@ -367,10 +495,14 @@ def multigammaln(a: Any, d: int) -> Array:
         When d is not a whole number, or an element of a is too small.
     """
     if int(d) != d:
-        raise ValueError(f"special.multigammaln: d should be a positive integer (dimension), got {d}")
+        raise ValueError(
+            f"special.multigammaln: d should be a positive integer (dimension), got {d}"
+        )
     d = int(d)
     if (a <= 0.5 * (d - 1)).any():
-        raise ValueError(f"special.multigammaln: a must be above (d - 1) / 2 = {0.5 * (d - 1)}, got {a}")
+        raise ValueError(
+            f"special.multigammaln: a must be above (d - 1) / 2 = {0.5 * (d - 1)}, got {a}"
+        )
     parts = stack([gammaln(a - (j - 1.0) / 2) for j in range(1, d + 1)])
     return (d * (d - 1) * 0.25) * math.log(math.pi) + sum_of(parts, axis=0)
 

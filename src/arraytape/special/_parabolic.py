@@ -8,7 +8,9 @@ from typing import Any
 from .._record.plan import Unknown
 from ._several import several
 
-ORDER = Unknown("no closed form of the derivative by the order of a parabolic cylinder function is known")
+ORDER = Unknown(
+    "no closed form of the derivative by the order of a parabolic cylinder function is known"
+)
 DOMAINS = [(0.2, 4.0), (-3.0, 3.0)]
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -14,7 +14,9 @@ from typing import Any
 from .._record.plan import Unknown
 from ._statement import special
 
-DEGREE = Unknown("the degree of a polynomial is a whole number, and between them no closed form is known")
+DEGREE = Unknown(
+    "the degree of a polynomial is a whole number, and between them no closed form is known"
+)
 DEGREES, ARGUMENTS, PARAMETERS = (0, 7), (-0.95, 0.95), (0.3, 2.0)
 SHIFTED, HALF_LINE, DOUBLED = (0.05, 0.95), (0.1, 6.0), (-1.9, 1.9)
 
@@ -112,7 +114,7 @@ special(
     lambda t, n, alpha, x, y, xp: t * gegenbauer_by_alpha(n, alpha, x, y, xp),
     lambda t, n, alpha, x, xp: t * 2 * alpha * lower(
         lambda k: xp.special.eval_gegenbauer(k, alpha + 1, x), n, xp),
-    domains=[DEGREES, PARAMETERS, ARGUMENTS], integers="n", complex=True,
+    domains=[(2, 7), PARAMETERS, ARGUMENTS], integers="n", complex=True,
     summary="Gegenbauer polynomial", source="DLMF 18.9.19",
 )  # fmt: skip
 special(
@@ -120,7 +122,7 @@ special(
     lambda t, n, alpha, x, xp: t * genlaguerre_by_alpha(n, alpha, x, xp),
     lambda t, n, alpha, x, xp: -t * lower(
         lambda k: xp.special.eval_genlaguerre(k, alpha + 1, x), n, xp),
-    domains=[DEGREES, PARAMETERS, HALF_LINE], integers="n", complex=True,
+    domains=[(2, 7), PARAMETERS, HALF_LINE], integers="n", complex=True,
     summary="Generalized Laguerre polynomial", source="DLMF 18.9.23",
 )  # fmt: skip
 special(
@@ -129,7 +131,7 @@ special(
     lambda t, n, alpha, beta, x, y, xp: t * jacobi_by_beta(n, alpha, beta, x, y, xp),
     lambda t, n, alpha, beta, x, xp: t * 0.5 * (n + alpha + beta + 1) * lower(
         lambda k: xp.special.eval_jacobi(k, alpha + 1, beta + 1, x), n, xp),
-    domains=[DEGREES, PARAMETERS, PARAMETERS, ARGUMENTS], integers="n", complex=True,
+    domains=[(2, 7), PARAMETERS, PARAMETERS, ARGUMENTS], integers="n", complex=True,
     summary="Jacobi polynomial", source="DLMF 18.9.15",
 )  # fmt: skip
 special(
@@ -138,9 +140,30 @@ special(
     lambda t, n, p, q, x, y, xp: t * sh_jacobi_by_q(n, p, q, x, y, xp),
     lambda t, n, p, q, x, xp: t * n * lower(
         lambda k: xp.special.eval_sh_jacobi(k, p + 2, q + 1, x), n, xp),
-    domains=[DEGREES, (2.1, 4.0), PARAMETERS, SHIFTED], integers="n", complex=True,
+    domains=[(2, 7), (2.1, 4.0), PARAMETERS, SHIFTED], integers="n", complex=True,
     summary="Shifted Jacobi polynomial", source="DLMF 18.9.15",
 )  # fmt: skip
+
+
+# --- associated Legendre functions ------------------------------------------------------------------
+special(
+    "lpmv", "m v x", None,
+    Unknown("no closed form of the derivative by the degree of a Legendre function is known"),
+    lambda t, m, v, x, xp: t * associated_slope(m, v, x, xp),
+    domains=[(0, 3), (3, 6), ARGUMENTS], integers="m v",
+    summary="Associated Legendre function of integer order", source="DLMF 14.10.1",
+)  # fmt: skip
+
+
+def associated_slope(m: Any, v: Any, x: Any, xp: Any) -> Any:
+    """``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``; for m = 0 near the ends, where that
+    cancels, Legendre's polynomial's slope as a Jacobi polynomial; at the ends NaN for other m."""
+    near = (xp.abs(x) > 0.9) & (m + 0 * x == 0)
+    end = xp.abs(x) >= 1
+    w = xp.where(end, 1 + 0 * x, (1 - x) * (1 + x))
+    inside = -m * x * xp.special.lpmv(m, v, x) / w - xp.special.lpmv(m + 1.0, v, x) / xp.sqrt(w)
+    polynomial = 0.5 * (v + 1) * xp.special.eval_jacobi(v - 1.0, 1.0, 1.0, x)
+    return xp.where(near, polynomial, xp.where(end, math.nan, inside))
 
 
 def lower_degrees(n: Any, xp: Any) -> list[tuple[int, Any, Any]]:
@@ -164,7 +187,9 @@ def gegenbauer_by_alpha(n: Any, alpha: Any, x: Any, y: Any, xp: Any) -> Any:
     total = 0 * y
     for k, used, difference in lower_degrees(n, xp):
         even = xp.where(difference % 2 == 0, 4 / difference, 0.0)
-        term = (even * (k + alpha) * xp.special.eval_gegenbauer(k, alpha, x) + 2 * y) / (n + k + 2 * alpha)
+        term = (even * (k + alpha) * xp.special.eval_gegenbauer(k, alpha, x) + 2 * y) / (
+            n + k + 2 * alpha
+        )
         term = term + 2 * (k + 1) * y / ((k + 2 * alpha) * (2 * k + 2 * alpha + 1))
         total = total + xp.where(used, term, 0.0)
     return of_whole(n, total, xp)

@@ -25,17 +25,28 @@ def as_data(x: Any, t: Any, xp: Any) -> Any:
     return x if hasattr(x, "dtype") else xp.zeros_like(t) + x
 
 
+def where_defined(slope: Any, y: Any, xp: Any) -> Any:
+    """A slope, and NaN where the result is: its formula may have values outside the domain."""
+    return xp.where(y == y, slope, y)
+
+
 def by_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enter a kernel of one order at a time; the public one takes orders as data."""
+    """Enter a kernel of one order at a time; the public one takes orders as data.
+
+    It computes in double precision, as SciPy does for single precision: recurrences lose digits.
+    """
 
     @functools.wraps(function)
     def call(n: Any, *operands: Any, xp: Any) -> Any:
+        dtype = n.dtype
+        double = xp.complex128 if is_complex(n) else xp.float64
+        operands = tuple([xp.astype(x, double) for x in operands])
         n = xp.real(n) if is_complex(n) else n
         orders = range(int(xp.min(n)), int(xp.max(n)) + 1) if math.prod(n.shape) else range(1)
         found: Any = math.nan
         for order in orders:
             found = xp.where(n == order, function(order, *operands, xp=xp), found)
-        return found
+        return xp.astype(found, dtype)
 
     return kernel(call)
 
@@ -49,7 +60,13 @@ def horner(ratios: list[float], x: Any, xp: Any) -> Any:
     return total
 
 
-def near_and_far(near: Any, close: Callable[..., Any], beyond: Callable[..., Any], x: Any, xp: Any,
-                 at: float = 1.0) -> Any:  # fmt: skip
+def near_and_far(
+    near: Any,
+    close: Callable[..., Any],
+    beyond: Callable[..., Any],
+    x: Any,
+    xp: Any,
+    at: float = 1.0,
+) -> Any:
     """``close(x)`` where near, else ``beyond(x)``: each sees 0 and ``at`` in place of the other's x."""
     return xp.where(near, close(xp.where(near, x, 0.0)), beyond(xp.where(near, at, x)))

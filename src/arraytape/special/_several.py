@@ -31,8 +31,14 @@ def several(
         kernel(result_of(name, result, place))
         parts.append(
             special(
-                f"{name}_{result}", inputs, *rules, domains=domains, integers=integers,
-                complex=complex, source=source, public=False,
+                f"{name}_{result}",
+                inputs,
+                *rules,
+                domains=domains,
+                integers=integers,
+                complex=complex,
+                source=source,
+                public=False,
             )  # fmt: skip
         )
 

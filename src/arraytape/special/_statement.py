@@ -70,12 +70,14 @@ def special(
     """
     names = tuple(inputs.split())
     of_integers, of_counts = frozenset(integers.split()), frozenset(counts.split())
-    kinds = ["i" if x in of_counts else "w" if x in of_integers else "f" for x in names]
+    kinds = ["i" if x in of_counts | of_integers else "f" for x in names]
     intervals = tuple(domains) or (POSITIVE,) * len(names)
+    if "y" in names:
+        raise TypeError(f"{name} has an operand y, which is the result's name: call it otherwise")
     op = Op(
         f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
-        samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
         own_dtype=True,
+        samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(
         op, operands(names), convert=False
@@ -98,8 +100,7 @@ def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...
         n = int(np.prod(shape))
         places = (np.arange(n) * 0.6180339887498949 + phase) % 1.0  # spread evenly, in no order
         found = low + (high - low) * places.reshape(shape)
-        found = found if kind == "f" else np.floor(found)
-        return found.astype(int) if kind == "i" else found
+        return np.floor(found).astype(int) if kind == "i" else found
 
     def of_shapes(shapes: Sequence[tuple[int, ...]]) -> Sample:
         phases = np.linspace(0.3, 0.8, count)

@@ -5,8 +5,8 @@
 A module for each chapter.  A reference takes mpmath numbers and is smooth where the statement's
 domains lie, so that ``mp.diff`` gives its derivatives.  EDGES has further arguments: tails, corners,
 places next to special points.  LOOSE has the tolerances of first and second derivatives where SciPy's
-own values, or the sum of many terms, do not allow more, and the reason.  BY_DIFFERENCES names what mpmath has not, with the reason: it is
-compared with differences.
+own values, or the sum of many terms, do not allow more, and the reason.  BY_DIFFERENCES names what
+mpmath has not, with the reason: it is compared with differences.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 import mpmath as mp
 
-DEGREE = mp.pi / 180
-
 
 def boxcox(x, lmbda):
     return mp.log(x) if lmbda == 0 else mp.expm1(lmbda * mp.log(x)) / lmbda
@@ -42,19 +40,26 @@ def angle(x):
 def tukey_lambda(x, lmbda):
     if lmbda == 0:
         return 1 / (1 + mp.exp(-x))
-    return mp.findroot(lambda p: (p**lmbda - (1 - p) ** lmbda) / lmbda - x, 0.5 + x / 6, tol=1e-60)
+    start = 1 / (1 + mp.exp(-x))
+    return mp.findroot(lambda p: (p**lmbda - (1 - p) ** lmbda) / lmbda - x, start, verify=False)
 
 
 def agm_derivative(n, a, b):
     return mp.diff(lambda b: mp.agm(a, b), b, int(n))
 
 
+def power_integral(n, logarithm, lmbda):
+    return mp.diff(lambda p: logarithm * exprel(p * logarithm), lmbda, int(n))
+
+
 REFERENCES = {
+    "power_integral": power_integral,
+    "legs_over_hypotenuse": lambda x, y: x * y / mp.hypot(x, y),
     "_cospi": mp.cospi,
-    "_log1mexp": lambda x: mp.log(-mp.expm1(x)),
+    "_log1mexp": lambda x: mp.log1p(-mp.exp(x)) if x < -1 else mp.log(-mp.expm1(x)),
     "_log1pmx": lambda x: mp.log1p(x) - x,
     "_sinpi": mp.sinpi,
-    "agm": mp.agm,
+    "agm": lambda a, b: mp.agm(a, b) if a > 0 else -mp.agm(-a, -b),
     "agm_derivative": agm_derivative,
     "boxcox": boxcox,
     "boxcox1p": lambda x, lmbda: boxcox(1 + x, lmbda),

@@ -3,13 +3,14 @@
 import mpmath as mp
 
 
-def wright_omega(z):
-    return mp.findroot(lambda w: w + mp.log(w) - z, mp.lambertw(mp.exp(min(z, 200))) if z < 200 else z)
+def wrightomega(z):
+    branch = mp.ceil((mp.im(z) - mp.pi) / (2 * mp.pi))
+    return mp.lambertw(mp.exp(z), int(branch))
 
 
 REFERENCES = {
     "_lambertw": lambda z, k, tol: mp.lambertw(z, int(k)),
-    "wrightomega": wright_omega,
+    "wrightomega": wrightomega,
 }
 EDGES = {
     "_lambertw": [

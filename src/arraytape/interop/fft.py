@@ -1,0 +1,206 @@
+"""The transforms of scipy.fft: SciPy computes the values; each is linear, and its adjoint is another.
+
+SciPy leads a call to the function of the same name in one of two modules, unless the user chose a backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.fft
+from scipy.fft._pocketfft.helper import _init_nd_shape_and_axes as lengths_and_axes
+
+from .._array.array import Array
+from .._storage.storage import conjugate
+from ..ops.fft import SWAPPED, fitted
+from ._ops import library_op
+from ._statements import hooks
+
+Axes = tuple[int, ...]
+Function = Callable[..., Any]
+
+
+# --- discrete Fourier transforms ---------------------------------------------------------------------
+def fourier_adjoint(
+    g: Any, function: str, lengths: Axes, axes: Axes, norm: str, shape: Any, dtype: Any, xp: Any
+) -> Any:
+    """The transform in the other direction and normalisation."""
+    back = ADJOINTS[function](g, lengths, axes, SWAPPED[norm], xp)
+    back = all_fitted(back, shape, axes, xp)
+    return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
+
+
+def of_rfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
+    """Nothing comes from the frequencies that are left out."""
+    g = fitted(g, resized(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
+    return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
+
+
+def of_irfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
+    """Every frequency but the first, and the last of an even length, stands for two."""
+    back = fourier(g, function="rfftn", lengths=lengths, axes=axes, norm=norm)
+    ends = (0, -1) if lengths[-1] % 2 == 0 else (0,)
+    return back * line(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
+
+
+ADJOINTS: dict[str, Function] = {
+    "fftn": lambda g, *how: fourier(g, "ifftn", *how[:-1]),
+    "ifftn": lambda g, *how: fourier(g, "fftn", *how[:-1]),
+    "rfftn": of_rfftn,
+    "irfftn": of_irfftn,
+    # These are irfftn of the conjugate, and the conjugate of rfftn, in the other normalisation.
+    "hfftn": lambda g, n, axes, norm, xp: conjugate(of_irfftn(g, n, axes, SWAPPED[norm], xp), xp),
+    "ihfftn": lambda g, n, axes, norm, xp: of_rfftn(conjugate(g, xp), n, axes, SWAPPED[norm], xp),
+}
+
+
+def fourier_transform(
+    x: Array, function: str = "fftn", lengths: Any = (), axes: Any = (-1,), norm: Any = "backward",
+    workers: Any = None,
+) -> Any:  # fmt: skip
+    return getattr(scipy.fft, function)(x, s=lengths, axes=axes, norm=norm, workers=workers)
+
+
+fourier = library_op(
+    "scipy.fft.fftn", fourier_transform, fourier_adjoint, word="linear", cores=(0,)
+)
+
+
+def all_fitted(y: Any, shape: Any, axes: Axes, xp: Any) -> Any:
+    """y cropped or padded to a shape along some axes."""
+    for axis in axes:
+        y = fitted(y, resized(y.shape, axis, shape[axis]), axis, xp)
+    return y
+
+
+def resized(shape: Sequence[int], axis: int, length: int) -> tuple[int, ...]:
+    """A shape with another length along an axis."""
+    found = list(shape)
+    found[axis] = length
+    return tuple(found)
+
+
+def line(value: float, others: dict[int, float], axis: int, y: Any, xp: Any) -> Any:
+    """A factor of y along an axis: one value, but others at some places."""
+    values = np.full(y.shape[axis], value)
+    for place, other in others.items():
+        values[place] = other
+    made = xp.asarray(values, dtype=xp.real(y).dtype, device=y.device)
+    return xp.reshape(made, resized((1,) * len(y.shape), axis, len(values)))
+
+
+def resolved(x: Any, s: Any, axes: Any) -> tuple[Axes, Axes]:
+    """The lengths and the axes of a transform, these counted from the last."""
+    lengths, axes = lengths_and_axes(x, s, axes)
+    return tuple(lengths), tuple([axis - x.ndim for axis in axes])
+
+
+def alone(n: Any) -> tuple[int] | None:
+    """The length of a transform along one axis, as those along several take it."""
+    return None if n is None else (n,)
+
+
+def transformed(
+    function: str, x: Any, s: Any, axes: Any, norm: Any, workers: Any, plan: Any
+) -> Any:
+    if plan is not None:
+        raise NotImplementedError(
+            "Passing a precomputed plan is not yet supported by scipy.fft functions"
+        )
+    lengths, at = resolved(x, s, axes)
+    if s is None and function in ("irfftn", "hfftn"):
+        lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
+    return fourier(x, function, lengths, at, norm or "backward", workers)
+
+
+def state_transform(name: str) -> None:
+    """The transforms of one name: along an axis, along two, along several."""
+
+    @hooks("scipy.fft._basic_backend", name)
+    def single(
+        x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
+        workers: Any = None, *, plan: Any = None,
+    ) -> Any:  # fmt: skip
+        return transformed(f"{name}n", x, alone(n), axis, norm, workers, plan)
+
+    @hooks("scipy.fft._basic_backend", f"{name}n")
+    def several(
+        x: Any, s: Any = None, axes: Any = None, norm: Any = None, overwrite_x: bool = False,
+        workers: Any = None, *, plan: Any = None,
+    ) -> Any:  # fmt: skip
+        return transformed(f"{name}n", x, s, axes, norm, workers, plan)
+
+
+for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    state_transform(name)  # SciPy's fft2 and its kin call these
+
+
+# --- cosine and sine transforms ----------------------------------------------------------------------
+# Types 2 and 3 are transposes of each other, and types 1 and 4 symmetric, but for factors at these ends,
+# which an orthogonalised transform has not.  Source: the definitions in scipy.fft.dct and scipy.fft.dst.
+TRANSPOSED = {1: 1, 2: 3, 3: 2, 4: 4}
+ENDS: dict[tuple[str, int], tuple[int, ...]] = {
+    ("c", 1): (0, -1), ("c", 2): (0,), ("c", 3): (0,), ("s", 2): (-1,), ("s", 3): (-1,),
+}  # fmt: skip
+
+
+def real_adjoint(
+    g: Any, function: str, variant: int, lengths: Axes, axes: Axes, norm: Any, orthogonalize: Any,
+    shape: Any, xp: Any,
+) -> Any:  # fmt: skip
+    """The transform of the transposed type, between factors at the ends."""
+    forward = TRANSPOSED[variant] if function.startswith("i") else variant
+    # Complex data SciPy transforms as if orthogonalize was not given.
+    if orthogonalize is None or xp.isdtype(g.dtype, "complex floating"):
+        orthogonalize = norm == "ortho"
+    ends = () if orthogonalize else ENDS.get((function[-3], forward), ())
+    if forward in (1, 2):
+        g = with_ends(g, 2.0, ends, axes, xp)
+    back = real(g, function, TRANSPOSED[variant], lengths, axes, norm, orthogonalize)
+    if forward in (1, 3):
+        back = with_ends(back, 0.5, ends, axes, xp)
+    return all_fitted(back, shape, axes, xp)
+
+
+def with_ends(y: Any, factor: float, ends: Sequence[int], axes: Axes, xp: Any) -> Any:
+    """y, multiplied at the ends of some axes."""
+    for axis in axes if ends else ():
+        y = y * line(1.0, dict.fromkeys(ends, factor), axis, y, xp)
+    return y
+
+
+def real_transform(
+    x: Array, function: str = "dctn", variant: int = 2, lengths: Any = (), axes: Any = (-1,),
+    norm: Any = None, orthogonalize: Any = None, workers: Any = None,
+) -> Any:  # fmt: skip
+    return getattr(scipy.fft, function)(
+        x, variant, lengths, axes, norm, workers=workers, orthogonalize=orthogonalize
+    )
+
+
+real = library_op("scipy.fft.dctn", real_transform, real_adjoint, word="linear", cores=(0,))
+
+
+def state_real_transform(name: str) -> None:
+    """The transforms of one name: along an axis, and along several."""
+
+    @hooks("scipy.fft._realtransforms_backend", name)
+    def single(
+        x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None,
+        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
+    ) -> Any:  # fmt: skip
+        return several(x, type, alone(n), axis, norm, overwrite_x, workers, orthogonalize)
+
+    @hooks("scipy.fft._realtransforms_backend", f"{name}n")
+    def several(
+        x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None,
+        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
+    ) -> Any:  # fmt: skip
+        lengths, at = resolved(x, s, axes)
+        return real(x, f"{name}n", type, lengths, at, norm, orthogonalize, workers)
+
+
+for name in ("dct", "idct", "dst", "idst"):
+    state_real_transform(name)

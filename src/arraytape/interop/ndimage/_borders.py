@@ -1,0 +1,76 @@
+"""Lines that are continued beyond their ends, as scipy.ndimage's filters read them; and into an output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._array.array import Array
+from .._facades import refuse_numpy_target
+
+# What scipy.ndimage and np.pad call the same continuation.
+PADDING = {
+    "constant": "constant", "grid-constant": "constant", "grid-mirror": "symmetric", "grid-wrap": "wrap",
+    "mirror": "reflect", "nearest": "edge", "reflect": "symmetric", "wrap": "wrap",
+}  # fmt: skip
+
+
+def places(length: int, mode: str, before: int, after: int) -> Any:
+    """Where the elements of a continued line come from: -1 for those that are a constant."""
+    constant = {"constant_values": -1} if PADDING[mode] == "constant" else {}
+    return np.pad(np.arange(length), (before, after), mode=PADDING[mode], **constant)  # type: ignore[call-overload]
+
+
+def extended(x: Any, axis: int, mode: str, before: int, after: int, cval: Any, xp: Any) -> Any:
+    """x with its lines along an axis continued."""
+    at = places(x.shape[axis], mode, before, after)
+    y = x[(*(slice(None),) * axis, np.maximum(at, 0))]
+    if PADDING[mode] != "constant":
+        return y
+    inside = xp.reshape(xp.asarray(at >= 0), (-1,) + (1,) * (len(x.shape) - axis - 1))
+    if not xp.isdtype(y.dtype, "complex floating"):
+        cval = np.real(cval)
+    return xp.where(inside, y, xp.asarray(cval, dtype=y.dtype, device=y.device))
+
+
+def folded(g: Any, axis: int, length: int, mode: str, before: int, xp: Any) -> Any:
+    """The adjoint of ``extended``."""
+    lines = (slice(None),) * axis
+    if PADDING[mode] == "constant":
+        return g[(*lines, slice(before, before + length))]
+    at = places(length, mode, before, g.shape[axis] - length - before)
+    return xp.scatter_add(g, resized(g.shape, axis, length), (*lines, at))
+
+
+def padded_after(g: Any, axis: int, count: int, xp: Any) -> Any:
+    """g with zeros at the ends of its lines."""
+    shape = resized(g.shape, axis, g.shape[axis] + count)
+    return xp.scatter_add(g, shape, (*(slice(None),) * axis, slice(0, g.shape[axis])))
+
+
+def window(at: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
+    """The key of a part of this shape."""
+    return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
+
+
+def resized(shape: Sequence[int], axis: int, length: int) -> tuple[int, ...]:
+    """A shape with another length along an axis."""
+    found = list(shape)
+    found[axis] = length
+    return tuple(found)
+
+
+def into(output: Any, compute: Callable[[Any], Any]) -> Any:
+    """A result in the output that the user gave: an array to write to, a dtype, or None."""
+    if not isinstance(output, Array | np.ndarray):
+        return compute(output)
+    result = compute(output.dtype)
+    if output.shape != result.shape:
+        raise RuntimeError("output shape not correct")
+    if result.dtype.kind == "c" and output.dtype.kind != "c":
+        raise RuntimeError("output must have complex dtype")
+    refuse_numpy_target("copyto", output, result)
+    output[...] = result
+    return output

@@ -1,0 +1,347 @@
+"""Filters: correlations, which are linear in the image and in the weights, and selections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.ndimage
+from scipy._lib._util import normalize_axis_index
+from scipy.ndimage import _filters, _ni_support
+
+from ..._array.array import Array
+from ..._storage.storage import conjugate
+from .._context import has_array
+from .._facades import asarray, no_rule
+from .._ops import library_op
+from .._statements import hooks, stands_in
+from ._borders import extended, folded, into, padded_after, window
+
+Function = Callable[..., Any]
+
+
+# --- correlations ------------------------------------------------------------------------------------
+# y[i] = sum of w[k] * x[i + k - before], with x continued: the adjoint correlates a padded cotangent with
+# the weights in reverse, and folds what goes to the continuation back to where it came from.
+def spread(g: Any, sizes: Sequence[int], axes: Sequence[int], xp: Any) -> tuple[Any, list[int]]:
+    """A cotangent padded for the filter in reverse, and the origins that it has there."""
+    for axis, size in zip(axes, sizes, strict=True):
+        g = padded_after(g, axis, size - 1, xp)
+    return g, [(size - 1) // 2 for size in sizes]
+
+
+def all_folded(
+    full: Any, shape: Any, sizes: Any, axes: Any, modes: Any, origins: Any, xp: Any
+) -> Any:
+    for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
+        full = folded(full, axis, shape[axis], mode, size // 2 + origin, xp)
+    return full
+
+
+def all_extended(
+    x: Any, sizes: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any
+) -> Any:
+    for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
+        before = size // 2 + origin
+        x = extended(x, axis, mode, before, size - 1 - before, cval, xp)
+    return x
+
+
+def reverse(w: Any, xp: Any) -> Any:
+    """Weights in reverse; SciPy conjugates complex ones again."""
+    return conjugate(xp.flip(w), xp)
+
+
+def weights_adjoint(
+    g: Any, x: Any, shape: Any, axes: Any, modes: Any, cval: Any, origins: Any, xp: Any
+) -> Any:
+    """The cotangent's inner product with what each weight multiplies."""
+    wide = all_extended(x, shape, axes, modes, cval, origins, xp)
+    starts = np.zeros(len(x.shape), int)
+    found = []
+    for tap in np.ndindex(*shape):
+        starts[list(axes)] = tap
+        found.append(xp.sum(conjugate(g, xp) * wide[window(starts, x.shape)]))
+    return xp.reshape(xp.stack(found), shape)
+
+
+def correlate1d_forward(
+    x: Array, w: Array, axis: Any = -1, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0,
+    output: Any = None,
+) -> Any:  # fmt: skip
+    return scipy.ndimage.correlate1d(x, w, axis, output, mode, cval, origin)
+
+
+def correlate1d_image(
+    g: Any, w: Any, shape: Any, axis: int, mode: str, origin: int, xp: Any
+) -> Any:
+    at, size = (axis % len(shape),), w.shape
+    wide, (middle,) = spread(g, size, at, xp)
+    full = correlate1d_op(wide, reverse(w, xp), at[0], "constant", 0.0, middle)
+    return all_folded(full, shape, size, at, (mode,), (origin,), xp)
+
+
+correlate1d_op = library_op(
+    "scipy.ndimage.correlate1d", correlate1d_forward,
+    correlate1d_image,
+    lambda g, x, shape, axis, mode, cval, origin, xp: weights_adjoint(
+        g, x, shape, (axis % len(x.shape),), (mode,), cval, (origin,), xp
+    ),
+)  # fmt: skip
+
+
+@hooks("scipy.ndimage._filters", "correlate1d")
+def correlate1d(
+    input: Any, weights: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
+    cval: Any = 0.0, origin: Any = 0,
+) -> Any:  # fmt: skip
+    x, w = asarray(input), asarray(weights)
+    return into(output, lambda dtype: correlate1d_op(x, w, axis, mode, cval, origin, dtype))
+
+
+def correlate_forward(
+    x: Array,
+    w: Array,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origins: Any = (),
+    output: Any = None,
+) -> Any:
+    return scipy.ndimage.correlate(x, w, output, mode, cval, list(origins))
+
+
+def correlate_image(g: Any, w: Any, shape: Any, mode: str, origins: Any, xp: Any) -> Any:
+    axes = range(len(shape))
+    wide, middle = spread(g, w.shape, axes, xp)
+    full = correlate_op(wide, reverse(w, xp), "constant", 0.0, middle)
+    return all_folded(full, shape, w.shape, axes, [mode] * len(shape), origins, xp)
+
+
+correlate_op = library_op(
+    "scipy.ndimage.correlate", correlate_forward,
+    correlate_image,
+    lambda g, x, shape, mode, cval, origins, xp: weights_adjoint(
+        g, x, shape, range(len(shape)), [mode] * len(shape), cval, origins, xp
+    ),
+)  # fmt: skip
+
+
+@hooks("scipy.ndimage._filters", "_correlate_or_convolve")
+def correlate(
+    input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, convolution: bool,
+    axes: Any,
+) -> Any:  # fmt: skip
+    x, w = asarray(input), asarray(weights)
+    at = _ni_support._check_axes(axes, x.ndim)
+    if w.ndim != len(at):
+        raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(at)})")
+    origins = _filters._expand_origin(x.ndim, at, origin)
+    w = np.expand_dims(w, [axis for axis in range(x.ndim) if axis not in at])
+    if convolution:
+        w = reverse(w, np)
+        origins = [-o - 1 + size % 2 for o, size in zip(origins, w.shape, strict=True)]
+    return into(output, lambda dtype: correlate_op(x, w, mode, cval, origins, dtype))
+
+
+def uniform_forward(
+    x: Array, size: Any = 1, axis: Any = -1, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0,
+    output: Any = None,
+) -> Any:  # fmt: skip
+    return scipy.ndimage.uniform_filter1d(x, size, axis, output, mode, cval, origin)
+
+
+def uniform_image(g: Any, shape: Any, size: int, axis: int, mode: str, origin: int, xp: Any) -> Any:
+    at = (axis % len(shape),)
+    wide, (middle,) = spread(g, (size,), at, xp)
+    full = uniform_op(wide, size, at[0], "constant", 0.0, middle)
+    return all_folded(full, shape, (size,), at, (mode,), (origin,), xp)
+
+
+uniform_op = library_op("scipy.ndimage.uniform_filter1d", uniform_forward, uniform_image)
+
+
+@hooks("scipy.ndimage._filters", "uniform_filter1d")
+def uniform_filter1d(
+    input: Any, size: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
+    cval: Any = 0.0, origin: Any = 0,
+) -> Any:  # fmt: skip
+    x = asarray(input)
+    return into(output, lambda dtype: uniform_op(x, size, axis, mode, cval, origin, dtype))
+
+
+# --- selections --------------------------------------------------------------------------------------
+def selection_forward(
+    x: Array, function: Any = "", given: Any = (), footprint: Any = None, heights: Any = None,
+    modes: Any = (), cval: Any = 0.0, origins: Any = (),
+) -> Any:  # fmt: skip
+    return getattr(_filters, function)(x, *given)
+
+
+def selection_adjoint(
+    g: Any, x: Any, y: Any, footprint: Any, heights: Any, modes: Any, cval: Any, origins: Any,
+    shape: Any, xp: Any,
+) -> Any:  # fmt: skip
+    """Shared evenly by the elements under the footprint that are the one selected, as max does it."""
+    axes, sizes = range(len(shape)), footprint.shape
+    wide = all_extended(x, sizes, axes, modes, cval, origins, xp)
+    taps = [tap for tap in np.ndindex(*sizes) if footprint[tap]]
+    hits = [
+        xp.astype(wide[window(tap, shape)] + height(heights, tap), y.dtype, copy=False) == y
+        for tap in taps
+    ]
+    count = sum(xp.astype(hit, g.dtype) for hit in hits)
+    parts = [
+        xp.scatter_add(xp.where(hit, g / count, 0.0), wide.shape, window(tap, shape))
+        for tap, hit in zip(taps, hits, strict=True)
+    ]
+    return all_folded(sum(parts[1:], parts[0]), shape, sizes, axes, modes, origins, xp)
+
+
+def height(heights: Any, tap: Any) -> float:
+    return 0.0 if heights is None else float(heights[tap])
+
+
+selection_op = library_op("scipy.ndimage.rank_filter", selection_forward, selection_adjoint)
+
+
+def selected(
+    name: str, given: Function, x: Any, output: Any, footprint: Any, mode: Any, cval: Any, origin: Any,
+    axes: Sequence[int], heights: Any = None,
+) -> Any:  # fmt: skip
+    """What SciPy's function selects under a footprint that spans some of the axes.
+
+    given : by the output's dtype, the arguments that SciPy's function takes after x.
+    """
+    others = [axis for axis in range(x.ndim) if axis not in axes]
+    modes = ["constant"] * x.ndim
+    for axis, one in zip(axes, _ni_support._normalize_sequence(mode, len(axes)), strict=True):
+        modes[axis] = one
+    origins = _filters._expand_origin(x.ndim, axes, origin)
+    whole = np.expand_dims(footprint, others)
+    tall = None if heights is None else np.expand_dims(heights, others)
+    return into(
+        output,
+        lambda dtype: selection_op(x, name, given(dtype), whole, tall, modes, cval, origins),
+    )
+
+
+def state_line_filter(name: str) -> None:
+    @hooks("scipy.ndimage._filters", name)
+    def line_filter(
+        input: Any, size: Any, axis: Any = -1, output: Any = None, mode: Any = "reflect",
+        cval: Any = 0.0, origin: Any = 0,
+    ) -> Any:  # fmt: skip
+        x, footprint = asarray(input), np.ones(max(size, 0), bool)
+        at = (normalize_axis_index(axis, x.ndim),)
+        return selected(
+            name, lambda dtype: (size, axis, dtype, mode, cval, origin), x, output, footprint, mode,
+            cval, origin, at,
+        )  # fmt: skip
+
+
+state_line_filter("minimum_filter1d")
+state_line_filter("maximum_filter1d")
+
+
+def footprint_of(size: Any, footprint: Any, structure: Any, count: int) -> Any:
+    """The footprint that SciPy makes of these arguments."""
+    if footprint is not None:
+        return np.asarray(footprint, bool)
+    if structure is not None:
+        return np.ones(structure.shape, bool)
+    if size is None:
+        raise RuntimeError("no footprint provided")
+    return np.ones([max(int(n), 1) for n in _ni_support._normalize_sequence(size, count)], bool)
+
+
+@hooks("scipy.ndimage._filters", "_min_or_max_filter")
+def min_or_max_filter(
+    input: Any, size: Any, footprint: Any, structure: Any, output: Any, mode: Any, cval: Any,
+    origin: Any, minimum: Any, axes: Any = None,
+) -> Any:  # fmt: skip
+    if has_array((structure, footprint)):
+        raise no_rule("scipy.ndimage's grey morphology", "its structure or footprint as an Array")
+    x = asarray(input)
+    at = _ni_support._check_axes(axes, x.ndim)
+    tall = None if structure is None else np.asarray(structure, np.float64)
+    return selected(
+        "_min_or_max_filter",
+        lambda dtype: (size, footprint, structure, dtype, mode, cval, origin, minimum, axes),
+        x, output, footprint_of(size, footprint, tall, len(at)), mode, cval, origin, at,
+        None if tall is None else -tall if minimum else tall,
+    )  # fmt: skip
+
+
+@hooks("scipy.ndimage._filters", "_rank_filter")
+def rank_filter(
+    input: Any, rank: Any, size: Any = None, footprint: Any = None, output: Any = None,
+    mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, operation: Any = "rank",
+    axes: Any = None,
+) -> Any:  # fmt: skip
+    x = asarray(input)
+    at = _ni_support._check_axes(axes, x.ndim)
+    return selected(
+        "_rank_filter",
+        lambda dtype: (rank, size, footprint, dtype, mode, cval, origin, operation, axes),
+        x, output, footprint_of(size, footprint, None, len(at)), mode, cval, origin, at,
+    )  # fmt: skip
+
+
+# --- filters of transformed images -------------------------------------------------------------------
+# Each element is multiplied by a number of its own: real, or of absolute value 1 for a shift.
+def fourier_forward(
+    x: Array, function: Any = "", parameters: Any = (), n: Any = -1, axis: Any = -1,
+    kind_of_filter: Any = (), output: Any = None,
+) -> Any:  # fmt: skip
+    found = np.zeros(x.shape, output)
+    getattr(real_nd_image(), function)(x, parameters, n, axis, found, *kind_of_filter)
+    return found
+
+
+def fourier_adjoint(
+    g: Any,
+    function: str,
+    parameters: Any,
+    n: int,
+    axis: int,
+    kind_of_filter: Any,
+    dtype: Any,
+    xp: Any,
+) -> Any:
+    parameters = -parameters if function == "fourier_shift" else parameters
+    back = fourier_op(g, function, parameters, n, axis, kind_of_filter, g.dtype)
+    return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
+
+
+fourier_op = library_op(
+    "scipy.ndimage.fourier_filter", fourier_forward, fourier_adjoint, word="linear"
+)
+
+
+def real_nd_image() -> Any:
+    """SciPy's extension, whatever stands in for it in a module."""
+    from scipy.ndimage import _nd_image
+
+    return _nd_image
+
+
+def fourier_rule(function: str) -> Function:
+    def rule(
+        input: Any, parameters: Any, n: Any, axis: Any, output: Any, *kind_of_filter: Any
+    ) -> None:
+        if has_array((parameters,)):
+            raise no_rule(f"scipy.ndimage.{function}", "its parameters as an Array")
+        x = asarray(input)
+        into(
+            output,
+            lambda dtype: fourier_op(x, function, parameters, n, axis, kind_of_filter, dtype),
+        )
+
+    return rule
+
+
+stands_in(
+    "scipy.ndimage._fourier", "_nd_image",
+    **{name: fourier_rule(name) for name in ("fourier_filter", "fourier_shift")},
+)  # fmt: skip

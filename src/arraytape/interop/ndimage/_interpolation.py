@@ -1,0 +1,345 @@
+"""Interpolation: the spline filter, and sums of B-splines at coordinates, by coefficients and coordinates."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._array.array import Array
+from .._facades import asarray
+from .._ops import library_op
+from .._statements import stands_in
+from ._borders import into
+from ._filters import real_nd_image
+
+NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  # SciPy's codes
+
+
+# --- the spline filter -------------------------------------------------------------------------------
+def spline_forward(
+    x: Array, order: Any = 3, axis: Any = -1, border: Any = MIRROR, output: Any = None
+) -> Any:
+    found = np.zeros(x.shape, output)
+    real_nd_image().spline_filter1d(x, order, axis, found, border)
+    return found
+
+
+def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: Any) -> Any:
+    """The filter inverts a symmetric matrix, but where lines are mirrored about their ends: there the
+    ends count half.  For reflected lines SciPy's inverse is not exact, and so its matrix is transposed.
+    """
+    if border in (NEAREST, REFLECT):
+        whole = xp.asarray(
+            spline_matrix(shape[axis], order, border), dtype=g.dtype, device=g.device
+        )
+        return xp.moveaxis(xp.tensordot(g, whole, axes=((axis,), (0,))), -1, axis)
+    if border == GRID_WRAP or shape[axis] < 2:
+        return spline_op(g, order, axis, border, g.dtype)
+    ends = np.ones(shape[axis])
+    ends[[0, -1]] = 0.5
+    line = xp.asarray(ends, dtype=g.dtype, device=g.device)
+    half = xp.reshape(line, (-1,) + (1,) * (len(shape) - axis - 1))
+    return spline_op(g / half, order, axis, border, g.dtype) * half
+
+
+@functools.lru_cache(16)
+def spline_matrix(length: int, order: int, border: int) -> Any:
+    """The filter of a line as a matrix."""
+    return spline_forward(np.eye(length), order, 0, border, np.float64)
+
+
+spline_op = library_op(
+    "scipy.ndimage.spline_filter1d", spline_forward, spline_adjoint, word="linear"
+)
+
+
+def spline_filter1d(input: Any, order: Any, axis: Any, output: Any, border: Any) -> None:
+    x = asarray(input)
+    into(output, lambda dtype: spline_op(x, order, axis, border, dtype))
+
+
+# --- which coefficients a coordinate reads, and with which weights -----------------------------------
+def inner_coordinate(at: Any, length: int, border: int, xp: Any) -> tuple[Any, Any]:
+    """A coordinate where the border's rule takes it, and 1 or -1: how fast it moves there."""
+    one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
+    if border in (NEAREST, CONSTANT, GRID_CONSTANT):
+        return at, one
+    if length < 2:
+        return at * 0.0, one * 0.0
+    if border == WRAP:
+        period = length - 1
+        below = xp.where(at < 0, period * (xp.floor(-at / period) + 1), 0.0)
+        above = xp.where(at > period, period * xp.floor(at / period), 0.0)
+        return at + below - above, one
+    period = {GRID_WRAP: length, REFLECT: 2 * length, MIRROR: 2 * length - 2}[border]
+    at = at - period * xp.floor(at / period)
+    if border == GRID_WRAP:
+        return at, one
+    back = at >= length if border == REFLECT else at > length - 1
+    last = period - 1 if border == REFLECT else period
+    return xp.where(back, last - at, at), xp.where(back, -one, one)
+
+
+def inner_place(place: Any, length: int, border: int, xp: Any) -> Any:
+    """An index where the border's rule takes it."""
+    if border in (NEAREST, GRID_CONSTANT):
+        return xp.clip(place, 0, length - 1)
+    if length < 2:
+        return place * 0
+    if border == GRID_WRAP:
+        return place % length
+    if border == REFLECT:
+        place = place % (2 * length)
+        return xp.where(place >= length, 2 * length - 1 - place, place)
+    place = place % (2 * length - 2)  # SciPy mirrors for modes without coefficients of their own
+    return xp.where(place >= length, 2 * length - 2 - place, place)
+
+
+def basis(u: Any, degree: int, xp: Any) -> list[Any]:
+    """The B-splines of a degree that are not 0 at u, between two of their equidistant knots.
+
+    Source: Piegl and Tiller 1997, "The NURBS book", algorithm A2.2.
+    """
+    found = [xp.ones(u.shape, dtype=u.dtype, device=u.device)]
+    for j in range(1, degree + 1):
+        saved, raised = 0.0, []
+        for r, value in enumerate(found):
+            part = value / j
+            raised.append(saved + (r + 1 - u) * part)
+            saved = (u + (j - r - 1)) * part
+        found = [*raised, saved]
+    return found
+
+
+class Taps:
+    """Along one axis: the coefficients that coordinates read, and their weights.
+
+    places : indices.  weights : of each.  slopes : their derivatives by the coordinate.  inside : where
+    a place is one of the axis, None where all are.
+    """
+
+    def __init__(self, at: Any, length: int, order: int, border: int, npad: int, xp: Any) -> None:
+        at = at + npad
+        self.within = (at >= 0) & (at <= length - 1) if border == CONSTANT else None
+        if self.within is not None:
+            at = xp.where(self.within, at, 0.0)
+        at, speed = inner_coordinate(at, length, border, xp)
+        shift = 0.0 if order % 2 else 0.5
+        first = xp.floor(at + shift)
+        u = at + shift - first
+        start = xp.astype(first, xp.int64) - order // 2
+        raw = [start + k for k in range(order + 1)]
+        self.places = [inner_place(place, length, border, xp) for place in raw]
+        self.inside = (
+            [(place >= 0) & (place < length) for place in raw] if border == GRID_CONSTANT else None
+        )
+        self.weights = basis(u, order, xp)
+        lower = basis(u, order - 1, xp) if order else []
+        zero = 0.0 * u
+        steps = [b - a for a, b in zip([*lower, zero], [zero, *lower], strict=True)]
+        self.slopes = [step * speed for step in steps]
+
+
+def taps_of(at: Any, shape: Any, order: int, border: int, npad: int, xp: Any) -> list[Taps]:
+    return [Taps(at[d], n, order, border, npad, xp) for d, n in enumerate(shape)]
+
+
+def each_tap(taps: Sequence[Taps], shape: Any, xp: Any) -> Any:
+    """For each combination of taps along the axes: the numbers, the flat index, and what is inside."""
+    strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
+        chosen = [*zip(taps, numbers, strides, strict=True)]
+        index = sum(axis.places[k] * stride for axis, k, stride in chosen)
+        inside = all_of([axis.inside[k] for axis, k, _ in chosen if axis.inside is not None])
+        yield numbers, index, inside
+
+
+def all_of(masks: Sequence[Any]) -> Any:
+    """Where all masks hold; None without any."""
+    found = None
+    for mask in masks:
+        found = mask if found is None else found & mask
+    return found
+
+
+def kept(g: Any, taps: Sequence[Taps], xp: Any) -> Any:
+    """The cotangent of what is not the constant beyond the border."""
+    within = all_of([axis.within for axis in taps if axis.within is not None])
+    return g if within is None else xp.where(within, g, 0.0)
+
+
+def by_coefficients(
+    g: Any, at: Any, shape: Any, order: int, border: int, npad: int, xp: Any
+) -> Any:
+    """The adjoint by the coefficients of the sum of B-splines at coordinates."""
+    taps = taps_of(at, shape, order, border, npad, xp)
+    g, found = kept(xp.astype(g, at.dtype, copy=False), taps, xp), []
+    for numbers, index, inside in each_tap(taps, shape, xp):
+        part = g
+        for axis, k in zip(taps, numbers, strict=True):
+            part = part * axis.weights[k]
+        part = part if inside is None else xp.where(inside, part, 0.0)
+        found.append(xp.scatter_add(part, (math.prod(shape),), (index,)))
+    return xp.reshape(sum(found[1:], found[0]), shape)
+
+
+def by_coordinates(
+    g: Any, c: Any, at: Any, order: int, border: int, cval: float, npad: int, xp: Any
+) -> Any:
+    """The adjoint by the coordinates: the slopes of the sum along each axis."""
+    shape = c.shape
+    taps = taps_of(at, shape, order, border, npad, xp)
+    g, flat = kept(xp.astype(g, at.dtype, copy=False), taps, xp), xp.reshape(c, (-1,))
+    found = [0.0 * at[d] for d in range(len(shape))]
+    for numbers, index, inside in each_tap(taps, shape, xp):
+        value = flat[index]
+        value = g * (value if inside is None else xp.where(inside, value, cval))
+        for d in range(len(shape)):
+            part = value
+            for e, (axis, k) in enumerate(zip(taps, numbers, strict=True)):
+                part = part * (axis.slopes[k] if e == d else axis.weights[k])
+            found[d] = found[d] + part
+    return xp.stack(found)
+
+
+# --- at coordinates ----------------------------------------------------------------------------------
+def interpolate_forward(
+    c: Array, coordinates: Array, order: Any = 3, border: Any = CONSTANT, cval: Any = 0.0, npad: Any = 0,
+    output: Any = None,
+) -> Any:  # fmt: skip
+    found = np.zeros(coordinates.shape[1:], output)
+    real_nd_image().geometric_transform(
+        c, None, coordinates, None, None, found, order, border, cval, npad, None, None
+    )
+    return found
+
+
+interpolate = library_op(
+    "scipy.ndimage.map_coordinates", interpolate_forward,
+    lambda g, coordinates, shape, order, border, npad, xp: by_coefficients(
+        g, coordinates, shape, order, border, npad, xp
+    ),
+    lambda g, c, coordinates, order, border, cval, npad, xp: by_coordinates(
+        g, c, coordinates, order, border, cval, npad, xp
+    ),
+)  # fmt: skip
+
+
+def grid(shape: Any, at: Any, xp: Any) -> Any:
+    """The indices of all elements of an array."""
+    return xp.asarray(np.indices(shape).astype(float), dtype=at.dtype, device=at.device)
+
+
+# --- at an affine function of the indices ------------------------------------------------------------
+def affine_forward(
+    c: Array, matrix: Array, offset: Array, shape_out: Any = (), order: Any = 3,
+    border: Any = CONSTANT, cval: Any = 0.0, npad: Any = 0, output: Any = None,
+) -> Any:  # fmt: skip
+    found = np.zeros(shape_out, output)
+    given = [np.ascontiguousarray(x) for x in (matrix, offset)]
+    real_nd_image().geometric_transform(
+        c, None, None, *given, found, order, border, cval, npad, None, None
+    )
+    return found
+
+
+def affine_coordinates(matrix: Any, offset: Any, shape: Any, xp: Any) -> Any:
+    at = xp.tensordot(matrix, grid(shape, matrix, xp), axes=((1,), (0,)))
+    return at + xp.reshape(offset, (-1,) + (1,) * len(shape))
+
+
+def affine_joint(
+    g: Any, c: Any, matrix: Any, offset: Any, shape_out: Any, order: int, border: int, cval: float,
+    npad: int, xp: Any,
+) -> Any:  # fmt: skip
+    at = affine_coordinates(matrix, offset, shape_out, xp)
+    slopes = by_coordinates(g, c, at, order, border, cval, npad, xp)
+    every = tuple(range(1, len(shape_out) + 1))
+    return (
+        by_coefficients(g, at, c.shape, order, border, npad, xp),
+        xp.tensordot(slopes, grid(shape_out, at, xp), axes=(every, every)),
+        xp.sum(slopes, axis=every),
+    )
+
+
+affine = library_op("scipy.ndimage.affine_transform", affine_forward, joint=affine_joint)
+
+
+# --- at indices that are shifted and scaled ----------------------------------------------------------
+def zoom_forward(
+    c: Array, zoom: Array, shift: Array, shape_out: Any = (), order: Any = 3, border: Any = CONSTANT,
+    cval: Any = 0.0, npad: Any = 0, grid_mode: Any = False, given: Any = (True, True),
+    output: Any = None,
+) -> Any:  # fmt: skip
+    found = np.zeros(shape_out, output)
+    both = [np.ascontiguousarray(x) if is_given else None
+            for x, is_given in zip((zoom, shift), given, strict=True)]  # fmt: skip
+    real_nd_image().zoom_shift(c, *both, found, order, border, cval, npad, grid_mode)
+    return found
+
+
+def zoom_joint(
+    g: Any, c: Any, zoom: Any, shift: Any, shape_out: Any, order: int, border: int, cval: float,
+    npad: int, grid_mode: bool, xp: Any,
+) -> Any:  # fmt: skip
+    column = (-1,) + (1,) * len(shape_out)
+    factor, step = xp.reshape(zoom, column), xp.reshape(shift, column)
+    half = 0.5 if grid_mode else 0.0  # a pixel's coordinate is that of its centre
+    moved = grid(shape_out, zoom, xp) + step + half
+    at = moved * factor - half
+    slopes = by_coordinates(g, c, at, order, border, cval, npad, xp)
+    every = tuple(range(1, len(shape_out) + 1))
+    return (
+        by_coefficients(g, at, c.shape, order, border, npad, xp),
+        xp.sum(slopes * moved, axis=every),
+        xp.sum(slopes * factor, axis=every),
+    )
+
+
+zoom_op = library_op("scipy.ndimage.zoom", zoom_forward, joint=zoom_joint)
+
+
+# --- what stands in for the extension ----------------------------------------------------------------
+def geometric_transform(
+    input: Any, mapping: Any, coordinates: Any, matrix: Any, offset: Any, output: Any, order: Any,
+    border: Any, cval: Any, npad: Any, arguments: Any, keywords: Any,
+) -> None:  # fmt: skip
+    c, how = asarray(input), (order, border, cval, npad)
+    if mapping is not None:
+        points = [
+            mapping(place, *(arguments or ()), **(keywords or {}))
+            for place in np.ndindex(*output.shape)
+        ]
+        coordinates = np.reshape(asarray(points).T, (c.ndim, *output.shape))
+    if coordinates is not None:
+        at = asarray(coordinates)
+        into(output, lambda dtype: interpolate(c, at, *how, dtype))
+    else:
+        both = asarray(matrix), asarray(offset)
+        into(output, lambda dtype: affine(c, *both, output.shape, *how, dtype))
+
+
+def zoom_shift(
+    input: Any, zoom: Any, shift: Any, output: Any, order: Any, border: Any, cval: Any, npad: Any,
+    grid_mode: Any,
+) -> None:  # fmt: skip
+    c, given = asarray(input), (zoom is not None, shift is not None)
+    factor = asarray(zoom) if given[0] else asarray(np.ones(c.ndim))
+    step = asarray(shift) if given[1] else asarray(np.zeros(c.ndim))
+    into(
+        output,
+        lambda dtype: zoom_op(
+            c, factor, step, output.shape, order, border, cval, npad, grid_mode, given, dtype
+        ),
+    )
+
+
+stands_in(
+    "scipy.ndimage._interpolation", "_nd_image",
+    spline_filter1d=spline_filter1d, geometric_transform=geometric_transform, zoom_shift=zoom_shift,
+)  # fmt: skip
