@@ -2,7 +2,8 @@
 
     F(a, rate, x) = sum over s of exp(-rate) rate ** s / s! gammainc(a + s, x)
 
-A derivative by half of the noncentrality, the rate, is the mixture of the difference of neighbours, which is a density.
+The rate is half of the noncentrality.  A derivative by it is the mixture of the differences of
+neighbours, which is a density.
 """
 
 from __future__ import annotations
