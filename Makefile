@@ -14,7 +14,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	--ignore=tests/functional/test_vmap_ops.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint numpy scipy sklearn bench smoke clean
+.PHONY: help demo quick test lint numpy scipy sklearn interop bench smoke clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -47,6 +47,9 @@ scipy: .venv/.dev  ## Run SciPy's own tests on Arrays, then on open tapes
 sklearn: .venv/.dev  ## Run scikit-learn's own array API tests on Arrays, then on open tapes
 	$(BIN)/python tests/third_party/sklearn_plugin.py
 	$(BIN)/python tests/third_party/sklearn_plugin.py --open-tapes
+
+interop: .venv/.dev  ## Run SciPy's own tests on NumPy data with interop installed
+	$(BIN)/python tests/third_party/run_interop.py
 
 bench: .venv/.dev  ## Run the benchmarks and print the table
 	$(BIN)/python asv_bench/run.py

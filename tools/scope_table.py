@@ -72,6 +72,10 @@ Array both are recorded like the op of the standard, by these rules:
   arrays and numbers, as the standard says; see below for functions of NumPy's that get lists alone.
 - Under `vmap`, what looks at values runs for one example after the other.
 - NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
+- There are no scalars: where NumPy's result is one (`np.sum(x)`, `x[0]`), ours is an Array of shape ().
+  `s += 1` binds the name `s` to a new Array, as for scalars; but `s[...] = 1`, `s.fill(1)`, `out=s` and
+  `s.flat[0] = 1` write to it, where NumPy refuses, or writes to a copy and loses it.
+- A target that is read-only is refused, also by `np.add.at`, which in NumPy 2.4 writes to it.
 - Attributes are read: `x.shape = ...`, which NumPy 2.5 deprecates, and `x.dtype = ...` raise an
   AttributeError that says what to do. `x.real`, `x.imag` and `x.flat` can be set.
 - The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`

@@ -86,6 +86,12 @@ np.putmask(x, m, y) np.put(x, i, [2.0, 3.0]) x.put(i, [2.0, 3.0]) x.fill(2.0) di
 divmod(2.0, x)[1] xp.cumulative_prod(xp.reshape(x, (-1,))) xp.max(x) xp.min(x) xp.prod(x) xp.std(x)
 xp.var(x) xp.all(m) xp.any(m) xp.argmax(x) xp.argmin(x) xp.count_nonzero(x) xp.unique_values(x)
 xp.unique_counts(x)[0] xp.unique_inverse(x)[1] xp.unique_all(x)[0] xp.isin(x, y) xp.nonzero(x)[0]
+np.maximum.accumulate(np.broadcast_to(x, (2, *x.shape)), axis=-1)
+np.minimum.accumulate(np.broadcast_to(x, (2, *x.shape)), axis=0)
+np.add.accumulate(np.broadcast_to(x, (2, *x.shape)), axis=-1) np.add(x, y, dtype=np.float32)
+np.add(x, np.broadcast_to(x, (2, *x.shape)), dtype=np.float32)
+np.cumulative_sum(x[None][0]) np.cumulative_prod(x.ravel())
+np.sum(x, where=np.array(True)) np.zeros_like(x, shape=x.shape[::-1])
 """
 VECTOR = """
 np.diag(x) np.diag(x, 1) np.vander(x) np.convolve(x, y) np.correlate(x, y) np.dot(x, y)
@@ -117,6 +123,11 @@ xp.fft.ihfft(x) xp.fft.ifftshift(x) xp.bincount(m.astype(int)) xp.logspace(0.0, 
 np.fft.hfft(z) np.fft.ihfft(x)
 """
 MATRIX = """
+np.einsum("...i,...i", np.broadcast_to(x, (2, *x.shape)), z) np.einsum("ij,kj->ik", x, z)
+np.einsum("ij,ij->ji", np.broadcast_to(x[:1], x.shape), z) np.einsum("ij,ij->ij", x.T, z.T)
+np.maximum.accumulate(x, axis=0) np.minimum.accumulate(x, axis=1) np.maximum.accumulate(x.T)
+np.mean(np.broadcast_to(x, (2, *x.shape)), axis=0, where=np.array(True)) np.cumulative_sum(x, axis=1)
+np.mean(x[..., None], axis=2, where=np.array(True)) np.mean(x.T[None], axis=0, where=np.array(True))
 np.diagonal(x) np.diagonal(x, 1) np.diagonal(x, -1) np.diag(x) np.diag(x, 1) np.diag(x, -2)
 np.linalg.diagonal(x) np.linalg.diagonal(x, offset=1) np.trace(x) np.tril(x) np.triu(x, 1)
 np.matrix_transpose(x) np.linalg.matrix_transpose(x) np.swapaxes(x, 0, 1) np.moveaxis(x, 0, 1)

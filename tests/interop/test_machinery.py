@@ -245,6 +245,23 @@ def test_closures_methods_and_super_go_on(made):
     assert inspect.signature(module.wrapped) == signature
 
 
+def test_functions_of_one_name_have_hooks_of_their_own(made):
+    module, context = made
+    with context():
+        pass
+
+    def again(x):
+        return ("again", x)
+
+    again.__module__, again.__qualname__ = module.plain.__module__, module.plain.__qualname__
+    _hooks.hook(again, lambda x: ("rule of again", x), module.__name__)
+    with context():
+        assert again(X)[0] == "rule of again"
+        assert again(1.0)[0] == "again"
+        assert module.plain(X)[0] == "rule"
+        assert _hooks.original_of(again)(X)[0] == "again"
+
+
 def test_errors_of_calls_are_the_originals(made):
     module, context = made
     with pytest.raises(TypeError) as before:

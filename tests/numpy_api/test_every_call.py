@@ -145,6 +145,35 @@ def test_gradients_are_right_to_second_order(name, i):
         testing.check_gradients(total, [data[j] for j in places], seeds=1, rtol=1e-6)
 
 
+def in_positions(name, call):
+    """The call with the keywords that NumPy takes at a position given there; None without such."""
+    given = inspect.signature(FUNCTIONS[name]).bind(*call.args, **call.keywords)
+    named = given.arguments.get("kwargs", {})
+    given.apply_defaults()
+    if not call.keywords or len(given.args) == len(call.args):
+        return None
+    args = list(given.args)
+    while len(args) > len(call.args) and not said(name, len(args) - 1, call):
+        args.pop()
+    rest = {p: x for p, x in call.keywords.items() if p in given.kwargs or p in named}
+    return call._replace(args=tuple(args), keywords=rest)
+
+
+def said(name, place, call):
+    """Whether the call names the parameter at a place."""
+    return [*inspect.signature(FUNCTIONS[name]).parameters][place] in call.keywords
+
+
+@pytest.mark.parametrize(("name", "i"), EVERY)
+def test_keywords_may_be_given_at_their_positions(name, i):
+    call = in_positions(name, CALLS[name][i])
+    if call is None:
+        return
+    with quiet():
+        found = run(name, call, [xp.asarray(x, copy=True) for x in arrays_of(call)])
+    check_same(name, call, found, expected(name, CALLS[name][i]))
+
+
 # --- out=, vmap ------------------------------------------------------------------------------------
 TAKE_OUT = [name for name in CALLS if "out" in parameters(name)]
 
@@ -164,6 +193,48 @@ def test_results_are_written_to_out(name):
     floats = [x for x in arrays if x.dtype.kind in "fc"]
     if floats and out.dtype.kind in "fc" and name not in ("np.round", "np.around", "np.fix"):
         assert all(g is not None for g in tape.gradient(out, floats))
+
+
+# Their accumulate writes behind the end of an out= of another shape, in NumPy 2.4.
+UNSAFE = {
+    "np.cumprod",
+    "np.cumsum",
+    "np.nancumprod",
+    "np.nancumsum",
+    "np.cumulative_prod",
+    "np.cumulative_sum",
+}
+
+
+@pytest.mark.parametrize("name", [name for name in TAKE_OUT if name not in UNSAFE])
+def test_out_of_another_shape_is_as_in_numpy(name):
+    """Broadcast to where NumPy does that, and the same kind of error where it does not."""
+    call = CALLS[name][0]
+    reference = expected(name, call)
+    shape = np.shape(reference)
+    for other in ((1, *shape), (2, *shape), (*shape, 1), shape[1:] or (3,)):
+        mine, numpys = (written_to_out(name, call, make, other, reference.dtype)
+                        for make in (lambda x: xp.asarray(x, copy=True), np.copy))  # fmt: skip
+        if isinstance(numpys, Exception) or isinstance(mine, Exception):
+            kinds = [k for k in type(numpys).__mro__ if k.__module__ == "builtins"]
+            kind = (
+                ValueError if name == "np.choose" else kinds[0]
+            )  # of which NumPy makes a TypeError
+            assert isinstance(mine, kind), f"{mine!r}, NumPy: {numpys!r}"
+        else:
+            np.testing.assert_allclose(np.asarray(mine), numpys, rtol=1e-12)
+
+
+def written_to_out(name, call, make, shape, dtype):
+    """What stands in ``out``, or the error."""
+    out = make(np.full(shape, 7).astype(dtype))
+    args, keywords = nested(call.args, make), {k: nested(v, make) for k, v in call.keywords.items()}
+    try:
+        with quiet():
+            FUNCTIONS[name](*args, **keywords | {"out": out})
+    except Exception as error:
+        return error
+    return out
 
 
 @pytest.mark.parametrize("name", TAKE_OUT)

@@ -167,3 +167,22 @@ def test_integers_are_clipped_between_floats():
         found, expected = f(xp.asarray(x)), f(x)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_copyto_of_what_is_there_already_writes_nothing():
+    for shape in ((3,), (0,)):
+        x = np.broadcast_to(xp.asarray(np.ones(shape)), (2, *shape))
+        np.copyto(x[...], x)
+        with pytest.raises(ValueError, match="read-only"):
+            np.copyto(x, x + 1.0)
+
+
+def test_signs_of_zeros_are_numpys():
+    x = np.asarray([-0.0, 1.0, -0.0, 0.0, -0.0] * 9)
+    assert np.array_equal(
+        np.signbit(np.asarray(np.unique(xp.asarray(x)))), np.signbit(np.unique(x))
+    )
+    y = xp.asarray(x, copy=True)
+    np.add.at(y, [1, 3], 0.5)
+    np.add.at(x, [1, 3], 0.5)
+    assert np.array_equal(np.signbit(np.asarray(y)), np.signbit(x))

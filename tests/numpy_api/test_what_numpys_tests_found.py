@@ -4,6 +4,7 @@
 axes or modes that it is about.
 """
 
+import fractions
 import itertools
 
 import numpy as np
@@ -170,3 +171,167 @@ def test_a_negative_power_of_zero_in_place_divides_by_zero():
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in power"):
         x **= -1.0
     np.testing.assert_array_equal(np.asarray(x), [np.inf, 0.5])
+
+
+# --- lengths, masks, numbers, casts ----------------------------------------------------------------
+LENGTHS = (
+    6, np.uint32(6), np.int8(6), np.asarray(6), np.asarray([6]), [np.uint8(2), 3], (2, np.asarray(3)),
+    True, (True, -1), np.True_, 6.0, (6.0,), np.float64(6), np.asarray([6.0]),
+    (np.zeros((1, 1), int), -1),
+)  # fmt: skip
+SHAPED = {
+    "np.reshape": lambda x, shape: np.reshape(x, shape),
+    "np.resize": lambda x, shape: np.resize(x, shape),
+    "np.zeros_like": lambda x, shape: np.zeros_like(x, shape=shape),
+    "np.full_like": lambda x, shape: np.full_like(x, 2.0, shape=shape),
+    "np.broadcast_to": lambda x, shape: np.broadcast_to(x[:1], shape),
+    "reshape": lambda x, shape: x.reshape(shape),
+}
+
+
+@pytest.mark.parametrize("function", SHAPED)
+@pytest.mark.parametrize("shape", LENGTHS, ids=repr)
+def test_lengths_are_integers_of_any_kind_and_no_booleans(function, shape):
+    same(lambda x: SHAPED[function](x, shape), of("float64", 6))
+
+
+MASKS = (
+    [1, 0, 1],
+    (True, False, True),
+    [0.5, 0.0, 2.0],
+    1,
+    np.int64(0),
+    np.True_,
+    np.asarray([1, 0, 1]),
+)
+
+
+@pytest.mark.parametrize("mask", MASKS, ids=repr)
+def test_lists_and_scalars_are_masks_and_arrays_of_numbers_are_not(mask):
+    x = of("float64", 2, 3)
+    for ufunc in (np.add, np.multiply, np.power):
+        same(lambda x, y, u=ufunc: u(x, 2.0, out=y, where=mask), x, np.zeros((2, 3)))
+    for function in (np.sum, np.prod, np.any, np.all):
+        same(lambda x, f=function: f(x, where=mask), x)
+    same(lambda x, y: np.copyto(y, x, where=mask), x, np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_sums_with_a_mask_or_a_beginning_are_numpys_to_the_last_bit(dtype, axis):
+    rng = np.random.default_rng(2)
+    x, mask = rng.normal(size=(40, 50)).astype(dtype), rng.random((40, 50)) > 0.3
+    for function in (np.sum, np.mean, np.std, np.var):
+        same(lambda x, f=function: f(x, axis=axis, where=mask), x)
+    same(lambda x: np.sum(x, axis=axis, initial=-3.7), x)
+    same(lambda x: np.add.reduce(x, axis=axis, initial=-3.7), x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_sums_of_negative_zeros_from_a_negative_zero_on_are_negative(dtype):
+    zero = -np.zeros((), dtype)
+    for n in (0, 1, 9, 150):
+        found = np.sum(xp.asarray(np.repeat(zero, n)), initial=zero[()])
+        assert np.signbit(np.asarray(found).real)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "int8", "uint16"])
+def test_ufunc_at_rounds_and_wraps_step_by_step(ufunc, dtype):
+    rng = np.random.default_rng(4)
+    x, places = of(dtype, 30), rng.integers(30, size=300)
+    values = (100.0 * rng.random(300)).astype(dtype)
+    ours, theirs = xp.asarray(x), x.copy()
+    ufunc.at(ours, places, values)
+    ufunc.at(theirs, places, values)
+    np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
+@pytest.mark.parametrize("size", [1e39, -1e300, 2**130])
+def test_numbers_that_overflow_in_single_precision_warn_at_the_users_line(size):
+    x = xp.ones(2, dtype=xp.float32)
+    for call in (lambda: x + size, lambda: size * x, lambda: np.add(x, size, dtype="float32")):
+        with pytest.warns(RuntimeWarning, match="overflow encountered in cast") as caught:
+            found = call()
+        assert np.isinf(np.asarray(found)).all()
+        assert found.dtype == np.float32
+        assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("lengths", [(2, 2), (2, 3), (3, 2)])
+def test_cross_takes_vectors_of_length_2_and_says_that_numpy_is_to_lose_them(lengths):
+    a, b = (of("float64", 4, n) / (1.0 + i) for i, n in enumerate(lengths))
+    with pytest.warns(DeprecationWarning, match="2-dimensional vectors") as caught:
+        same(lambda a, b: np.cross(a, b), a, b)
+    assert {warning.filename for warning in caught} == {__file__}
+    with pytest.warns(DeprecationWarning, match="2-dimensional vectors"):
+        same(lambda a, b: np.cross(a.T, b, axisa=0, axisc=0), a, b)
+
+
+def test_paths_of_einsum_that_leave_factors_are_refused():
+    for text, shapes, path in (
+        ("ab,bc,cd,de->ae", [(2, 2)] * 4, [(2, 3), (0, 1)]),
+        ("a,a,a->a", [(2,)] * 3, [(1,), (0, 1)]),
+    ):
+        with pytest.raises(RuntimeError, match="leaves 2 factors"):
+            np.einsum(text, *[xp.ones(s) for s in shapes], optimize=["einsum_path", *path])
+
+
+@pytest.mark.parametrize("order", ["A", "C", "F"])
+@pytest.mark.parametrize("optimize", [False, True])
+def test_einsum_lays_its_result_out_as_asked(order, optimize):
+    for layouts in ("FF", "FC", "CF", "CC"):
+        a, b = (np.ones(s, order=o) for s, o in zip(((2, 3, 5), (4, 3)), layouts, strict=True))
+        call = {"order": order, "optimize": optimize}
+        found = np.einsum("...ft,mf->...mt", xp.asarray(a), xp.asarray(b), **call)
+        expected = np.einsum("...ft,mf->...mt", a, b, **call)
+        assert np.asarray(found).strides == expected.strides
+
+
+def test_a_call_warns_once():
+    x = xp.asarray([[np.nan, np.nan], [1.0, np.nan]])
+    for function in (np.nanmax, np.nanmin):
+        with pytest.warns(RuntimeWarning, match="All-NaN slice encountered") as caught:
+            function(x, axis=1)
+        assert len(caught) == 1
+    with pytest.warns(np.exceptions.RankWarning) as caught:
+        np.polyfit(xp.asarray([1.0, 1.0, 1.0]), xp.asarray([1.0, 2.0, 3.0]), 2)
+    assert len(caught) == 1
+
+
+def test_numbers_that_are_no_floats_are_places_of_quantiles():
+    x = xp.asarray([3.0, 1.0, 4.0, 1.5])
+    assert np.quantile(x, fractions.Fraction(1, 2)) == 2.25
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = np.percentile(x, fractions.Fraction(100, 3))
+    np.testing.assert_allclose(np.asarray(tape.gradient(y, x)), [0.0, 0.0, 0.0, 1.0])
+
+
+def test_an_array_interface_is_followed_into_its_memory():
+    class Other:
+        def __init__(self, x):
+            self.__array_interface__, self.x = x.__array_interface__, x
+
+    x = np.arange(6.0)
+    for step in (1, 2):
+        assert np.may_share_memory(xp.asarray(x[::2], copy=False), Other(x[::step]))
+    assert not np.may_share_memory(xp.asarray(x, copy=True), Other(x))
+
+
+def test_the_rank_of_lstsq_is_numpys():
+    a = np.asarray(
+        [[0.0, 1, 0, 1, 2, 0], [0, 2, 0, 0, 1, 0], [1, 0, 1, 0, 0, 4], [0, 0, 0, 2, 3, 0]]
+    ).T
+    for rcond in (-1, None, 1e-3, 0.5):
+        found = np.linalg.lstsq(xp.asarray(a), np.ones(6), rcond=rcond)
+        expected = np.linalg.lstsq(a, np.ones(6), rcond=rcond)
+        assert found[2] == expected[2]
+        np.testing.assert_array_equal(np.asarray(found[1]), expected[1])
+
+
+def test_values_are_numpys_where_out_alone_is_an_array():
+    out = xp.zeros(2)
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        np.floor_divide(np.asarray([np.inf, 3.0]), np.asarray([2.0, 2.0]), out=out)
+    np.testing.assert_array_equal(np.asarray(out), [np.nan, 1.0])

@@ -2,21 +2,26 @@
 
 import sys
 import time
+from collections import Counter
 
 from .replay import replay
 
 
 def main(first, last):
     """Check the programs of these seeds; print those that fail, and how many there were."""
-    start, failed, skipped = time.time(), 0, 0
+    start, failed, skipped = time.time(), 0, Counter()
     for seed in range(first, last):
         try:
-            skipped += not replay(seed)
+            skipped[replay(seed)] += 1
         except AssertionError as error:
             failed += 1
             print(f"{error}\n", flush=True)
     rate = (last - first) / (time.time() - start)
-    print(f"{last - first} programs: {failed} failed, {skipped} skipped; {rate:.0f} per second")
+    del skipped[""]
+    count = sum(skipped.values())
+    print(f"{last - first} programs: {failed} failed, {count} skipped; {rate:.0f} per second")
+    for why, times in skipped.most_common():
+        print(f"  {times} {why}")
     return failed > 0
 
 

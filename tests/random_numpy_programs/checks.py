@@ -18,6 +18,8 @@ OTHERS = (
     "'numpy.", "positional argument", "could not broadcast", "Cannot cast", "with casting rule",
     "array element",
 )  # fmt: skip
+STEEP = 3e8  # of slopes: a step of differences changes values by more than they are large
+LIKE = "`like` argument must be an array-like"
 SECOND_STEPS = (1e-5, 1e-6, 1e-4)
 
 
@@ -28,7 +30,12 @@ def check_values(runs, env, memory=True):
     names, wanted = ([name for name, _ in arrays] for arrays in (found, expected))
     assert names == wanted, f"arrays {names}, NumPy {wanted}"
     for (name, y), (_, x) in zip(expected, found, strict=True):
-        check_array(runs, name, y, x)
+        try:
+            check_array(runs, name, y, x)
+        except AssertionError:
+            if not runs.exact and runs.hangs_on_rounding(name):
+                raise Skipped("a value that depends on the last bits of others") from None
+            raise
     check_errors(env["_errors"], runs.expected["_errors"])
     if memory:
         check_memory([(name, raw(x)) for name, x in found], [y for _, y in expected])
@@ -50,8 +57,7 @@ def check_array(runs, name, y, x):
     assert x.shape == y.shape, f"{name}: shape {x.shape}, NumPy {y.shape}"
     assert x.dtype == y.dtype, f"{name}: dtype {x.dtype}, NumPy {y.dtype}"
     if x.tobytes() != y.tobytes():
-        near = 1e-4 if runs.flavour == "single" else 1e-11
-        np.testing.assert_allclose(x, y, near, near, err_msg=name)
+        np.testing.assert_allclose(x, y, runs.near, runs.near, err_msg=name)
         assert not runs.exact, f"{name}: the last bits differ: {x!r}, NumPy {y!r}"
 
 
@@ -61,6 +67,8 @@ def check_errors(found, expected):
         if numpys is None:
             assert ours is None, f"{type(ours).__name__}: {ours}; NumPy raises nothing"
             continue
+        if LIKE in str(numpys):
+            raise Skipped("NumPy's scalars are no arrays to be like")
         what = f"{type(numpys).__name__}: {numpys}"
         assert ours is not None, f"no error where NumPy raises {what}"
         assert isinstance(ours, builtin(numpys)), f"{type(ours).__name__}: {ours}; NumPy {what}"
@@ -183,8 +191,11 @@ def check_near(found, candidates, scale, tolerance, what):
             return
         tried.append(expected)
         kinked = kinked and bend > near
-    if kinked or max(tried) - min(tried) > near:
+    far = min(abs(found - expected) for expected in tried)
+    if kinked or not np.ptp(tried) <= min(near, far / 20):  # NaN, too: a value that is not defined
         raise Skipped("a kink")
+    if scale > STEEP:
+        raise Skipped("a slope too steep for differences")
     raise AssertionError(f"{what} {found!r}, differences give {tried}")
 
 

@@ -106,12 +106,12 @@ class Holes:
         return self.operand(fits=lambda x: x.ndim == 2)
 
     def q(self):
-        """A symmetric matrix that is far from singular."""
+        """A symmetric or Hermitian matrix that is far from singular."""
         text, x = self.pick("f", lambda x: x.ndim == 2 and 0 < len(x) < 5)
         self.first = x if self.first is None else self.first
         self.rows = len(x)
         diagonal = ", ".join(f"{2.0 + 0.9 * i:.1f}" for i in range(len(x)))
-        return f"({text} @ {text}.T * 0.1 + np.diag([{diagonal}]))"
+        return f"({text} @ {text}.conj().T * 0.1 + np.diag([{diagonal}]))"
 
     def qv(self):
         """The right-hand side of an equation with ``{q}``."""
@@ -277,17 +277,38 @@ class Holes:
         return self.fresh("f")
 
     def of_type(self, kind):
+        return self.named(lambda value: type(value) is kind)
+
+    def named(self, fits):
         env = self.program.env
-        return self.one([n for n, value in env.items() if type(value) is kind and n[0] != "_"])
+        return self.one([n for n, value in env.items() if n[0] != "_" and fits(value)])
 
     def list(self):
         return self.of_type(list)
+
+    def nest(self):
+        """A list of arrays, or of lists of them: what ``np.stack`` makes an array of."""
+        return self.named(lambda value: type(value) is list and holds_arrays(value))
+
+    def row_of(self):
+        """A list of arrays alone: of a list of lists ``np.sum`` asks no array, so it leaves the tape."""
+        return self.named(
+            lambda value: type(value) is list and all(hasattr(part, "dtype") for part in value)
+        )
 
     def dict(self):
         return self.of_type(dict)
 
     def call(self):
         return self.of_type(type(spreads))
+
+
+def holds_arrays(nested):
+    """Whether a nesting of lists holds arrays and numbers alone."""
+    return all(
+        holds_arrays(part) if isinstance(part, list | tuple) else hasattr(part, "dtype")
+        for part in nested
+    )
 
 
 def may_be_written(x):

@@ -230,6 +230,8 @@ class Program:
     def tame(self):
         """Whether all values are of sizes that suit the checks."""
         found = arrays(self.env)
+        if any(type(x) is np.ndarray and x.dtype not in DTYPES for x in self.env.values()):
+            return False  # of objects, say, of which no Array can be
         with np.errstate(all="ignore"):
             return len(found) < ALIVE and all(
                 x.size <= SIZE

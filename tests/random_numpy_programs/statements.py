@@ -40,7 +40,7 @@ EXPRESSIONS = {
         "np.where({mask}, {a}, np.nan)[{mask}]", "np.unwrap({v})", "np.heaviside({x}, 0.5)",
         "np.clip({x}, -0.6, {num})", "np.copy(np.clip({x}, {b}, 0.6), order='C')",
         "{x}.clip(-0.5, 0.7)", "np.modf({x})[0]", "{a}.round(1)", "-{a}", "+{a}",
-        "np.emath.sqrt({x} - 2.0)", "np.sign({x})", "np.floor({x})",
+        "np.emath.sqrt({x} - 2.03)", "np.sign({x})", "np.floor({x})",
     )),
     "arithmetic": (8, (
         "{a} {op} {b}", "{a} {op} {b}", "{b} {op} {a}", "np.{any2}({a}, {b})",
@@ -179,13 +179,13 @@ STATEMENTS = {
         "{box} = {{'u': {a}, 'v': [{part}, {a2}]}}", "{box} = [{a}, {part}]",
         "{box} = [{a}, [{a2}, {{'w': {part}}}]]", "{list}.append({a})", "{list}[0] = {a}",
         "{dict}['u'] = {part}", "{list}.reverse()", "{new} = {list}[-1]",
-        "{new} = {dict}['u'] * {num}", "{new} = sum({list})", "{new} = np.stack({list})",
-        "{new} = np.concatenate({list}, axis={axis0})",
+        "{new} = {dict}['u'] * {num}", "{new} = sum({nest})", "{new} = np.stack({nest})",
+        "{new} = np.concatenate({nest}, axis={axis0})",
         "{box} = {{name: np.sum(x) for name, x in {dict}.items() if name == 'u'}}",
         "{box} = [np.sin(r) for r in {a}]", "{new} = np.stack([r * r[::-1] for r in {a}])",
         "for {row} in {list}:\n    {row} += {num}", "{box} = list({a})", "{list}[0] *= {num}",
         "{dict}['v'][0] += {num}", "{box} = dict({dict}, u={a})", "{box} = tuple({list})",
-        "{new} = max({list}, key=lambda t: np.sum(t))",
+        "{new} = max({row_of}, key=lambda t: np.sum(t))",
     )),
     # --- writes ---
     "items": (9, (

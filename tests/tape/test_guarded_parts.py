@@ -15,19 +15,28 @@ WRITES = {
     "*=": lambda part, key, x: np.multiply(part, x, out=part),
     "number": lambda part, key, x: part.__setitem__(key, 0.98),
 }
+THEN = {  # what happens to the whole before its parts are read
+    "nothing": lambda w, x: None,
+    "an element": lambda w, x: w.__setitem__((0, 1), w[0, 1] * (1.0 + 2.0j)),
+    "a row": lambda w, x: w.__setitem__(1, w[1] * x[0]),
+    "elements": lambda w, x: w.__setitem__([0, 0], w[[1, 0]] + 1.0),
+    "all": lambda w, x: w.__imul__(2.0j),
+}
 
 
 @pytest.mark.parametrize("read", ["whole", "parts"])
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("part", ["real", "imag"])
-def test_the_guarded_pass_gives_what_the_plain_one_gives(part, key, write, read):
+@pytest.mark.parametrize("then", THEN)
+def test_the_guarded_pass_gives_what_the_plain_one_gives(then, part, key, write, read):
     def gradients(with_nan):
         z, x = xp.asarray(Z), xp.asarray(X)
         with xp.GradientTape() as tape:
             tape.watch([z, x])
             w = z * 1.0
             WRITES[write](getattr(w, part), KEYS[key], x)
+            THEN[then](w, x)
             seen = [w] if read == "whole" else [w.real * 1.0, w.imag * 1.0]
             not_taken = np.where(
                 x > 0.0, np.sqrt(x), 0.0

@@ -158,15 +158,24 @@ def plain(value):
 
 # --- what stands in -------------------------------------------------------------------------------
 class StandIn:
-    """Something of NumPy's, with stand-ins for its attributes; equal to itself alone."""
+    """Something of NumPy's, with stand-ins for its attributes; equal to itself and to what it is for."""
 
     def __init__(self, numpys):
-        for name, value in {
-            "numpys": numpys,
-            "__doc__": numpys.__doc__,
-            "__wrapped__": numpys,
-        }.items():
+        for name, value in {"numpys": numpys, "__wrapped__": numpys}.items():
             object.__setattr__(self, name, value)
+
+    def __eq__(self, other):
+        return self.numpys is (other.numpys if issubclass(type(other), StandIn) else other)
+
+    def __hash__(self):
+        return hash(self.numpys)
+
+    def __reduce_ex__(self, protocol):
+        return stand_in, (self.numpys,)
+
+    @property
+    def __doc__(self):
+        return self.numpys.__doc__
 
     @property
     def __class__(self):  # what isinstance goes by

@@ -193,12 +193,6 @@ def region_of(buffer: Any, path: Path, key: Any, at: Cotangents) -> Any:
     return part[key]
 
 
-def of_both_parts(counts: Any, path: Path) -> Any:
-    """The guard's counts for a root, which a path takes apart into real and imaginary parts, of both."""
-    dtype = dtype_at_root(path, counts.dtype)
-    return counts * (1 + 1j) if dtype.kind == "c" and counts.dtype.kind != "c" else counts
-
-
 # --- the fast paths -----------------------------------------------------------------------------------
 def pull_view_in_place(at: Cotangents, record: Record) -> None:
     """``pull_view`` of a view by one index, where the root has a buffer to write into."""

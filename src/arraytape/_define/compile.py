@@ -50,7 +50,7 @@ from .operands import (
     shape_of,
     wrap_all,
 )
-from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail
+from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail, overflowing
 from .source import Source
 
 
@@ -116,6 +116,7 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     }  # fmt: skip
     scalars = {
         "SCALARS": CACHED, "scalar": cached_scalar, "asarray": np.asarray, "ndarray": np.ndarray,
+        "overflowing": overflowing,
         "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
     }  # fmt: skip
     results = {
@@ -210,7 +211,13 @@ def read_operands(s: Source, form: Form) -> None:
         if op.kind == "elementwise" and x != first:
             with s.block(f"elif type({x}) is float or type({x}) is int:"):
                 s.line(f"t_{x} = 0")
-                s.line(f"d_{x} = {as_operand(x, first) if form.convert else x}")
+                if form.convert:
+                    with s.block("try:"):
+                        s.line(f"d_{x} = {as_operand(x, first)}")
+                    with s.block("except TypeError as error:"):
+                        s.line(f"d_{x} = overflowing(NAME, error, '{x}', {x})")
+                else:
+                    s.line(f"d_{x} = {x}")
                 s.line(f"{x} = CONSTANT")
         with s.block("else:"):
             coerced = f'{x}, t_{x}, d_{x} = coerce(NAME, "{x}", {x})'
@@ -326,10 +333,11 @@ def needs_fit(form: Form) -> str:
         each = [f"({x} is not CONSTANT and ({differs.format(x=x)}))" for x in op.inputs]
         return " or ".join(each)
     a, b = op.inputs
+    own = f" or d_{a}.dtype is not result.dtype" if op.own_dtype else ""
     return (
         f"d_{a}.dtype is not result.dtype if {b} is CONSTANT else "
         f"d_{b}.dtype is not result.dtype if {a} is CONSTANT else "
-        f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape"
+        f"d_{a}.dtype is not d_{b}.dtype or d_{a}.shape != d_{b}.shape{own}"
     )
 
 

@@ -70,6 +70,12 @@ def call_again(
     fail(op, error, raw, kind, names, *args, **keywords)
 
 
+def overflowing(op: str, error: Exception, name: str, value: float) -> Any:
+    """A number in single precision, of which NumPy warns that it becomes infinite there."""
+    raw = {float: np.asarray}
+    return call_again(op, error, raw, float, (name,), value, dtype=np.dtype("float32"))
+
+
 def fail(
     op: str, error: Exception, raw: Any, kind: type, names: Sequence[str], /, *args: Any, **keywords: Any
 ) -> NoReturn:  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +13,10 @@ from .._array.array import IS_VIEW, SCALAR, Array, asarray_like
 from .._array.views import current
 from .._define.operands import first_array
 from .._storage.storage import storage_of
-from .._util.errors import describe, user_line
+from .._util.errors import describe, failure, stacklevel, user_line
 from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype
-from ..ops.elementwise_functions import positive
+from ..ops.elementwise_functions import positive, real
 from ..ops.manipulation_functions import normalize_axis_index, reshape
 from ..ops.writing import setitem
 
@@ -29,7 +31,7 @@ OF_INTEGERS = {np.bincount, np.take_along_axis}
 # Functions in whose arguments lists have a meaning of their own, which they see to themselves.
 OF_LISTS = {
     np.apply_along_axis, np.block, np.einsum_path, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
-    np.pad, np.piecewise, np.ravel_multi_index,
+    np.pad, np.piecewise, np.ravel_multi_index, np.reshape,
 }  # fmt: skip
 
 
@@ -78,7 +80,7 @@ def as_arrays(*values: Any) -> list[Any]:
             return asarray(np.asarray(value))
         weak = type(value) in (float, complex)
         return asarray_like(
-            home, np.asarray(value, np.result_type(home.dtype, value) if weak else None)
+            home, np.array(value, np.result_type(home.dtype, value) if weak else None)
         )
 
     return [value if isinstance(value, Array) or value is None else made(value) for value in values]
@@ -103,7 +105,10 @@ def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def mask_of(name: str, x: Array, where: Any) -> Array:
-    """The truths of ``where=`` for the elements of x: NumPy takes no numbers for them, and no more."""
+    """The truths of ``where=`` for the elements of x: NumPy takes no arrays of numbers for them."""
+    where = assembled(where)
+    if not isinstance(where, np.ndarray | Array):  # lists and scalars of whatever is true or false
+        where = np.asarray(where, bool)
     mask: Array = as_arrays(x, where)[1]
     if mask.dtype.kind != "b":
         raise TypeError(
@@ -138,17 +143,41 @@ def axes_of(name: str, x: Array, axis: Axis) -> list[int]:
 
 def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
     """``out``, with a result of its shape in it."""
+    if result.shape != out.shape:
+        raise ValueError(
+            f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
+        )
+    check_fits(out, result, casting)
+    if result.dtype.kind == "c" and out.dtype.kind in "iuf":
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=stacklevel())
+        result = real(result)
+    setitem(out, ..., result)
+    return out
+
+
+def check_fits(out: Array, result: Array, casting: Any) -> None:
+    """TypeError when a result is not to be cast to the dtype of ``out``."""
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
             f"casting={casting!r} [at {user_line()}]"
         )
-    if result.shape != out.shape:
-        raise ValueError(
-            f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
-        )
-    setitem(out, ..., result)
-    return out
+
+
+def shape_of(name: str, shape: Any) -> tuple[int, ...]:
+    """A shape as NumPy takes it: one length or several, integers of any kind but no booleans."""
+    if type(shape) is tuple and {*map(type, shape)} <= {int}:
+        return shape
+    shape = on_host(shape) if isinstance(shape, Array) else shape
+    shape = shape.tolist() if isinstance(shape, np.ndarray) else shape
+    parts = tuple(shape) if np.iterable(shape) else (shape,)
+    if any(isinstance(n, bool | np.bool) for n in parts):
+        raise TypeError(f"{name}: a length is an integer, got {describe(shape)} [at {user_line()}]")
+    try:
+        return tuple([operator.index(n) for n in parts])
+    except TypeError as error:
+        raise failure(f"{name}(shape: {describe(shape)})", error) from error
 
 
 def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:

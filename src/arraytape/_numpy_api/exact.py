@@ -8,6 +8,8 @@ derivatives, are NumPy's alone.  Data of other storages have the composition's v
 
 from __future__ import annotations
 
+import contextvars
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +23,12 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.statistical_functions import sum as total
+from .arguments import as_arrays
 
 # Whose arithmetic is not that of our ops.  None of them writes to its arguments, or makes views.
 COMPOSED = frozenset((
     np.angle, np.append, np.clip, np.convolve, np.correlate, np.emath.logn, np.emath.power, np.interp,
-    np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit,
+    np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit, np.unique,
 ))  # fmt: skip
 # Whose results have a dtype of their own when x is of integers, by ``initial=`` or at all.
 OF_INTEGERS = frozenset((
@@ -42,6 +45,10 @@ def is_numpys(function: Any, args: tuple[Any, ...]) -> bool:
 
 def is_of_integers(x: Any) -> bool:
     return isinstance(x, Array) and x.dtype.kind in "biu"
+
+
+# Whether NumPy has warned already of what the composition that runs would say again.
+SAID: contextvars.ContextVar[bool] = contextvars.ContextVar("SAID", default=False)
 
 
 class Elsewhere(Exception):
@@ -85,18 +92,31 @@ def exactly(
     except Warning:  # which the user made an error
         raise
     except Exception as error:
-        ours()  # which says more of what is wrong
+        try:
+            ours()
+        except built_in(error):  # which says more of what is wrong
+            raise
+        except Exception:
+            pass
         raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
     if all(is_of_integers(x) for x in given):
         return made(value, given[0])
-    with np.errstate(all="ignore"):
-        try:
+    token = SAID.set(True)
+    try:
+        with np.errstate(all="ignore"):
             found = ours()
-        except (IndexError, ValueError):
-            if any(x.size for x in given):
-                raise
-            found = of_nothing(given[0], value)
+    except (IndexError, ValueError):
+        if any(x.size for x in given):
+            raise
+        found = of_nothing(given[0], value)
+    finally:
+        SAID.reset(token)
     return joined(found, value, function)
+
+
+def built_in(error: Exception) -> type[BaseException]:
+    """Python's type of an error of NumPy's."""
+    return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
 def of_nothing(x: Array, value: Any) -> Any:
@@ -108,7 +128,20 @@ def of_nothing(x: Array, value: Any) -> Any:
 
 def with_numpys_values(function: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     """A composition as NumPy's function of the same arguments."""
-    return lambda *args: exactly(function, lambda: ours(*args), args, {})
+
+    def call(*args: Any) -> Any:
+        if not arrays_among(args):  # only ``out=`` is one
+            args = tuple(as_arrays(*args))
+        return exactly(function, lambda: ours(*args), args, {})
+
+    return call
+
+
+def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
+    """A function of NumPy's under another name, perhaps with its first arguments."""
+    found = functools.partial(function, *first)
+    found.__name__ = name  # type: ignore[attr-defined]
+    return found
 
 
 def named(args: tuple[Any, ...]) -> dict[str, Any]:

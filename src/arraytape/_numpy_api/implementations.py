@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import numbers
 import types
 import warnings
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import root_of_variance
 from ..ops.manipulation_functions import reshape
 from ..ops.writing import setitem
-from . import examples, sums
+from . import exact, examples, sums
 from .arguments import as_data, assembled
 
 NUMBERS = "biufc"  # kinds of dtypes
@@ -42,6 +43,8 @@ def as_array(a: Any, dtype: Any = None, *layout: Any, copy: Any = None, **option
     if isinstance(a, Array):
         found = a if dtype is None else astype(a, dtype, copy=False)
         return creation.copied(found) if copy and found is a else found
+    if isinstance(a, numbers.Rational) and not isinstance(a, numbers.Integral):  # Fraction
+        a = float(a)
     made = np.asarray(a, dtype)
     if made.dtype.kind not in NUMBERS or made.dtype.char in "gG":
         return made
@@ -82,9 +85,9 @@ class Converter:
 
     def kept(self, arrays: Any) -> list[Any]:
         """Python's numbers as they are, of other arguments what ``arrays`` has."""
-        numbers = (int, float, complex)
+        plain = (int, float, complex)
         pairs = zip(self.given, arrays, strict=True)
-        return [x if type(x) in numbers else other for x, other in pairs]
+        return [x if type(x) in plain else other for x, other in pairs]
 
     def as_arrays(self, *, subok: bool = True, pyscalars: str = "convert") -> tuple[Any, ...]:
         """The arguments as arrays; Python's numbers, too, unless they are to be kept."""
@@ -118,11 +121,11 @@ class AnyArray(metaclass=OfArrays):
     """``numpy.ndarray``, asked by ``isinstance``."""
 
 
-def nan_to_num(x: Any, copy: bool = True, **options: Any) -> Any:
+def nan_to_num(x: Any, copy: bool = True, *more: Any, **named: Any) -> Any:
     """``numpy.nan_to_num``, whose program writes to the parts of complex numbers."""
     if not isinstance(x, Array) or x.dtype.kind != "c":
-        return of_numpy(np.nan_to_num)(x, copy, **options)
-    parts = [of_numpy(np.nan_to_num)(part(x), **options) for part in (np.real, np.imag)]
+        return of_numpy(np.nan_to_num)(x, copy, *more, **named)
+    parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]
     found = parts[0] + 1j * parts[1]
     if copy:
         return found
@@ -154,9 +157,11 @@ def grown(array: Any, pad_width: Any, fill_value: Any = None) -> tuple[Any, tupl
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """``numpy.piecewise``, which takes one condition also without a list."""
     # NumPy's program sees it by its first element, which is a scalar there and here an Array.
-    several = isinstance(condlist, Array | np.ndarray | list | tuple) and len(condlist) > 0
-    single = (
-        several and not isinstance(condlist[0], list) and np.ndim(condlist[0]) == 0 < np.ndim(x)
+    several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
+    single = not several or (
+        len(condlist) > 0
+        and not isinstance(condlist[0], list)
+        and np.ndim(condlist[0]) == 0 < np.ndim(x)
     )
     return of_numpy(np.piecewise)(
         x, [as_array(condlist)] if single else condlist, funclist, *args, **kw
@@ -235,7 +240,8 @@ class Warnings:
 
     def warn(self, message: Any, category: Any = None, stacklevel: int = 1, **more: Any) -> None:
         """Warn at the line that called NumPy's function, however far away that is."""
-        warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
+        if not exact.SAID.get():
+            warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(warnings, name)
@@ -366,8 +372,8 @@ def raised_by_numpy(error: Exception) -> bool:
 
 
 def as_results(value: Any) -> Any:
-    """A nesting in which NumPy's arrays are Arrays."""
-    if isinstance(value, np.ndarray | np.generic):
+    """A nesting in which NumPy's arrays are Arrays; its integers, which may be lengths, stay."""
+    if isinstance(value, np.ndarray | np.inexact | np.bool):
         return as_array(value)
     if type(value) is dict:
         return {key: as_results(part) for key, part in value.items()}

@@ -25,7 +25,7 @@ from ..ops.creation_functions import copied
 from ..ops.manipulation_functions import normalize_axis_index, permute_dims, read_only
 from ..ops.writing import setitem
 from . import exact, pieces, reductions, selection, ufuncs
-from .arguments import Axis, as_arrays, cast, on_axis, without_gradient
+from .arguments import Axis, as_arrays, cast, on_axis, shape_of, without_gradient
 from .flat import FlatIterator
 from .products import dot
 
@@ -67,7 +67,7 @@ def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -
     ValueError
         When x has another number of elements, or needs a copy and copy=False.
     """
-    shape = shape[0] if len(shape) == 1 else shape
+    shape = shape_of("reshape", shape[0] if len(shape) == 1 else shape)
     if order == "C":
         return manipulation.reshape(x, shape, copy=copy)
     return pieces.reshaped(x, shape, order, copy=copy)
@@ -349,13 +349,13 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
     IndexError
         When an index is out of range, or there is no such axis.
     """
-    if mode == "raise" and isinstance(indices, Array) and indices.ndim == 1 and axis is not None:
+    one = isinstance(indices, Array) and indices.ndim == 1
+    if one and mode == "raise" and axis is not None and x.ndim:
         return indexing.take(x, indices, axis=axis)
     x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
+    if not x.size:
+        return pieces.of_nothing(x, indices, at, mode)
     indices = selection.within(indices, x.shape[at], mode)
-    shape = (*x.shape[:at], *np.shape(indices), *x.shape[at + 1 :])
-    if 0 in shape and not x.size:  # nothing is taken, from whatever place
-        return in_order(reshape(x, shape), "C")
     found = x[(*(slice(None),) * at, indices)]
     return in_order(found, "C") if found.ndim else found
 

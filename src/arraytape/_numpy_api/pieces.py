@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -31,7 +30,7 @@ from ..ops.manipulation_functions import (
     stack,
     tile,
 )
-from .arguments import array_of, as_arrays, axes_of, on_axis, on_host
+from .arguments import array_of, as_arrays, axes_of, on_axis, on_host, shape_of
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -156,10 +155,18 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Array:
     a = array_of(a)
     a, at = on_axis("compress", a if a.ndim else reshape(a, (1,)), axis)
     places = np.flatnonzero(on_host(condition))
-    shape = (*a.shape[:at], len(places), *a.shape[at + 1 :])
-    if 0 in shape and not a.size:  # nothing is taken, from whatever place
-        return in_order(reshape(a, shape), "C")
-    return take(a, asarray_like(a, places), axis=at)
+    return take(a, asarray_like(a, places), axis=at) if a.size else of_nothing(a, places, at)
+
+
+def of_nothing(a: Array, places: Any, axis: int, mode: Any = "raise") -> Array:
+    """``numpy.take`` from no elements: NumPy says which places may be asked for, and the shape."""
+    places = on_host(places)
+    places = places if places.size else places.astype(int)
+    try:  # to wrap places around an axis of length 0 has no end in NumPy 2.4
+        found = np.take(np.empty(a.shape), places, axis, mode="clip" if mode == "wrap" else mode)
+    except IndexError as error:
+        raise explain("np.take", error, a=a, indices=places, axis=axis) from error
+    return in_order(reshape(a, found.shape), "C")
 
 
 def block(arrays: Any) -> Array:
@@ -331,8 +338,7 @@ def reshaped(
     shape = newshape if shape is None else shape
     if order == "K":
         raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
-    shape = tuple([operator.index(n) for n in np.atleast_1d(shape).tolist()])
-    return with_order(array_of(a), shape, order, copy)
+    return with_order(array_of(a), shape_of("np.reshape", shape), order, copy)
 
 
 def like(name: str) -> Callable[..., Array]:
@@ -357,7 +363,7 @@ def like(name: str) -> Callable[..., Array]:
         if shape is None:
             return laid_out(alike(a, *fill, dtype=dtype, device=device), order, a)
         home = a.device if device is None else device
-        shape = tuple(np.atleast_1d(shape).tolist())
+        shape = shape_of(f"np.{name}_like", shape)
         made = other(shape, *fill, dtype=dtype or a.dtype, device=home)
         if order == "K" and len(shape) == a.ndim:
             return as_in(made, a)
@@ -369,8 +375,8 @@ def like(name: str) -> Callable[..., Array]:
 def as_in(made: Array, a: Array) -> Array:
     """New data of another shape with its axes in memory in the order in which those of ``a`` lie."""
     strides = getattr(current(a)[1], "strides", None)
-    if strides is None:
-        return made
+    if strides is None or order_of(a):
+        return in_order(made, "F") if is_fortran(a) else made
     order = sorted(range(a.ndim), key=lambda i: -abs(strides[i]))
     return with_axes_in_memory(made, tuple(order))
 

@@ -14,19 +14,20 @@ from .._array.array import Array, asarray_like, namespace
 from .._array.views import current, in_order
 from .._storage.storage import storage_of
 from .._util.errors import describe, stacklevel, user_line
+from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
-from ..ops import fft, linalg
 from ..ops import statistical_functions as statistics
 from ..ops._factorisations import adjoint
-from ..ops.creation_functions import eye
+from ..ops.creation_functions import eye, zeros_like
 from ..ops.data_type_functions import astype
 from ..ops.extras import einsum as einstein
 from ..ops.linear_algebra_functions import matmul, tensordot, vecdot
-from ..ops.manipulation_functions import moveaxis, normalize_axis_index, reshape
+from ..ops.manipulation_functions import concat, moveaxis, normalize_axis_index, reshape
 from ..ops.searching_functions import count_nonzero, where
+from . import exact
 from .arguments import array_of, as_arrays, as_operands, axes_of, cast, into, on_host
 from .implementations import of_numpy
-from .pieces import laid_out
+from .pieces import is_fortran, laid_out
 
 
 def einsum(
@@ -46,10 +47,18 @@ def einsum(
         arrow = "->" + "".join(letter(i) for i in operands[-1]) if len(operands) % 2 else ""
         subscripts = ",".join(letters) + arrow
     common = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
-    arrays = [cast("np.einsum", x, common, casting) for x in arrays]
+    given, arrays = arrays, [cast("np.einsum", x, common, casting) for x in arrays]
     # The standard's sums of small integers are of int64; NumPy's keep the dtype.
     y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
-    return laid_out(y, order, arrays[0]) if out is None else into(out, y, casting)
+    if out is not None:
+        # What NumPy computes by products it assigns, and that casts.
+        return into(out, y, "unsafe" if optimize else casting)
+    if any(x.dtype != common for x in given):  # NumPy goes by their layouts before the cast
+        path = _einsum.order_of(subscripts, given, optimize) if optimize else None
+        y = _einsum.laid_out(y, subscripts, given, path)
+    if order in ("A", "a"):
+        order = "F" if all(is_fortran(x) for x in given) else "C"
+    return laid_out(y, order.upper(), y)
 
 
 def letter(i: Any) -> str:
@@ -122,15 +131,26 @@ def kron(a: Any, b: Any) -> Array:
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
-    """See ``numpy.cross``: of vectors of length 3."""
+    """See ``numpy.cross``."""
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
     a, b = (moveaxis(x, at, -1) for x, at in zip(as_arrays(a, b), (axisa, axisb), strict=True))
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
+    lengths = {a.shape[-1], b.shape[-1]}
+    if 2 in lengths <= {2, 3}:  # NumPy says that it is to lose them
+        return exact.exactly(np.cross, lambda: of_planes(a, b, axisc), (a, b), {"axisc": axisc})
+    if lengths != {3}:
         raise ValueError(
-            f"np.cross: vectors of length 3, got {describe(a)} and {describe(b)} [at {user_line()}]; "
-            "those of length 2 are deprecated in NumPy: append a 0"
+            f"np.cross: vectors of length 2 or 3, got {describe(a)} and {describe(b)} "
+            f"[at {user_line()}]"
         )
     return moveaxis(in_order(linalg.cross(a, b), "C"), -1, axisc)
+
+
+def of_planes(a: Array, b: Array, axisc: int) -> Array:
+    """The vector product where vectors of length 2 lie in the plane; of two such, what stands on it."""
+    whole = linalg.cross(*[
+        x if x.shape[-1] == 3 else concat([x, zeros_like(x[..., :1])], axis=-1) for x in (a, b)
+    ])  # fmt: skip
+    return whole[..., 2] if a.shape[-1] == b.shape[-1] else moveaxis(whole, -1, axisc)
 
 
 def svd(
@@ -249,8 +269,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             f"np.linalg.norm: Improper number of dimensions to norm: {len(places)} [at {user_line()}]"
         )
     matrices = moveaxis(x, tuple(places), (-2, -1))
-    if not x.size and 0 in matrices.shape[-2:] and ord in (None, "fro", "nuc", 1, np.inf):
-        return statistics.sum(abs(x), axis=tuple(places), keepdims=keepdims)
     found = linalg.matrix_norm(matrices, ord="fro" if ord is None else ord)
     kept = tuple([1 if i in places else n for i, n in enumerate(x.shape)])
     return reshape(found, kept) if keepdims else found
@@ -259,6 +277,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def cond(x: Any, p: Any = None) -> Array:
     """See ``numpy.linalg.cond``."""
     x = array_of(x)
+    if 0 in x.shape[-2:]:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.cond is not defined on empty matrices: {describe(x)} [at {user_line()}]"
+        )
     if p in (None, 2, -2):
         values = linalg.svdvals(x)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
@@ -288,14 +310,28 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, int, Array]:
         )
     m, n = a.shape
     eps = np.finfo(a.dtype).eps
-    rcond = eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond
     values = linalg.svdvals(a)
-    rank = int(count_nonzero(values > rcond * values[:1]))
+    data = current(a)[1]
+    if type(data) is np.ndarray:
+        # Which singular values count may hang on their last bits, so NumPy counts them.
+        rank = int(np.linalg.lstsq(data, np.zeros(m, data.dtype), rcond)[2])
+        rcond = between(on_host(values), rank)
+    else:
+        rcond = eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond
+        rank = int(count_nonzero(values > rcond * values[:1]))
     x = matmul(linalg.pinv(a, rtol=rcond), b)
     residual = matmul(a, x) - b
     squares = statistics.sum(squared_modulus(residual), axis=0)
     left_over = reshape(squares, (-1,)) if rank == n < m else asarray_like(a, np.zeros(0))
     return x, left_over, rank, values
+
+
+def between(values: Any, rank: int) -> float:
+    """A tolerance relative to the greatest singular value that only the first ``rank`` exceed."""
+    if not rank:
+        return 1.0
+    below = values[rank] if rank < len(values) else 0.0
+    return float((values[rank - 1] + below) / (2.0 * values[0]))
 
 
 def sinc(x: Any) -> Array:

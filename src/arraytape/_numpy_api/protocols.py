@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import IS_VIEW, SCALAR, Array, namespace
-from .._array.views import writable_copy
+from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, namespace
+from .._array.views import current, laid_out, writable_copy
 from .._define.operands import list_beside
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
@@ -37,7 +37,7 @@ from . import (
     sums,
     ufuncs,
 )
-from .arguments import as_arrays, as_data, into, mask_of, on_host, scalar
+from .arguments import as_arrays, as_data, check_fits, into, mask_of, on_host, scalar
 
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
@@ -100,8 +100,12 @@ FACTS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
-# Uses of ufuncs, and functions that are ufuncs, whose result is broadcast to the shape of ``out``.
-SPREADING = {"__call__", "outer", np.clip, np.fix, np.outer}
+# Uses of ufuncs, and functions that end with a ufunc or an assignment to ``out``: their result is
+# broadcast to its shape.
+SPREADING = {
+    "__call__", "outer", np.clip, np.fix, np.nanmedian, np.nanpercentile, np.nanquantile, np.outer,
+    np.percentile, np.quantile,
+}  # fmt: skip
 # Functions that compute in the dtype of ``out``.
 SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
 # Functions whose results of shape () are arrays in NumPy; those of the others are scalars.
@@ -189,7 +193,7 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
         raise unknown(ufunc.__name__, "cannot write several results by out=")
     if not isinstance(out[0], Array):
         raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
-    return out[0]
+    return selection.target(ufunc.__name__, out[0])
 
 
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -200,13 +204,26 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
     if function is None or options.keys() - taken:
         return MISSING
     dtype, casting = options.get("dtype"), options.get("casting", "same_kind")
+    given = inputs
     if dtype is not None or casting in ("no", "equiv", "safe"):
         inputs = in_dtype(ufunc, inputs, dtype, casting)
     if mask is True or out is None:
-        return function(*inputs)
+        y = function(*inputs)
+        return y if inputs is given else as_laid_out(ufunc, given, y)
     mask = mask_of(ufunc.__name__, out, mask)
     with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
         return where(mask, function(*inputs), out)
+
+
+def as_laid_out(ufunc: np.ufunc, given: Any, y: Any) -> Any:
+    """A result of inputs that were cast in the layout that NumPy takes from these as they were given."""
+    arrays = [current(x)[1] for x in as_arrays(*[x for x in given if type(x) not in WEAK])]
+    if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
+        return y
+    flags: Any = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
+    kinds = [*[x.dtype for x in arrays], y.dtype]
+    like = np.nditer([*arrays, None], ["zerosize_ok"], flags, kinds).operands[-1]
+    return laid_out(y, asarray_like(y, like))
 
 
 def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
@@ -219,13 +236,15 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return next((ours[ufunc] for ours in LOADED.values() if ufunc in ours), None)
 
 
-def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Array]:
+def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Any]:
     """The inputs in the dtypes in which NumPy computes for a dtype of results, None for any."""
     # A class of dtypes, as NumPy's own programs give it, is an object to np.dtype.
     make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
     dtype = make()
-    arrays = as_arrays(*inputs)
-    kinds = (*[x.dtype for x in arrays], *[None] * ufunc.nout)
+    # Python's numbers give way to the dtypes of arrays, so they stay what they are.
+    given = iter(as_arrays(*[x for x in inputs if type(x) not in WEAK]))
+    operands = [x if type(x) in WEAK else next(given) for x in inputs]
+    kinds = (*[getattr(x, "dtype", type(x)) for x in operands], *[None] * ufunc.nout)
     wanted: Any = (*[None] * ufunc.nin, *[dtype] * ufunc.nout)
     try:
         found = ufunc.resolve_dtypes(kinds, signature=wanted, casting=casting)
@@ -233,7 +252,10 @@ def in_dtype(ufunc: np.ufunc, inputs: Any, dtype: Any, casting: Any) -> list[Arr
         raise failure(f"np.{ufunc.__name__}", error) from error
     if any(kind.kind not in "biufc" or kind.char in "gG" for kind in found):
         raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
-    return [astype(x, kind, copy=False) for x, kind in zip(arrays, found, strict=False)]
+    return [
+        astype(x, kind, copy=False) if isinstance(x, Array) else x
+        for x, kind in zip(operands, found, strict=False)
+    ]
 
 
 def reduced(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
@@ -272,6 +294,7 @@ def added_at(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array |
     return ufuncs.at(ufunc, *inputs) if known else MISSING
 
 
+WEAK = (int, float, complex)
 MISSING = object()  # what a use gives for a ufunc, or options, without a recorded counterpart
 USES: dict[str, Callable[..., Any]] = {
     "__call__": called,
@@ -292,6 +315,7 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
 
 def written(out: Array, result: Any, casting: Any = "same_kind") -> Array:
     """``out``, with the result of a ufunc in it, which may be broadcast."""
+    check_fits(out, result, casting)
     if result.shape != out.shape:
         result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
     return into(out, result, casting)
@@ -385,12 +409,12 @@ def computed(function: Any, *args: Any, **kwargs: Any) -> Any:
         selection.target(name, out)
         if function in SUMS:
             given.arguments |= in_dtype_of_out(given.arguments["a"], given.arguments, out)
-    if function in implementations.FUNCTIONS:
-        result = ours(*given.args, **given.kwargs)
-        return result if out is None else into(out, result)
-    positional, options = matched(name, given, ours)
-    if out is not None and "out" in accepted(ours)[1]:
-        return ours(*positional, out=out, **options)
+    positional: Any = given.args
+    options = given.kwargs
+    if function not in implementations.FUNCTIONS:
+        positional, options = matched(name, given, ours)
+        if out is not None and "out" in accepted(ours)[1]:
+            return ours(*positional, out=out, **options)
     result = ours(*positional, **options)
     if out is None:
         return result

@@ -26,8 +26,8 @@ from ..ops.manipulation_functions import (
     reshape,
 )
 from ..ops.sorting_functions import sort
-from ..ops.writing import setitem
-from .arguments import Axis, array_of, as_arrays, axes_of, mask_of, on_axis, on_host, scalar
+from . import exact
+from .arguments import Axis, array_of, as_arrays, axes_of, into, mask_of, on_axis, on_host, scalar
 from .implementations import private, program_of
 
 DOCSTRING = """\
@@ -72,17 +72,29 @@ def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axe
     return DOCSTRING.format(summary=summary, name=name, parameters="\n".join(entries))
 
 
-def sized(name: str, **identity: Any) -> Callable[..., Array]:
+def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
     """A reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``."""
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
+    # NumPy's sum adds what a mask leaves in another order than ours.
+    numpys = exact.named_as(name, ufunc.reduce)
 
     def call(
         a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None,
         where: Any = True,
     ) -> Array:  # fmt: skip
-        if dtype is None and initial is None and where is True and isinstance(a, Array):
-            return function(a, axis=axis, keepdims=keepdims)
+        if initial is None and where is True and isinstance(a, Array):
+            if dtype is None:
+                return function(a, axis=axis, keepdims=keepdims)
+            return composed(a, axis, dtype, keepdims)
+        given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
+        if initial is not None:
+            given["initial"] = initial
+        return exact.exactly(numpys, lambda: composed(a, **given), (a,), given)
+
+    def composed(
+        a: Any, axis: Axis, dtype: Any, keepdims: bool, initial: Any = None, where: Any = True
+    ) -> Array:
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
         if options and name in ("max", "min"):  # only as reductions of ufuncs
@@ -103,15 +115,15 @@ def sized(name: str, **identity: Any) -> Callable[..., Array]:
     return call
 
 
-amax = sized("max", combine=elementwise.maximum)
-amin = sized("min", combine=elementwise.minimum)
-prod = sized("prod", combine=elementwise.multiply, left_out=1)
-sum = sized("sum", combine=elementwise.add, left_out=0)
+amax = sized("max", np.maximum, combine=elementwise.maximum)
+amin = sized("min", np.minimum, combine=elementwise.minimum)
+prod = sized("prod", np.multiply, combine=elementwise.multiply, left_out=1)
+sum = sized("sum", np.add, combine=elementwise.add, left_out=0)
 
 
-def truth(name: str, left_out: bool) -> Callable[..., Array]:
+def truth(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
     """``numpy.all`` and ``numpy.any``."""
-    function = sized(name, left_out=left_out)
+    function = sized(name, ufunc, left_out=left_out)
 
     def call(a: Any, axis: Axis = None, *, keepdims: bool = False, where: Any = True) -> Array:
         return function(a, axis, keepdims=keepdims, where=where)
@@ -121,20 +133,30 @@ def truth(name: str, left_out: bool) -> Callable[..., Array]:
     return call
 
 
-all, any = truth("all", True), truth("any", False)
+all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False)
 
 
 def mean(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Array:
-    a = floating(a, dtype)
     if where is True:
-        return statistics.mean(a, axis=axis, keepdims=keepdims)
+        return statistics.mean(floating(a, dtype), axis=axis, keepdims=keepdims)
+    given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
+
+    def ours() -> Array:
+        return mean_where(floating(a, dtype), axis, keepdims, where)
+
+    return exact.exactly(np.mean, ours, (a,), given)
+
+
+def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
+    """The mean of what a mask selects."""
     where = mask_of("mean", a, where)
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
-    return sum(a, axis, keepdims=keepdims, where=where) / count
+    total = sum(a, axis, keepdims=keepdims, where=where)
+    return laid_out(total / count, total)
 
 
 mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
@@ -162,9 +184,16 @@ def spread(name: str) -> Callable[..., Array]:
         ddof = ddof if correction is np._NoValue else correction
         if where is True and mean is None and dtype is None:
             return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
-        more = {"where": where, "mean": mean}
-        found = variance(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, **more)
-        return elementwise.root_of_variance(found) if name == "std" else found
+        given = {"axis": axis, "dtype": dtype, "ddof": ddof, "keepdims": keepdims, "where": where}
+        given |= {} if mean is None else {"mean": mean}
+
+        def ours() -> Array:
+            found = variance(a, **given)
+            return elementwise.root_of_variance(found) if name == "std" else found
+
+        if where is True and mean is None:
+            return ours()
+        return exact.exactly(getattr(np, name), ours, (a,), given)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = documented(name, "dtype", "ddof", "keepdims", "where", "mean", "correction")
@@ -366,8 +395,7 @@ def rounded(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """
     a = array_of(a)
     if out is not None:
-        setitem(out, ..., rounded(a, decimals))
-        return out
+        return into(out, rounded(a, decimals), "unsafe")
     data = current(a)[1]
     if type(data) is np.ndarray or a.dtype.kind not in "fc":
         y = asarray_like(a, np.round(on_host(a), decimals))

@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array, asarray_like
-from .._array.views import current, in_order, laid_out, order_of, with_axes_in_memory
+from .._array.array import SCALAR, Array, asarray_like
+from .._array.views import (
+    current,
+    in_order,
+    laid_out,
+    location,
+    order_of,
+    with_axes_in_memory,
+)
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -40,7 +47,8 @@ from .arguments import (
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Whether a write to one may be seen through the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+    ours = [data for data, x in ((first, a), (second, b)) if isinstance(x, Array)]
+    if builtins.all(type(data) is np.ndarray for data in ours):  # others have an array interface
         return np.may_share_memory(first, second, max_work)
     return type(first) is type(second) and storage_of(first).shares(first, second)
 
@@ -142,6 +150,8 @@ def within(indices: Any, n: int, mode: str) -> Any:
         return indices
     if mode not in ("wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if isinstance(indices, list) and not indices:  # of floats, as an array
+        return indices
     indices = array_of(indices)
     return indices % n if mode == "wrap" else elementwise.clip(indices, 0, n - 1)
 
@@ -171,7 +181,7 @@ def target(name: str, x: Any) -> Array:
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See ``numpy.copyto``."""
-    if src is dst:  # nothing happens, also where it is read-only
+    if is_the_same(src, dst):  # nothing happens, also where it is read-only
         return
     dst = target("copyto", dst)
     # NumPy judges, since a Python number fits into more dtypes than its own dtype does.
@@ -184,6 +194,20 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     put_where(dst, where, as_arrays(dst, src)[1])
 
 
+def is_the_same(x: Any, y: Any) -> bool:
+    """Whether two Arrays are the same elements in the same memory."""
+    if x is y or not isinstance(x, Array) or not isinstance(y, Array):
+        return x is y
+    a, b = current(x)[1], current(y)[1]
+    if type(a) is not np.ndarray or type(b) is not np.ndarray or a.dtype != b.dtype:
+        return False
+    if a.shape != b.shape or a.strides != b.strides:
+        return False
+    if not a.size:
+        return location(x)[0] is location(y)[0]
+    return bool(a.__array_interface__["data"][0] == b.__array_interface__["data"][0])
+
+
 def put_where(x: Array, mask: Any, value: Any) -> None:
     """``x[...] = value`` where a mask says so."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
@@ -191,7 +215,8 @@ def put_where(x: Array, mask: Any, value: Any) -> None:
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """See ``numpy.putmask``: the value at an element's place; fewer values come again and again."""
-    a, weak = target("putmask", a), not np.ndim(values)
+    a, weak = target("putmask", a), not isinstance(values, Array | np.ndarray)
+    weak = weak or (isinstance(values, Array) and bool(values._state & SCALAR))
     values, mask = as_arrays(a, values)[1], of_size_of(a, mask, "putmask")
     cast("np.putmask", values, a.dtype, "unsafe" if weak else "safe")
     if values.size:

@@ -10,6 +10,7 @@ import numpy as np
 from .._array.array import Array
 from .._util.errors import user_line
 from ..ops import manipulation_functions as manipulation
+from ..ops import statistical_functions as statistics
 from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
@@ -104,8 +105,8 @@ def stack(
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """See ``numpy.broadcast_to``."""
-    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    return manipulation.broadcast_to(array_of(array), shape)
+    lengths = tuple(np.atleast_1d(shape).tolist())  # which may be booleans
+    return manipulation.broadcast_to(array_of(array), lengths)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Array:
@@ -140,6 +141,19 @@ def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
     return call
 
 
+def cumulative(along: Callable[..., Array]) -> Callable[..., Array]:
+    """``numpy.cumulative_sum`` and ``numpy.cumulative_prod``: of shape () they are of one dimension."""
+
+    def call(
+        x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    ) -> Array:
+        x = array_of(x)
+        x = x if x.ndim else reshape(x, (1,))
+        return along(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+    return call
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: methods.METHODS[function.__name__]
@@ -155,6 +169,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.broadcast_to: broadcast_to,
     np.concatenate: concatenate,
     np.column_stack: column_stack,
+    np.cumulative_prod: cumulative(statistics.cumulative_prod),
+    np.cumulative_sum: cumulative(statistics.cumulative_sum),
     np.copy: lambda a, order="K", subok=False: methods.copy(array_of(a), order),
     np.dstack: dstack,
     np.hstack: hstack,

@@ -15,7 +15,7 @@ from ..ops import searching_functions as searching
 from ..ops.creation_functions import zeros_like
 from ..ops.linear_algebra_functions import matmul
 from ..ops.manipulation_functions import concat, flip, reshape
-from .arguments import as_arrays, cast
+from .arguments import as_arrays, as_operands, cast
 
 
 def by_parts(function: Callable[[Array], Array], x: Array) -> Array:
@@ -64,7 +64,7 @@ def correlate(a: Any, v: Any, mode: str | int = "valid") -> Array:
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Array:
     """See ``numpy.interp``."""
-    x, xp, fp = as_arrays(x, xp, fp)
+    x, xp, fp = as_operands(x, xp, fp)
     x, xp = (cast("np.interp", places, np.float64, "safe") for places in (x, xp))
     fp = cast("np.interp", fp, np.complex128 if fp.dtype.kind == "c" else np.float64, "safe")
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:

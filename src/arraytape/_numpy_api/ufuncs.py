@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._array.views import laid_out
-from .._util.errors import failure
+from .._define.raw_calls import at_users_line
+from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
+from ..ops.creation_functions import ones
 from ..ops.data_type_functions import astype, result_type
 from ..ops.indexing_functions import scatter_add
 from ..ops.linear_algebra_functions import matmul
@@ -19,6 +20,7 @@ from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, res
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.writing import setitem
+from . import exact
 from .arguments import array_of, as_arrays, scalar
 
 LOG2 = math.log(2.0)
@@ -133,8 +135,10 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.degrees: scaled(180.0 / np.pi),
     np.divmod: divmod,
     np.exp2: exp2,
+    np.expm1: elementwise.expm1,
     np.fabs: elementwise.abs,
     np.float_power: float_power,
+    np.floor_divide: elementwise.floor_divide,
     np.fmax: known(elementwise.maximum),
     np.fmin: known(elementwise.minimum),
     np.fmod: fmod,
@@ -152,35 +156,47 @@ UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.ite
 
 # Whose values our ops round otherwise, or find otherwise at infinities and NaN.
 COMPOSED = frozenset((
-    np.deg2rad, np.degrees, np.exp2, np.float_power, np.fmax, np.fmin, np.fmod, np.heaviside,
+    np.deg2rad, np.degrees, np.divmod, np.exp2, np.expm1, np.float_power, np.floor_divide, np.fmax,
+    np.fmin, np.fmod, np.heaviside,
     np.logaddexp2, np.matvec, np.rad2deg, np.radians, np.vecmat,
 ))  # fmt: skip
 
 
-def running(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
+def running(ufunc: np.ufunc, pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
     """``np.maximum.accumulate`` and ``np.minimum.accumulate``, step by step."""
 
-    def call(x: Array, *, axis: int, dtype: Any = None) -> Array:
+    def ours(x: Array, axis: int) -> Array:
         before = (slice(None),) * axis
         found = [x[(*before, i)] for i in range(x.shape[axis])]
         for i in range(1, len(found)):
             found[i] = pick(found[i - 1], found[i])
-        return laid_out(stack(found, axis=axis), x) if found else x
+        return stack(found, axis=axis) if found else x
 
-    return call
+    numpys = exact.with_numpys_values(ufunc.accumulate, ours)
+    return lambda x, *, axis, dtype=None: numpys(x, axis)
 
 
 ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
     np.add: cumulative_sum,
-    np.maximum: running(elementwise.maximum),
-    np.minimum: running(elementwise.minimum),
+    np.maximum: running(np.maximum, elementwise.maximum),
+    np.minimum: running(np.minimum, elementwise.minimum),
     np.multiply: cumulative_prod,
 }
 
 
-def accumulate(ufunc: np.ufunc, x: Any, axis: int = 0, dtype: Any = None) -> Array:
+def accumulate(ufunc: np.ufunc, x: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     """``ufunc.accumulate(x)``."""
     x = array_of(x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError(
+                f"np.{ufunc.__name__}.accumulate has no axis=None of {describe(x)} [at {user_line()}]"
+            )
+        axis = 0
+    if not x.ndim and axis in (0, -1):
+        raise TypeError(
+            f"np.{ufunc.__name__}.accumulate: no axis of {describe(x)} [at {user_line()}]"
+        )
     return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
 
 
@@ -193,9 +209,22 @@ def outer(ufunc: np.ufunc, x1: Any, x2: Any) -> Any:
 ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
+def at_in_copy(ufunc: np.ufunc, x: Any, indices: Any, value: Any) -> Any:
+    """A copy of NumPy's data on which ``ufunc.at`` has run."""
+    y = x.copy(order="K")
+    at_users_line(ufunc.at, ValueError())(y, indices, value)
+    return y
+
+
 def at(ufunc: np.ufunc, x: Array, indices: Any, value: Any) -> None:
     """``np.add.at(x, indices, value)``: elements that are named twice get both."""
-    (value,) = (v for v in as_arrays(x, value)[1:])
-    taken = x[indices].shape
-    value = broadcast_to(astype(value * ADDED[ufunc], x.dtype, copy=False), taken)
-    setitem(x, ..., x + scatter_add(value, x.shape, indices))
+
+    def ours() -> Array:
+        taken = x[indices].shape
+        added = astype(as_arrays(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
+        y = x + scatter_add(broadcast_to(added, taken), x.shape, indices)
+        named = scatter_add(ones(taken, device=x.device), x.shape, indices) != 0
+        return where(named, y, x)  # no -0.0 but these becomes 0.0
+
+    numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
+    setitem(x, ..., exact.exactly(numpys, ours, (x, indices, value), {}))

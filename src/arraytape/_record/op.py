@@ -36,6 +36,7 @@ ROOMS = os.path.dirname(os.path.dirname(__file__))
 MACHINERY = {
     __file__,
     *(os.path.join(ROOMS, "_define", name) for name in ("words.py", "define_op.py")),
+    os.path.join(ROOMS, "special", "_statement.py"),
 }
 
 
@@ -92,6 +93,8 @@ class Op:
     per_element
         Each element of the result depends on one element of each input, so the op's raw function
         serves batched data as it is.  The words say it of elementwise ops.
+    own_dtype
+        The result may have another dtype than operands of one dtype, such as complex results of real data.
     """
 
     def __init__(
@@ -115,6 +118,7 @@ class Op:
         checked: bool = False,
         alone: Function | None = None,
         per_element: bool = False,
+        own_dtype: bool = False,
     ) -> None:
         self.name, self.kind, self.variadic = name, kind, variadic
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
@@ -125,6 +129,7 @@ class Op:
         self.diagonal = kind == "elementwise"  # the Jacobian is
         self.per_element = per_element or kind == "elementwise"
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
+        self.own_dtype = own_dtype
         self.public: Function | None = None
         self._plans: tuple[list[Plan], list[Plan]] = ([], [])
         self.declared = declaration_line()

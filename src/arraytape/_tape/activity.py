@@ -36,10 +36,19 @@ class ActivityData(RawData):
         return super().fit(contribution, shape, dtype if cut else contribution.dtype, op)
 
     def ones(self, data: Any) -> Any:
-        """A mask of ones for data."""
+        """A mask of ones for data, of complex data for both parts."""
         data = raw_of(data)
         self.move_to(data)
-        return self.xp.ones(data.shape, dtype=self.xp.float64, device=data.device)
+        ones = self.xp.ones(data.shape, dtype=self.xp.float64, device=data.device)
+        return self.for_parts_of(data, ones)
+
+    def for_parts_of(self, data: Any, mask: Any) -> Any:
+        """A mask for data: of complex data for both of its parts, which views may take apart."""
+        if mask is ALL or is_complex(mask) == is_complex(data):
+            return mask
+        if is_complex(data):
+            return mask * (1 + 1j)
+        return self.xp.astype(mask != 0, self.xp.float64)
 
     def as_mask(self, counts: Any) -> Any:
         """1 where active, 0 elsewhere: at every step, so that nothing under- or overflows."""
@@ -70,7 +79,7 @@ class ActivityData(RawData):
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.generic_cotangent(a, p) for a, p in pairs])
         g = raw_of(g)
-        return self.xp.astype(active, g.dtype) * self.generic_values(g, 3.0)
+        return self.xp.astype(active != 0, g.dtype) * self.generic_values(g, 3.0)
 
 
 class ActivityPass(BackwardPass):

@@ -103,6 +103,8 @@ class ForwardPass(BaseRecorder):
     def through(self, plan: Plan, record: Record) -> list[Array | None]:
         """Tangents of the results of an op."""
         op = plan.op
+        if not any(tid in self.tangents for tid in inputs_of(record)):
+            return [None] * len(op.outputs)  # of integers that another op gave beside its results
         data = ArrayData(storage_of(self.some_tangent(record)._data))
         if op.kind == "linear":
             return [self.of_linear_op(plan, record)]
@@ -193,19 +195,20 @@ class ForwardPass(BaseRecorder):
 
     def transpose(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
         """Tangents of results from a map of their cotangents ``g`` to those of the inputs."""
+        cotangents = [part for part in g if differentiable(part)]
         with GradientTape() as tape:
-            tape.watch([part for part in g if differentiable(part)])
+            tape.watch(cotangents)
             pulled = pull_back()
         pairs = [
             (v, self.tangents[tid]) for tid, v in pulled if v is not None and tid in self.tangents
         ]
         if not pairs:
             return [None] * len(g)
-        found = tape.gradient(
-            [v for v, _ in pairs], g, [t for _, t in pairs],
+        found = iter(tape.gradient(
+            [v for v, _ in pairs], cotangents, [t for _, t in pairs],
             unconnected_gradients=UnconnectedGradients.ZERO,
-        )  # fmt: skip
-        return [t if differentiable(part) else None for part, t in zip(g, found, strict=True)]
+        ))  # fmt: skip
+        return [next(found) if differentiable(part) else None for part in g]
 
     # --- what records that are not an op's ask for -------------------------------------------------
     def tangent(self, tid: int) -> Array | None:

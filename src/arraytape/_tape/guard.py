@@ -22,15 +22,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from .._array.aliasing import ADD, PUT, VIEW, of_both_parts
 from .._record.plan import Plan, Pull, Record, Structural, inputs_of, results_of
 from .._storage.storage import HERE
 from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
 from .backward import BackwardPass, contributions
 from .data import RawData
-
-# Where records of views and writes have the path from the root.
-PATHS = {VIEW: 4, PUT: 4, ADD: 4}
 
 
 class Contribution(NamedTuple):
@@ -76,11 +72,6 @@ class GuardedPass(BackwardPass):
             for tid in (*results_of(record), *inputs_of(record)[:1]):
                 if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
                     held[tid] = self.masks.ones(self.cotangents[tid])
-            if plan in PATHS:
-                whole = inputs_of(record)[0] if plan is VIEW else results_of(record)[0]
-                counts = held.get(whole)
-                if counts is not None and counts is not ALL:
-                    held[whole] = of_both_parts(counts, record[PATHS[plan]])
             plan.pull(self.activity, record)
         super().structural(plan, record)
 
@@ -92,7 +83,7 @@ class GuardedPass(BackwardPass):
         for tid, part, mask, borrowed in self.contributions(plan, g, active, record):
             if part is None or tid not in self.followed:
                 continue
-            self.activity.add(tid, mask)
+            self.activity.add(tid, self.masks.for_parts_of(raw_of(part), mask))
             with self.data.at(part) if plan.op.moves else HERE:
                 if mask is ALL:
                     (self.lend if borrowed else self.add)(tid, part)

@@ -152,7 +152,10 @@ SECTIONS = (
     ("inhomogeneous", "nested-lists-of-unequal-lengths"),
 )
 # The exceptions that an op documents; whatever a storage raises becomes the nearest of these.
-DOCUMENTED = (IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, ValueError)
+DOCUMENTED = (
+    IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, NotImplementedError,
+    ValueError,
+)  # fmt: skip
 
 
 def explain(op: str, error: Exception, **arguments: Any) -> Exception:

@@ -31,6 +31,7 @@ class Facade(ModuleType):
         self._library = library
         self._kept = {name: keeping(library, name, rule) for name, rule in KEEPING.items()}
         self._kept |= {name: making(library, name) for name in MAKING}
+        self._kept["vectorize"] = type("vectorize", (RefusingVectorize,), {"library": library})
         vars(self).update(self._kept)
         self._by_original = {id(getattr(np, name)): kept for name, kept in self._kept.items()}
 
@@ -45,8 +46,6 @@ class Facade(ModuleType):
         for name, value in [*vars(module).items()]:
             if value is np:
                 setattr(module, name, self)
-            elif name == "array_namespace" and not hasattr(value, "__wrapped__"):
-                setattr(module, name, namespace_finder(self._library, value))
             elif id(value) in self._by_original:
                 setattr(module, name, self._by_original[id(value)])
 
@@ -80,16 +79,15 @@ def making(library: str, name: str) -> Function:
     return named_as(original, function)
 
 
-def namespace_finder(library: str, original: Function) -> Function:
-    """SciPy's ``array_namespace``, but ours where Arrays are among NumPy data and lists.
+class RefusingVectorize(np.vectorize):
+    """``np.vectorize``, whose function would get the elements of Arrays as numbers: it refuses them."""
 
-    The original refuses a mixture, and without SCIPY_ARRAY_API takes everything for NumPy's.
-    """
+    library: str
 
-    def array_namespace(*arrays: Any) -> Any:
-        return arraytape if concerned(library, arrays, {}) else original(*arrays)
-
-    return named_as(original, array_namespace)
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if concerned(self.library, args, keywords):
+            raise no_rule(f"np.vectorize({getattr(self.pyfunc, '__qualname__', self.pyfunc)})")
+        return super().__call__(*args, **keywords)
 
 
 def named_as(original: Any, function: Any) -> Function:

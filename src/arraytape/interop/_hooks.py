@@ -28,20 +28,24 @@ Function = Callable[..., Any]
 class Hook:
     """A function that was given a rule.
 
-    original : the function as it was.  rule : what runs in its place on Arrays.
+    function : the one that everybody holds.  original : what it was.  rule : what runs in its place
+    on Arrays.
     """
 
-    __slots__ = ("library", "original", "rule")
+    __slots__ = ("function", "library", "original", "rule")
 
-    def __init__(self, library: str, original: FunctionType, rule: Function) -> None:
-        self.library, self.original, self.rule = library, original, rule
+    def __init__(self, library: str, function: FunctionType, rule: Function) -> None:
+        self.library, self.function, self.rule = library, function, rule
+        self.original = twin(function)
 
     def choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
         """What to run for these arguments."""
         return self.rule if concerned(self.library, args, keywords) else self.original
 
 
-HOOKS: dict[str, Hook] = {}  # by the function's full name
+HOOKS: dict[
+    str, Hook
+] = {}  # by the function's full name, with a number if it is not the first of it
 GLOBAL = "__arraytape_hooks__"  # under which the globals of a hooked function hold HOOKS
 
 
@@ -50,21 +54,30 @@ def hook(function: FunctionType, rule: Function, library: str) -> None:
 
     The caller holds the lock of installing.
     """
-    name = f"{function.__module__}.{function.__qualname__}"
+    name = name_of(function)
     if name in HOOKS:
         return
-    original = twin(function)
-    HOOKS[name] = Hook(library, original, rule)
+    HOOKS[name] = Hook(library, function, rule)
     function.__globals__[GLOBAL] = HOOKS
     if not hasattr(function, "__wrapped__"):
-        function.__wrapped__ = original  # type: ignore[attr-defined]
+        function.__wrapped__ = HOOKS[name].original  # type: ignore[attr-defined]
     function.__code__ = trampoline(name, function.__code__)
 
 
 def original_of(function: Function) -> Function:
     """A function as it was before it got a hook; any other function itself."""
-    name = f"{function.__module__}.{function.__qualname__}"
+    name = name_of(function)
     return HOOKS[name].original if name in HOOKS else function
+
+
+def name_of(function: Function) -> str:
+    """The name of a function's hook, or the one that it would get."""
+    name = full = f"{function.__module__}.{function.__qualname__}"
+    number = 1
+    while name in HOOKS and HOOKS[name].function is not function:
+        number += 1
+        name = f"{full} {number}"
+    return name
 
 
 def twin(function: FunctionType) -> FunctionType:

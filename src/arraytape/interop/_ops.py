@@ -8,8 +8,10 @@ to: on Arrays it is recorded, on raw data the library computes.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,13 @@ import numpy as np
 from .._array.array import Array
 from .._define.compile import compile_function
 from .._define.define_op import check_names, read_only
-from .._define.raw_calls import at_users_line
+from .._define.raw_calls import call
 from .._define.words import array_inputs
-from .._record.op import Cusped, Op, register
+from .._record.op import Cusped, Op
 from .._record.plan import Rule
 from .._storage.batched.data import Batched, axis_ids_of
 from .._storage.batched.indexing import each_one
-from .._util.errors import describe, user_line
+from .._util.errors import TRAMPOLINE, describe, user_frame, user_line
 
 Function = Callable[..., Any]
 
@@ -53,6 +55,7 @@ def library_op(
     cores: Sequence[int] | None = None,
     linear_in: Sequence[str] = (),
     cusped: Cusped = False,
+    saves: dict[str, Rule] | None = None,
 ) -> LibraryOp:
     """State an op that a library computes on NumPy data.
 
@@ -61,6 +64,8 @@ def library_op(
     if ``outputs`` names several.  word, rules, joint : as ``define_op`` takes them.
     cores : how many of its last axes the function takes of each input, if all before them are stacks
     that it broadcasts; without, many at once are computed one after the other.
+
+    Such ops are not in the registry: whether they are there depends on what has been imported.
     """
     signature = inspect.signature(forward)
     inputs, variadic = array_inputs(forward)
@@ -71,13 +76,13 @@ def library_op(
     op = Op(
         name, word, inputs, rules=rules or None, joint=joint, outputs=outputs, variadic=variadic,
         parameters=[p for p in signature.parameters if p not in inputs], checked=True,
-        linear_in=linear_in, cusped=cusped,
+        linear_in=linear_in, cusped=cusped, saves=saves,
     )  # fmt: skip
     check_names(op, signature)
     raw = Raw(op, forward, cores)
     public = compile_function(op, signature, given=raw)
     public.__doc__ = inspect.getdoc(forward)
-    register(op).public = public
+    op.public = public
     return LibraryOp(op, public, raw)
 
 
@@ -86,7 +91,7 @@ class Raw(dict[type, Function]):
 
     def __init__(self, op: Op, forward: Function, cores: Sequence[int] | None) -> None:
         super().__init__()
-        self.op, self.forward, self.cores = op, forward, cores
+        self.op, self.forward, self.cores = op, hidden(forward), cores
         self[np.ndarray] = self.compute
         self[Batched] = self.each if cores is None else self.stacks
 
@@ -102,7 +107,7 @@ class Raw(dict[type, Function]):
     def compute(self, *args: Any, **keywords: Any) -> Any:
         """The library's results, in memory of their own; its warnings point at the user's line."""
         given = [read_only(arg) for arg in args]
-        found = at_users_line(self.forward, TypeError())(*given, **keywords)
+        found = at_users_line(self.forward)(*given, **keywords)
         arrays = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
         if len(self.op.outputs) == 1:
             return owned(found, arrays)
@@ -115,17 +120,38 @@ class Raw(dict[type, Function]):
     def stacks(self, *args: Any, **keywords: Any) -> Any:
         """All at once: hidden axes are lined up in front of the stacks."""
         assert self.cores is not None
-        count = len(self.cores)
-        axis_ids = axis_ids_of(args[:count])
-        depth = max(len(x.shape) - core for x, core in zip(args, self.cores, strict=False))
+        operands, options = args[: len(self.cores)], args[len(self.cores) :]
+        axis_ids = axis_ids_of(operands)
+        depth = max(len(x.shape) - core for x, core in zip(operands, self.cores, strict=True))
         data = [
             x.aligned(axis_ids, depth + core) if type(x) is Batched else x
-            for x, core in zip(args, self.cores, strict=False)
+            for x, core in zip(operands, self.cores, strict=True)
         ]
-        found = self.compute(*data, *args[count:], **keywords)
+        found = self.compute(*data, *options, **keywords)
         if len(self.op.outputs) == 1:
             return Batched(found, axis_ids)
         return tuple([Batched(part, axis_ids) for part in found])
+
+
+def hidden(function: Any) -> Function:
+    """A copy of a function whose frames ``warnings.warn`` does not count, as those of a trampoline."""
+    code = function.__code__.replace(co_filename=TRAMPOLINE)
+    made = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def at_users_line(function: Function) -> Function:
+    """A function, to be called in a frame that looks to the warnings module like the user's line."""
+    frame = user_frame()
+    if frame is None:
+        return function
+    code = call.__code__.replace(
+        co_filename=frame.f_code.co_filename, co_firstlineno=frame.f_lineno
+    )
+    return functools.partial(FunctionType(code, frame.f_globals), function)
 
 
 def owned(found: Any, arrays: Sequence[Any]) -> Any:

@@ -30,9 +30,12 @@ Function = Callable[..., Any]
 # package is imported.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
+        "scipy": f"{__package__}.namespace",
         "scipy.fft": f"{__package__}.fft",
         "scipy.linalg": f"{__package__}.linalg",
         "scipy.ndimage": f"{__package__}.ndimage",
+        "scipy.stats": f"{__package__}.distributions",
+        "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
     "sklearn": {},
 }

@@ -47,6 +47,11 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
             others = {*output}.union(*(letters for _, letters in (*terms, *taken[2:])))
             taken = [product(taken[0], taken[1], others), *taken[2:]]
         terms.append(taken[0])
+    if len(terms) > 1:
+        raise RuntimeError(
+            f"einsum: the path {optimize} leaves {len(terms)} factors of {subscripts!r} "
+            f"[at {user_line()}]; a step names all of those that it multiplies"
+        )
     x, letters = summed(terms[0], {*output})
     left = [c for c in output if c in letters]
     x = permute_dims(x, tuple([letters.index(c) for c in left])) if left else x

@@ -248,7 +248,7 @@ def raw_key(key: Any) -> tuple[Any, bool]:
         return data, False
     if isinstance(key, bool):
         return np.asarray(key), False
-    if isinstance(key, list):
+    if isinstance(key, list | range):
         return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp), False
     return key, is_basic(key)
 

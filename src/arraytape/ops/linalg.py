@@ -731,6 +731,11 @@ def vector_norm(
     """
 
 
+def greatest(values: Array, axis: int) -> Array:
+    """The greatest of values that are not negative: 0 where there is none."""
+    return (maximum_of if values.shape[axis] else sum_of)(values, axis=axis)
+
+
 @composite
 def matrix_norm(
     x: Array,
@@ -770,11 +775,11 @@ def matrix_norm(
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in ("nuc", 2, -2):
         values = svdvals(x)
-        pick = sum_of if ord == "nuc" else maximum_of if ord == 2 else minimum_of
+        pick = sum_of if ord == "nuc" else greatest if ord == 2 else minimum_of
         norm = pick(values, axis=-1)
     elif ord in (1, -1, float("inf"), float("-inf")):
         sums = sum_of(absolute(x), axis=-2 if ord in (1, -1) else -1)
-        norm = (maximum_of if ord in (1, float("inf")) else minimum_of)(sums, axis=-1)
+        norm = (greatest if ord in (1, float("inf")) else minimum_of)(sums, axis=-1)
     else:
         raise ValueError(f"linalg.matrix_norm: unknown ord {ord!r} [at {user_line()}]")
     return expand_dims(norm, axis=(-2, -1)) if keepdims else norm

@@ -466,7 +466,11 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 def in_shape(x: Array, shape: tuple[int, ...]) -> Array:
     """A view of x in a shape to which it broadcasts: to read, where elements are repeated."""
-    return reshape(x, shape) if x.size == math.prod(shape) else broadcast_to(x, shape)
+    if x.size != math.prod(shape):
+        return broadcast_to(x, shape)
+    seen = reshape(x, shape)
+    data = current(x)[1]  # of no elements, which may be copied, what is read-only stays it
+    return seen if x.size or storage_of(data).writeable(data) else read_only(seen)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -126,7 +126,8 @@ def made_to_fit(
     x: Array, data: Any, raw: Any, basic: bool, handle: Array, v: Any, value: Any
 ) -> tuple[Any, Any, Any]:
     """The data, the key and the value of a write, in one storage and with the same hidden axes."""
-    if v is None or (is_complex(v) and not is_complex(data)):
+    real = v is not None and is_complex(v) and data.dtype.kind not in "cb"
+    if v is None or (real and not names_nothing(data, raw, v)):
         raise TypeError(
             f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
             f"[at {user_line()}]"
@@ -138,6 +139,18 @@ def made_to_fit(
         _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
         raw = raw if basic else storage_of(data).key(raw, data)
     return data, raw, v
+
+
+def names_nothing(data: Any, key: Any, value: Any) -> bool:
+    """Whether a key names no elements; NumPy's error for a key or a value that does not fit."""
+    if type(data) is not np.ndarray or type(value) is not np.ndarray:
+        return False
+    try:
+        trial = np.empty(data.shape)
+        trial[key] = np.zeros(value.shape)
+    except Exception as error:
+        raise explain("__setitem__", error, x=data, key=key, value=value) from error
+    return trial[key].size == 0
 
 
 def write(x: Array, key: Any, value: Any) -> None:
@@ -296,12 +309,12 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             handle, v = other, other._data
         else:
             handle, vtid, v = coerce(op.name, "x2", other)
+        check_writeable(x, data)
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape):
             if type(v) is not type(data) and hasattr(v, "dtype"):
                 _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
             check_fits(op, data, v)
-        check_writeable(x, data)
         if type(v) is Batched:
             add_hidden_axes(x, v)
             tid, data = current(x)

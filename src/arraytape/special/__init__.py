@@ -18,15 +18,42 @@ from .._util.errors import unknown_name
 from ._statement import STATEMENTS
 
 # Each chapter states its functions.
-CHAPTERS = ("_gamma",)
-for _chapter in CHAPTERS:
-    importlib.import_module(f".{_chapter}", __name__)
+CHAPTERS = (
+    "_gamma",
+    "_elementary",
+    "_error",
+    "_exponential",
+    "_lambert",
+    "_bessel",
+    "_bessel_scaled",
+    "_bessel_integrals",
+    "_airy",
+    "_elliptic",
+    "_hypergeometric",
+    "_polynomials",
+    "_parabolic",
+    "_mathieu",
+    "_incomplete",
+    "_student",
+    "_cdfs",
+    "_noncentral",
+    "_noncentral_f",
+    "_stats",
+)
+_chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 
 OTHER_NAMES = {"psi": "digamma"}  # SciPy's second names
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
+for _chapter in _chapters:  # compositions of statements: of several results, of complex data
+    FUNCTIONS |= getattr(_chapter, "FUNCTIONS", {})
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
-__all__ = sorted(name for name in FUNCTIONS if name not in STATEMENTS or STATEMENTS[name].public)
+# SciPy's private ufuncs are here, too, but are shown to nobody.
+__all__ = sorted(
+    name
+    for name in FUNCTIONS
+    if name[0] != "_" and (name not in STATEMENTS or STATEMENTS[name].public)
+)
 
 
 def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:

@@ -32,7 +32,7 @@ class Statement(NamedTuple):
     """What the tests and the generated tables know of a special function.
 
     domains : for each operand, where a random value is a good argument.  integers : the operands that
-    take whole numbers.  complex : whether it is analytic in its last operand.
+    take whole numbers.  counts : those that take them in an integer dtype alone.  complex : whether it is analytic in its last operand.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Statement(NamedTuple):
     op: Op
     domains: tuple[Interval, ...]
     integers: frozenset[str]
+    counts: frozenset[str]
     complex: bool
     source: str
     public: bool
@@ -56,6 +57,7 @@ def special(
     source: str = "",
     domains: Sequence[Interval] = (),
     integers: str = "",
+    counts: str = "",
     complex: bool = False,
     saves: dict[str, Rule] | None = None,
     public: bool = True,
@@ -66,11 +68,16 @@ def special(
     ``Unknown(why)`` where none is known.  ``source`` says where a formula stands.  What is not
     ``public`` is for the rules of others.
     """
-    names, whole = tuple(inputs.split()), frozenset(integers.split())
+    names = tuple(inputs.split())
+    of_integers, of_counts = frozenset(integers.split()), frozenset(counts.split())
+    kinds = ["i" if x in of_counts | of_integers else "f" for x in names]
     intervals = tuple(domains) or (POSITIVE,) * len(names)
+    if "y" in names:
+        raise TypeError(f"{name} has an operand y, which is the result's name: call it otherwise")
     op = Op(
         f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
-        samples=samples_of([(*d, x in whole) for x, d in zip(names, intervals, strict=True)]),
+        own_dtype=True,
+        samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(
         op, operands(names), convert=False
@@ -78,19 +85,22 @@ def special(
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
     function.__module__ = "arraytape.special"
     register(op).public = function
-    STATEMENTS[name] = Statement(name, function, op, intervals, whole, complex, source, public)
+    STATEMENTS[name] = Statement(
+        name, function, op, intervals, of_integers | of_counts, of_counts, complex, source, public
+    )
     return function
 
 
-def samples_of(domains: Sequence[tuple[float, float, bool]]) -> tuple[Sample, ...]:
-    """Inputs for the generated tests: of equal shapes, broadcast, 0-d, empty."""
+def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...]:
+    """Inputs for the generated tests: of equal shapes, broadcast, 0-d, empty.  Of each operand the
+    interval, and whether it has floats, whole floats or integers: "f", "w", "i"."""
     count = len(domains)
 
-    def values(shape: tuple[int, ...], low: float, high: float, whole: bool, phase: float) -> Any:
+    def values(shape: tuple[int, ...], low: float, high: float, kind: str, phase: float) -> Any:
         n = int(np.prod(shape))
         places = (np.arange(n) * 0.6180339887498949 + phase) % 1.0  # spread evenly, in no order
         found = low + (high - low) * places.reshape(shape)
-        return np.floor(found) if whole else found
+        return np.floor(found).astype(int) if kind == "i" else found
 
     def of_shapes(shapes: Sequence[tuple[int, ...]]) -> Sample:
         phases = np.linspace(0.3, 0.8, count)

@@ -1,0 +1,388 @@
+"""scipy.stats' distributions: SciPy's own programs, run on Arrays.
+
+The classic distributions are NumPy code over special functions: their modules get a NumPy that keeps
+Arrays, and everything follows.  What is computed by a quadrature or a root finder has a rule here, which
+speaks of the distribution's own density and distribution function:
+
+    cdf of x          F(x; p) = integral of f(t; p)     by x: f,     by p: the integral of df/dp
+    ppf of q          F(y; p) = q                       by q: 1 / f(y),  by p: -(dF/dp) / f(y)
+
+The values are SciPy's.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+import arraytape
+
+from .._array.array import Array
+from .._tape.tape import GradientTape
+from ._densities import FORMULAS
+from ._context import entered, has_array
+from .._record.plan import Unknown
+from ._ops import LibraryOp, library_op
+from ._statements import hooks, keeps_arrays, replaces, stands_in
+
+Function = Callable[..., Any]
+INFRASTRUCTURE = "scipy.stats._distn_infrastructure"
+CONTINUOUS = "scipy.stats._continuous_distns"
+DISCRETE = "scipy.stats._discrete_distns"
+LEVY = "scipy.stats._levy_stable"
+NEW, NEWER = "scipy.stats._distribution_infrastructure", "scipy.stats._new_distributions"
+
+for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE, LEVY, NEW, NEWER, "scipy._lib._util"):
+    keeps_arrays(_module)
+
+
+# --- SciPy's helpers, which take Arrays or NumPy data but no mixture -----------------------------------
+def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Values as Arrays."""
+    return tuple([x if isinstance(x, Array) else arraytape.asarray(x) for x in values])
+
+
+def apply_where(cond: Any, args: Any, f1: Any, f2: Any = None, **options: Any) -> Any:
+    """``array_api_extra.apply_where`` of Arrays and NumPy data together."""
+    import scipy._lib.array_api_extra as extra
+
+    args = all_arrays(args if isinstance(args, tuple | list) else (args,))
+    cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
+    return extra.apply_where(cond, args, kept(f1), kept(f2), **options)
+
+
+def kept(function: Any) -> Any:
+    """A function that gives an Array, also where it gives NumPy data or a number."""
+    if function is None:
+        return None
+    return lambda *args: arraytape.asarray(function(*args))
+
+
+def xp_promote(*args: Any, xp: Any, **options: Any) -> Any:
+    """SciPy's function of this name, in our namespace where Arrays are among the arguments."""
+    from scipy._lib._array_api import xp_promote as original
+
+    if has_array(args):
+        args, xp = tuple([x if x is None else arraytape.asarray(x) for x in args]), arraytape
+    return original(*args, xp=xp, **options)
+
+
+for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE):
+    stands_in(_module, "xpx", apply_where=apply_where)
+replaces(CONTINUOUS, "xp_promote", xp_promote)
+
+
+def _by_upper(g: Any, b: Any, y: Any, xp: Any) -> Any:
+    """``g * phi(b) / exp(y)``"""
+    return g * xp.exp(-0.5 * b * b - HALF_LOG_OF_TWO_PI - y)
+
+
+def _by_lower(g: Any, a: Any, y: Any, xp: Any) -> Any:
+    """``-g * phi(a) / exp(y)``"""
+    return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
+
+
+HALF_LOG_OF_TWO_PI = 0.9189385332046727
+log_of_normal_mass = library_op(
+    "scipy.stats.log_gauss_mass",
+    lambda a, b: np.reshape(
+        distributions()._log_gauss_mass(np.atleast_1d(a), np.atleast_1d(b)),
+        np.broadcast_shapes(a.shape, b.shape),
+    ),
+    _by_lower, _by_upper, cores=(0, 0),
+)  # fmt: skip
+
+
+def distributions() -> Any:
+    from scipy.stats import _continuous_distns
+
+    return _continuous_distns
+
+
+@hooks(CONTINUOUS, "_log_gauss_mass")
+def log_gauss_mass(a: Any, b: Any) -> Any:
+    """The logarithm of the normal distribution's mass between a and b."""
+    return log_of_normal_mass(*operands_of((a, b)))
+
+
+# --- methods whose values SciPy integrates, solves for or has in C ---------------------------------------
+Derive = Callable[[Array, list[Array], Array, Any, str], Any]
+
+
+class Rule:
+    """The rule of a method for its operands: their values come by name, and are handed on in a list."""
+
+    def __init__(self, derive: Derive, names: Sequence[str]) -> None:
+        self.derive, self.count = derive, len(names)
+        self.__signature__ = signature_of(["g", *names, *OTHERS])
+        self.__name__, self.__doc__ = derive.__name__, derive.__doc__
+
+    def __call__(self, g: Any, *values: Any) -> Any:
+        *operands, y, g = [arraytape.asarray(x) for x in (*values[: self.count + 1], g)]
+        with entered(["scipy"]):
+            return self.derive(g, operands, y, *values[self.count + 1 :])
+
+
+OTHERS = ("y", "distribution", "method")
+TOGETHER = "by a joint rule"
+
+
+def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                x, kind, annotation="Array" if x in arrays else inspect.Parameter.empty
+            )
+            for x in names
+        ]
+    )
+
+
+@functools.cache
+def op_of(
+    method: str, names: tuple[str, ...], derive: Derive | Unknown, rest: Unknown | str | None
+) -> LibraryOp:
+    """The op of a method.
+
+    derive : the rule of the place.  rest : that of the parameters; ``TOGETHER`` if ``derive`` is the
+    joint rule of all.
+    """
+
+    def forward(*operands: Any, distribution: Any, method: str) -> Any:
+        shape = operands[0].shape
+        if 0 in shape:
+            return np.empty(shape)
+        found = getattr(distribution, method)(*[np.atleast_1d(x) for x in operands])
+        return np.reshape(found, shape)
+
+    def called(*values: Any, **keywords: Any) -> Any:
+        given = dict(zip([*names, *OTHERS[1:]], values, strict=False)) | keywords
+        return forward(*[given.pop(x) for x in names], **given)
+
+    called.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
+    called.__annotations__ = dict.fromkeys(names, "Array")
+    rule: Any = derive if isinstance(derive, Unknown) else Rule(derive, names)
+    name, cores = f"scipy.stats distribution's {method}", (0,) * len(names)
+    if rest is TOGETHER:
+        return library_op(name, called, joint=rule, cores=cores)
+    others: list[Any] = [rest] * (len(names) - 1)
+    return library_op(name, called, rule, *others, cores=cores)
+
+
+def by(derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER) -> Callable[..., None]:
+    """State methods of distributions that have a rule: ``by(rule)("genhyperbolic_gen._cdf")``."""
+
+    def state(*names: str, module: str = CONTINUOUS) -> None:
+        for name in names:
+            method = name.partition(".")[2]
+
+            def run(self: Any, *args: Any, method: str = method) -> Any:
+                shapes = [f"shape_{x.strip()}" for x in (self.shapes or "").split(",") if x.strip()]
+                names = ("x", *shapes[: len(args) - 1])
+                return op_of(method, names, derive, rest)(
+                    *operands_of(args), distribution=self, method=method
+                )
+
+            hooks(module, name)(run)
+
+    return state
+
+
+def operands_of(values: Sequence[Any]) -> list[Array]:
+    """The arguments of a method as Arrays of one shape and of floating point."""
+    arrays = [arraytape.asarray(x) for x in values]
+    arrays = [x if x.dtype.kind == "f" else arraytape.astype(x, arraytape.float64) for x in arrays]
+    return list(arraytape.broadcast_arrays(*arrays))
+
+
+def pull_back(function: Function, operands: Sequence[Array], g: Any) -> list[Any]:
+    """The cotangents of the operands of a function, whose result has the cotangent g."""
+    operands = [x * 1.0 for x in operands]
+    with GradientTape() as tape:
+        tape.watch(operands)
+        y = function(*operands)
+    return list(tape.gradient(y, operands, g))
+
+
+def plain(x: Any) -> Any:
+    """The values of an Array as NumPy data."""
+    return np.asarray(arraytape.stop_gradient(x) if isinstance(x, Array) else x)
+
+
+# --- rules ------------------------------------------------------------------------------------------------
+def integrated(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """The density by x; the integral of its derivative by the parameters"""
+    x, *parameters = operands
+    upper = method == "_sf"
+    by_x = g * distribution._pdf(x, *parameters)
+    pulled = pull_back(lambda *p: integral(distribution, x, p, upper), parameters, g)
+    return [-by_x if upper else by_x, *pulled]
+
+
+def solved(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """``g / f(y)`` by q; minus that times the derivative of F by the parameters"""
+    q, *parameters = operands
+    upper = method == "_isf"
+    weight = g / distribution._pdf(y, *parameters)
+    found: list[Any] = [None for _ in parameters]
+    # By the smaller of F and 1 - F, whose relative error is small.
+    below = (plain(q) <= 0.5) ^ upper
+    for name, here, sign in (("_cdf", below, -1.0), ("_sf", ~below, 1.0)):
+        if parameters and here.any():
+            at_y = functools.partial(getattr(distribution, name), y)
+            masked = arraytape.where(arraytape.asarray(here), sign * weight, 0.0)
+            parts = pull_back(at_y, parameters, masked)
+            found = [b if a is None else a + b for a, b in zip(found, parts, strict=True)]
+    return [-weight if upper else weight, *found]
+
+
+def density(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """The density"""
+    f = distribution._pdf(*operands)
+    return g * (-f if method == "_sf" else f)
+
+
+def quantile(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """One over the density at the result"""
+    f = distribution._pdf(y, *operands[1:])
+    return g / (-f if method == "_isf" else f)
+
+
+def formula(function: Function) -> Derive:
+    """The rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
+
+    def written_out(
+        g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+    ) -> Any:
+        if method != "_pdf":
+            return pull_back(function, operands, g)
+        # The formula is that of the logarithm, whose slope may be infinite where the density is 0.
+        parts = pull_back(function, operands, g * y)
+        return [x if x is None else arraytape.where(y == 0.0, 0.0, x) for x in parts]
+
+    written_out.__name__, written_out.__doc__ = function.__name__, function.__doc__
+    return written_out
+
+
+def summed(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """The sum of the derivatives of the probabilities up to k"""
+    k, *parameters = operands
+    first, last = distribution._get_support(*[plain(p) for p in parameters])[0], np.floor(plain(k))
+    low, high = int(np.min(first)), int(np.max(last, initial=np.min(first)))
+
+    def total(*parameters: Array) -> Array:
+        places = np.arange(low, high + 1.0)
+        given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
+        each = distribution._pmf(
+            arraytape.asarray(np.broadcast_to(places, (*k.shape, len(places)))), *given
+        )
+        taken = (places <= last[..., None]) & (places >= np.asarray(first)[..., None])
+        return arraytape.sum(arraytape.where(arraytape.asarray(taken), each, 0.0), axis=-1)
+
+    return [None, *pull_back(total, parameters, g)]
+
+
+def fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """``y * (x - mean) / odds`` by the odds, on which the probabilities depend as powers"""
+    x, *counts, odds = operands
+    mean = distribution._munp(1, *counts, odds)
+    return [None, *[None] * len(counts), g * y * (x - mean) / odds]
+
+
+# --- quadrature -------------------------------------------------------------------------------------------
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
+LEVELS = np.array(
+    [1e-300, 1e-100, 1e-30, 1e-16, 1e-12, 1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98]
+)
+
+
+def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
+    """The density's integral between x and an end of the support, as Gauss-Legendre sums on panels.
+
+    The panels lie between quantiles.  A finite end takes all places with it in proportion, so that a
+    derivative by what it depends on is that of the integral.
+    """
+    here = plain(x)
+    far = distribution._get_support(*parameters)[upper]
+    far = arraytape.broadcast_to(arraytape.asarray(far) * 1.0, here.shape)
+    there = plain(far)
+    finite = np.isfinite(there)
+    edges = panels(distribution, [plain(p) for p in parameters], here, there, upper)
+    base, reach = np.where(finite, there, 0.0), np.where(finite, here - there, 1.0)
+    reach = np.where(reach == 0.0, 1.0, reach)
+    moved = arraytape.where(arraytape.asarray(finite), far, 0.0)
+    stretch = arraytape.where(arraytape.asarray(finite), (here - moved) / reach, 1.0)
+    given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
+    total = arraytape.zeros_like(x)
+    for a, b in zip(edges[:-1], edges[1:], strict=True):
+        wide = b - a > 1e-14 * np.maximum(np.abs(a), np.abs(b))
+        if wide.any():
+            a, b = np.where(wide, a, here), np.where(wide, b, here)
+            nodes = ((a + b) / 2 - base)[..., None] + ((b - a) / 2)[..., None] * NODES
+            places = arraytape.expand_dims(moved, axis=-1) + nodes * arraytape.expand_dims(
+                stretch, axis=-1
+            )
+            part = arraytape.sum(distribution._pdf(places, *given) * WEIGHTS, axis=-1)
+            part = stretch * part * ((b - a) / 2)
+            total = total + arraytape.where(arraytape.asarray(wide), part, 0.0)
+    return total
+
+
+def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, upper: bool) -> Any:
+    """Where panels begin and end: quantiles between x and an end of the support, in rising order."""
+    levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
+    with np.errstate(all="ignore"):
+        given = [np.broadcast_to(p, levels.shape).ravel() for p in parameters]
+        cuts = (distribution._isf if upper else distribution._ppf)(levels.ravel(), *given)
+        cuts = np.reshape(cuts, levels.shape)
+    known = np.isfinite(cuts)
+    outermost = np.where(known, cuts, here)
+    outermost = outermost.max(axis=0) if upper else outermost.min(axis=0)
+    end = np.where(np.isfinite(there), there, outermost)
+    low, high = np.minimum(here, end), np.maximum(here, end)
+    cuts = np.clip(np.where(known, cuts, here), low, high)
+    return np.concatenate([low[None], np.sort(cuts, axis=0), high[None]])
+
+
+# --- the table --------------------------------------------------------------------------------------------
+def sum_of_uniforms(
+    g: Array, operands: list[Array], y: Array, distribution: Any, method: str
+) -> Any:
+    """``f(x; n - 1) - f(x - 1; n - 1)``, 0 for n = 1"""
+    x, n = operands
+    one = plain(n) <= 1.0
+    fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
+    slope = distribution._pdf(x, fewer) - distribution._pdf(x - 1.0, fewer)
+    return g * arraytape.where(arraytape.asarray(one), 0.0, slope)
+
+
+NUMERICAL = Unknown("SciPy computes it numerically, and no derivative for it is known here")
+COUNT = None  # a parameter that is a whole number
+
+by(integrated)("rv_continuous._cdf", module=INFRASTRUCTURE)
+by(solved)("rv_generic._ppf", module=INFRASTRUCTURE)
+by(integrated)(
+    "genhyperbolic_gen._cdf", "genhyperbolic_gen._sf", "geninvgauss_gen._cdf", "norminvgauss_gen._sf",
+    "vonmises_gen._cdf",
+)  # fmt: skip
+by(solved)("norminvgauss_gen._isf")
+for _name, _formula in FORMULAS.items():
+    by(formula(_formula))(_name)
+by(integrated)("pearson3_gen._cdf", "pearson3_gen._sf")
+by(solved)("pearson3_gen._ppf", "pearson3_gen._isf")
+by(sum_of_uniforms, COUNT)("irwinhall_gen._pdf")
+by(density, COUNT)("irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS)
+by(density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
+by(quantile, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
+by(NUMERICAL, COUNT)("kstwo_gen._pdf")
+by(density, NUMERICAL)("studentized_range_gen._cdf")
+by(density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
+by(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
+by(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
+by(summed)("rv_discrete._cdf", module=INFRASTRUCTURE)

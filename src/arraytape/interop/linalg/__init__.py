@@ -1,0 +1,18 @@
+"""The functions of scipy.linalg: SciPy computes the values, the rules are ours."""
+
+from .._recorded import refused
+from . import _arrangements as _arrangements
+from . import _banded as _banded
+from . import _equations as _equations
+from . import _factorisations as _factorisations
+from . import _matrix_functions as _matrix_functions
+from . import _norms as _norms
+from . import _spectra as _spectra
+from . import _systems as _systems
+
+REFUSED = (  # without a rule so far
+    "cdf2rdf", "clarkson_woodruff_transform", "cossin", "expm_cond", "funm", "hessenberg", "ldl",
+    "matrix_balance", "ordqz", "qr_delete", "qr_insert", "qr_multiply", "qr_update", "qz",
+    "rsf2csf", "schur", "subspace_angles",
+)  # fmt: skip
+refused(*[f"scipy.linalg.{name}" for name in REFUSED])

@@ -1,0 +1,86 @@
+"""Matrices of scipy.linalg that hold elements of their arguments: where each goes, SciPy says itself.
+
+The function is run on the numbers of the elements; the result is the same arrangement of Arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._ops import at_users_line
+from .._recorded import arguments, data, of_path
+from .._statements import hooks, keeps_arrays
+
+
+def arranged(name: str, *arrays: str, conjugated: bool = False) -> None:
+    """Hook a function that puts elements of its arrays, or 0, at places that shapes alone decide.
+
+    conjugated : the second array is, if it is not given, the conjugate of the first.
+    """
+    path = f"scipy.linalg.{name}"
+    function = of_path(path)
+    signature = inspect.signature(function)
+    options = [p for p in signature.parameters if p not in arrays]
+
+    @functools.wraps(function)
+    def rule(*args: Any, **keywords: Any) -> Any:
+        bound = signature.bind(*args, **keywords)
+        given = dict(bound.arguments)
+        if conjugated and given.get(arrays[1]) is None:
+            given[arrays[1]] = xp.conj(data(given[arrays[0]]))
+        given = arguments(path, signature, (), given, [x for x in arrays if x in given], options)
+        parts = {x: data(given[x]) for x in arrays if given.get(x) is not None}
+        return arrange(function, parts, {x: given[x] for x in options if x in given})
+
+    hooks("scipy.linalg", name)(rule)
+
+
+def arrange(function: Any, parts: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The arrays' elements, and 0, where the function puts their numbers."""
+    numbers, start = {}, 1
+    for name, part in parts.items():
+        count = math.prod(part.shape)
+        numbers[name] = np.arange(start, start + count).reshape(part.shape)
+        start += count
+    return gathered([*parts.values()], at_users_line(function)(**numbers, **options))
+
+
+def gathered(parts: list[Any], places: Any) -> Any:
+    """The elements at these places of all of the parts; 0 where the place is 0."""
+    flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
+    if 0 in flat.shape:
+        return xp.zeros(places.shape, dtype=flat.dtype)
+    found = xp.take(flat, np.maximum(places - 1, 0).reshape(-1), axis=0)
+    found = xp.reshape(found, places.shape)
+    return found if (places > 0).all() else xp.where(places > 0, found, xp.zeros_like(found))
+
+
+arranged("circulant", "c")
+arranged("convolution_matrix", "a")
+arranged("diagsvd", "s")
+arranged("hankel", "c", "r")
+arranged("leslie", "f", "s")
+arranged("toeplitz", "c", "r", conjugated=True)
+
+
+@hooks("scipy.linalg", "block_diag")
+def block_diag(*arrs: Any) -> Any:
+    parts = [data(part) for part in arrs]
+    numbers, start = [], 1
+    for part in parts:
+        count = math.prod(part.shape)
+        numbers.append(np.arange(start, start + count).reshape(part.shape))
+        start += count
+    return gathered(parts, of_path("scipy.linalg.block_diag")(*numbers))
+
+
+# Their NumPy code runs on Arrays as it stands.
+keeps_arrays("scipy.linalg._special_matrices")  # companion, fiedler, fiedler_companion
+keeps_arrays("scipy.linalg._matfuncs")  # khatri_rao

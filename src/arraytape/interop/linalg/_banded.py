@@ -1,0 +1,307 @@
+"""Systems of scipy.linalg whose matrix is given by its diagonals: banded and Toeplitz.
+
+A rule that made the whole matrix would need memory of n * n; these need no more than the systems do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.linalg
+
+import arraytape
+
+from ..._array.paths import sum_to
+from ..._storage.storage import conjugate, is_complex
+from ...ops import _factorisations as rules
+from ...ops._factorisations import diagonal_matrix, diagonal_part
+from .._facades import no_rule
+from .._ops import library_op
+from .._recorded import data, recorded
+from .._statements import hooks
+from ._structures import given_back
+
+
+def shifted(x: Any, k: int, xp: Any) -> Any:
+    """Row i of the result is row i + k of x; 0 where there is none."""
+    n = x.shape[-2]
+    if abs(k) >= n:
+        return xp.zeros_like(x)
+    gap = xp.zeros_like(x[..., : abs(k), :])
+    parts = [x[..., k:, :], gap] if k >= 0 else [gap, x[..., :k, :]]
+    return xp.concat(parts, axis=-2)
+
+
+def along_band(u: Any, y: Any, k: int, xp: Any) -> Any:
+    """The elements (j + k, j) of ``u @ y^H``, by j; 0 where there are none."""
+    return xp.sum(shifted(u, k, xp) * conjugate(y, xp), axis=-1)
+
+
+def as_columns(*values: Any, vector: bool) -> list[Any]:
+    """Vectors as matrices of one column."""
+    return [x[..., None] if vector else x for x in values]
+
+
+# --- banded -----------------------------------------------------------------------------------------
+def adjoint_band(ab: Any, lower: int, upper: int, xp: Any) -> Any:
+    """The conjugate transpose of a banded matrix, whose bands are (upper, lower)."""
+    # Element (i, j) stands in row upper + i - j and column j; transposed, in row lower + j - i and
+    # column i.
+    rows = [
+        shifted(ab[..., upper + lower - row, :, None], row - lower, xp)[..., 0]
+        for row in range(lower + upper + 1)
+    ]
+    return conjugate(xp.stack(rows, axis=-2), xp)
+
+
+def solve_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: int, upper: int, xp: Any) -> Any:
+    """u, the solution of the adjoint system, goes back to b, and -u y^H, where there is a band, to ab"""
+    vector = len(b.shape) == 1
+    g, y = as_columns(g, y, vector=vector)
+    u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
+    rows = [-along_band(u, y, row - upper, xp) for row in range(lower + upper + 1)]
+    second = u[..., 0] if vector else u
+    return sum_to(xp.stack(rows, axis=-2), ab.shape, xp), sum_to(second, b.shape, xp)
+
+
+solve_banded_op = library_op(
+    "scipy.linalg.solve_banded",
+    lambda ab, b, lower=0, upper=0, check_finite=True: scipy.linalg.solve_banded(
+        (lower, upper), ab, b, check_finite=check_finite
+    ),
+    joint=solve_banded_rule,
+)
+
+
+@hooks("scipy.linalg", "solve_banded")
+def solve_banded(
+    l_and_u: Any, ab: Any, b: Any, overwrite_ab: Any = False, overwrite_b: Any = False,
+    check_finite: Any = True,
+) -> Any:  # fmt: skip
+    lower, upper = (int(k) for k in l_and_u)
+    return solve_banded_op(data(ab), data(b), lower=lower, upper=upper, check_finite=check_finite)
+
+
+def solveh_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
+    """u, the solution for g, goes back to b, and -(u y^H + y u^H), where there is a band, to ab"""
+    vector = len(b.shape) == 1
+    g, y = as_columns(g, y, vector=vector)
+    u = solveh_banded_op(ab, g, lower=lower)
+    rows = []
+    for k in offsets(ab, lower):
+        one = along_band(u, y, k, xp)
+        if k == 0:  # the diagonal, of which the real part is read
+            rows.append(-(xp.real(one) + 0j if is_complex(one) else one))
+        else:
+            rows.append(-(one + along_band(y, u, k, xp)))
+    second = u[..., 0] if vector else u
+    return sum_to(xp.stack(rows, axis=-2), ab.shape, xp), sum_to(second, b.shape, xp)
+
+
+solveh_banded_op = library_op(
+    "scipy.linalg.solveh_banded",
+    lambda ab, b, lower=False, check_finite=True: scipy.linalg.solveh_banded(
+        ab, b, lower=lower, check_finite=check_finite
+    ),
+    joint=solveh_banded_rule,
+)
+
+
+@hooks("scipy.linalg", "solveh_banded")
+def solveh_banded(
+    ab: Any, b: Any, overwrite_ab: Any = False, overwrite_b: Any = False, lower: Any = False,
+    check_finite: Any = True,
+) -> Any:  # fmt: skip
+    return solveh_banded_op(data(ab), data(b), lower=bool(lower), check_finite=check_finite)
+
+
+# --- Toeplitz ---------------------------------------------------------------------------------------
+def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
+    """u, the solution of the adjoint system, goes back to b, and -u y^H, summed along each diagonal,
+    to the elements of c and r; r[0] is not read
+    """
+    vector = len(b.shape) == 1
+    g, y = as_columns(g, y, vector=vector)
+    first = c[..., :1]
+    u = solve_toeplitz_op(
+        conjugate(xp.concat([first, r[..., 1:]], axis=-1), xp), conjugate(c, xp), g
+    )
+    n = c.shape[-1]
+    down = [-xp.sum(along_band(u, y, k, xp), axis=-1) for k in range(n)]
+    right = [-xp.sum(along_band(u, y, -k, xp), axis=-1) for k in range(1, n)]
+    to_r = xp.stack([xp.zeros_like(down[0]), *right], axis=-1)
+    second = u[..., 0] if vector else u
+    return xp.stack(down, axis=-1), to_r, sum_to(second, b.shape, xp)
+
+
+solve_toeplitz_op = library_op(
+    "scipy.linalg.solve_toeplitz",
+    lambda c, r, b, check_finite=True: scipy.linalg.solve_toeplitz(
+        (c, r), b, check_finite=check_finite
+    ),
+    joint=solve_toeplitz_rule,
+)
+
+
+@hooks("scipy.linalg", "solve_toeplitz")
+def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: Any = True) -> Any:
+    c, r = column_and_row(c_or_cr)
+    return solve_toeplitz_op(c, r, data(b), check_finite=check_finite)
+
+
+def column_and_row(given: Any) -> tuple[Any, Any]:
+    """The first column and the first row, which is by default the column's conjugate."""
+    if isinstance(given, tuple):
+        return data(given[0]), data(given[1])
+    c = data(given)
+    return c, arraytape.conj(arraytape.asarray(c))
+
+
+def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
+    """the adjoint matrix times g goes back to x; g x^H, summed along each diagonal, to c and r"""
+    vector = len(x.shape) == 1
+    g, x = as_columns(g, x, vector=vector)
+    first = c[..., :1]
+    across = conjugate(xp.concat([first, r[..., 1:]], axis=-1), xp)
+    second = matmul_toeplitz_op(across, conjugate(c, xp), g)
+    m, n = c.shape[-1], r.shape[-1]
+    g, x = filled(g, max(m, n), xp), filled(x, max(m, n), xp)
+    down = [xp.sum(along_band(g, x, k, xp), axis=-1) for k in range(m)]
+    right = [xp.sum(along_band(g, x, -k, xp), axis=-1) for k in range(1, n)]
+    to_r = xp.stack([xp.zeros_like(down[0]), *right], axis=-1)
+    second = second[..., 0] if vector else second
+    return xp.stack(down, axis=-1), to_r, second
+
+
+def filled(x: Any, n: int, xp: Any) -> Any:
+    """With rows of 0 below, up to n."""
+    more = n - x.shape[-2]
+    if not more:
+        return x
+    gap = xp.zeros((*x.shape[:-2], more, x.shape[-1]), dtype=x.dtype, device=x.device)
+    return xp.concat([x, gap], axis=-2)
+
+
+matmul_toeplitz_op = library_op(
+    "scipy.linalg.matmul_toeplitz",
+    lambda c, r, x, check_finite=False, workers=None: scipy.linalg.matmul_toeplitz(
+        (c, r), x, check_finite=check_finite, workers=workers
+    ),
+    joint=matmul_toeplitz_rule,
+)
+
+
+@hooks("scipy.linalg", "matmul_toeplitz")
+def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: Any = False, workers: Any = None) -> Any:
+    c, r = column_and_row(c_or_cr)
+    return matmul_toeplitz_op(c, r, data(x), check_finite=check_finite, workers=workers)
+
+
+# --- circulant --------------------------------------------------------------------------------------
+def solve_circulant_rule(g: Any, c: Any, b: Any, y: Any, xp: Any) -> Any:
+    """u, the solution of the adjoint system, goes back to b, and -u y^H, summed along each wrapped
+    diagonal, to c
+    """
+    vector = len(b.shape) == 1
+    u = solve_circulant_op(conjugate(xp.roll(xp.flip(c, axis=-1), 1, axis=-1), xp), g)
+    left, right = as_columns(u, y, vector=vector)
+    back = conjugate(right, xp)
+    turns = [-xp.sum(xp.roll(left, -k, axis=-2) * back) for k in range(c.shape[-1])]
+    return xp.stack(turns), u
+
+
+solve_circulant_op = library_op(
+    "scipy.linalg.solve_circulant",
+    lambda c, b: scipy.linalg.solve_circulant(c, b),
+    joint=solve_circulant_rule,
+)
+
+
+@hooks("scipy.linalg", "solve_circulant")
+def solve_circulant(
+    c: Any, b: Any, singular: Any = "raise", tol: Any = None, caxis: Any = -1, baxis: Any = 0,
+    outaxis: Any = 0,
+) -> Any:  # fmt: skip
+    c, b = data(c), data(b)
+    if singular != "raise" or tol is not None or (caxis, baxis, outaxis) != (-1, 0, 0):
+        raise no_rule("scipy.linalg.solve_circulant", "singular=, tol= or axes")
+    if c.ndim != 1 or b.ndim > 2:
+        raise no_rule("scipy.linalg.solve_circulant", "stacks")
+    return solve_circulant_op(c, b)
+
+
+# --- Cholesky factors of bands ----------------------------------------------------------------------
+def in_full(band: Any, lower: bool, xp: Any) -> Any:
+    """The triangular matrix of which the rows of ``band`` are the diagonals."""
+    total: Any = 0.0
+    for row, k in enumerate(offsets(band, lower)):  # element (j + k, j) stands in column j
+        total = total + shifted(diagonal_matrix(band[..., row, :], xp), -k, xp)
+    return total
+
+
+def as_band(x: Any, like: Any, lower: bool, xp: Any) -> Any:
+    """The diagonals of a matrix, as rows of a band like another: the transpose of ``in_full``."""
+    rows = [xp.sum(diagonal_part(shifted(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
+    return xp.stack(rows, axis=-2)
+
+
+def cholesky_banded_rule(g: Any, ab: Any, y: Any, lower: bool, xp: Any) -> Any:
+    """as that of ``cholesky``, to the diagonals; the corners beside them hold elements of ab, as they
+    were
+    """
+    factor, pull = (in_full(x, lower, xp) for x in (y, g))
+    half = rules.cholesky(pull, factor, not lower, xp)
+    corners = g - as_band(pull, ab, lower, xp)
+    return as_band(given_back(half, "hermitian", lower, xp), ab, lower, xp) + corners
+
+
+recorded(
+    "scipy.linalg.cholesky_banded", cholesky_banded_rule, arrays=["ab"], options=["lower"],
+    cores=[2],
+)  # fmt: skip
+
+
+def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
+    """as that of ``cho_solve``, to the diagonals"""
+    vector = len(b.shape) == 1
+    g, y = as_columns(g, y, vector=vector)
+    u = cho_solve_banded_op(c, g, lower=lower)
+    v, w = (times_factor(c, x, lower, xp) for x in (u, y))
+    # (u y^H + y u^H) L is u (L^H y)^H + y (L^H u)^H; U (u y^H + y u^H) is (U u) y^H + (U y) u^H.
+    pairs = ((u, w), (y, v)) if lower else ((v, y), (w, u))
+    rows = [-sum(along_band(p, q, k, xp) for p, q in pairs) for k in offsets(c, lower)]
+    second = u[..., 0] if vector else u
+    return sum_to(xp.stack(rows, axis=-2), c.shape, xp), sum_to(second, b.shape, xp)
+
+
+def offsets(band: Any, lower: bool) -> range:
+    """How far below the diagonal each row of a triangular band stands."""
+    count = band.shape[-2]
+    return range(count) if lower else range(1 - count, 1)
+
+
+def times_factor(band: Any, x: Any, lower: bool, xp: Any) -> Any:
+    """``L^H @ x`` of a lower band, ``U @ x`` of an upper one."""
+    total: Any = 0.0
+    for row, k in enumerate(offsets(band, lower)):
+        line = band[..., row, :, None]
+        part = conjugate(line, xp) * shifted(x, k, xp) if lower else shifted(line * x, -k, xp)
+        total = total + part
+    return total
+
+
+cho_solve_banded_op = library_op(
+    "scipy.linalg.cho_solve_banded",
+    lambda c, b, lower=False, check_finite=True: scipy.linalg.cho_solve_banded(
+        (c, lower), b, check_finite=check_finite
+    ),
+    joint=cho_solve_banded_rule,
+)
+
+
+@hooks("scipy.linalg", "cho_solve_banded")
+def cho_solve_banded(
+    cb_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True
+) -> Any:
+    c, lower = cb_and_lower
+    return cho_solve_banded_op(data(c), data(b), lower=bool(lower), check_finite=check_finite)

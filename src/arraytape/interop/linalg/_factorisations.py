@@ -1,0 +1,269 @@
+"""Factorisations of scipy.linalg by orthogonal matrices: QR, SVD, polar, null spaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+import arraytape
+
+from ...ops import _factorisations as rules
+from ...ops import _spectral as spectral
+from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest
+from .._facades import no_rule
+from .._ops import library_op
+from .._recorded import data, recorded
+from .._statements import hooks
+
+
+def nan_where_used(found: Any, extra: Any, xp: Any) -> Any:
+    """NaN where something depends on what is no function of the matrix: columns that fill a basis."""
+    if extra is None or 0 in extra.shape[-2:]:
+        return found
+    return xp.where(largest(extra, (-2, -1), xp) > 0, NAN, found)
+
+
+# --- QR -------------------------------------------------------------------------------------------
+def qr_joint(g: Any, Q: Any, R: Any, order: Any, unread: Any, xp: Any) -> Any:
+    """as that of the array API's ``qr``, of the columns in their order; the columns of Q beyond those of
+    a are no function of it
+    """
+    gQ, gR, *_ = g
+    k = min(Q.shape[-2], R.shape[-1])
+    extra = None if gQ is None else gQ[..., :, k:]
+    gQ = None if gQ is None else gQ[..., :, :k]
+    gR = None if gR is None else xp.triu(gR)[..., :k, :]
+    if gQ is None and gR is None:
+        return (Q @ (0.0 * R),)
+    if unread:
+        unread = tuple(
+            part if part is None else part[..., :k] if i == 0 else part[..., :k, :]
+            for i, part in enumerate(unread[:2])
+        )
+    (found,) = rules.qr((gQ, gR), Q[..., :, :k], R[..., :k, :], "reduced", unread, xp)
+    found = nan_where_used(found, extra, xp)
+    back = xp.broadcast_to(xp.argsort(order, axis=-1)[..., None, :], found.shape)
+    return (xp.take_along_axis(found, back, axis=-1),)
+
+
+def qr_with_order(a: Any, mode: str, pivoting: bool, check_finite: bool) -> Any:
+    """Q, R and the order of a's columns in Q R."""
+    found = scipy.linalg.qr(a, mode=mode, pivoting=pivoting, check_finite=check_finite)
+    if pivoting:
+        return found
+    order = np.broadcast_to(np.arange(a.shape[-1]), (*a.shape[:-2], a.shape[-1]))
+    return *found, order
+
+
+qr_op = library_op(
+    "scipy.linalg.qr",
+    lambda a, mode="full", pivoting=False, check_finite=True: qr_with_order(
+        a, mode, pivoting, check_finite
+    ),
+    joint=qr_joint,
+    outputs=("Q", "R", "order"),
+    cores=[2],
+    saves=NONE_UNREAD,
+)
+
+
+@hooks("scipy.linalg", "qr")
+def qr(
+    a: Any, overwrite_a: Any = False, lwork: Any = None, mode: Any = "full", pivoting: Any = False,
+    check_finite: Any = True,
+) -> Any:  # fmt: skip
+    if mode not in ("full", "r", "economic"):
+        raise no_rule("scipy.linalg.qr", f"mode={mode!r}")
+    Q, R, order = qr_op(
+        data(a), mode="full" if mode == "r" else mode, pivoting=pivoting, check_finite=check_finite
+    )
+    if mode == "r" and not pivoting and R.ndim > 2:
+        return R  # of stacks, SciPy gives a single result without a tuple around it
+    found = (R,) if mode == "r" else (Q, R)
+    return (*found, order) if pivoting else found
+
+
+def rq_joint(g: Any, Q: Any, R: Any, xp: Any) -> Any:
+    """as that of ``qr``, of the rows from the last to the first: a = R Q is, with rows and columns
+    reversed and transposed, a QR factorisation
+    """
+    gR, gQ = g
+    k = min(Q.shape[-1], R.shape[-2])
+    extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
+    both = adjoint(Q, xp)[..., :, Q.shape[-2] - k :], R[..., :, R.shape[-1] - k :]
+
+    def reversed_(x: Any) -> Any:
+        return None if x is None else xp.flip(x, axis=-1)
+
+    gQ = None if gQ is None else adjoint(gQ, xp)[..., :, Q.shape[-2] - k :]
+    gR = None if gR is None else gR[..., :, R.shape[-1] - k :]
+    turn = lambda r: None if r is None else adjoint(xp.flip(r, axis=(-2, -1)), xp)  # noqa: E731
+    upper, pull = turn(both[1]), turn(gR)
+    pull = None if pull is None else xp.triu(pull)
+    (found,) = rules.qr((reversed_(gQ), pull), reversed_(both[0]), upper, "reduced", None, xp)
+    found = xp.flip(adjoint(found, xp), axis=-2)
+    return (nan_where_used(found, extra, xp),)
+
+
+rq_op = library_op(
+    "scipy.linalg.rq",
+    lambda a, mode="full", check_finite=True: scipy.linalg.rq(
+        a, mode=mode, check_finite=check_finite
+    ),
+    joint=rq_joint,
+    outputs=("R", "Q"),
+    cores=[2],
+)
+
+
+@hooks("scipy.linalg", "rq")
+def rq(
+    a: Any,
+    overwrite_a: Any = False,
+    lwork: Any = None,
+    mode: Any = "full",
+    check_finite: Any = True,
+) -> Any:
+    if mode not in ("full", "r", "economic"):
+        raise no_rule("scipy.linalg.rq", f"mode={mode!r}")
+    R, Q = rq_op(data(a), mode="full" if mode == "r" else mode, check_finite=check_finite)
+    return R if mode == "r" else (R, Q)
+
+
+# --- singular values ------------------------------------------------------------------------------
+def svd_joint(g: Any, U: Any, S: Any, Vh: Any, unread: Any, xp: Any) -> Any:
+    """as that of the array API's ``svd``; what fills U and Vh to square matrices is no function of a"""
+    gU, gS, gVh = g
+    k = S.shape[-1]
+    extras = [
+        None if gU is None else gU[..., :, k:],
+        None if gVh is None else gVh[..., k:, :],
+    ]
+    g = (
+        None if gU is None else gU[..., :, :k], gS, None if gVh is None else gVh[..., :k, :]
+    )  # fmt: skip
+    if unread:
+        dU, dS, dVh = unread
+        unread = (
+            None if dU is None else dU[..., :, :k], dS, None if dVh is None else dVh[..., :k, :]
+        )  # fmt: skip
+    (found,) = spectral.svd(g, U[..., :, :k], S, Vh[..., :k, :], False, unread, xp)
+    for extra in extras:
+        found = nan_where_used(found, extra, xp)
+    return (found,)
+
+
+svd_op = library_op(
+    "scipy.linalg.svd",
+    lambda a, full_matrices=True, check_finite=True, lapack_driver="gesdd": scipy.linalg.svd(
+        a, full_matrices, check_finite=check_finite, lapack_driver=lapack_driver
+    ),
+    joint=svd_joint,
+    outputs=("U", "S", "Vh"),
+    cores=[2],
+    saves=NONE_UNREAD,
+)
+svdvals_op = library_op(
+    "scipy.linalg.svdvals",
+    lambda a, check_finite=True, lapack_driver="gesdd": scipy.linalg.svd(
+        a, compute_uv=False, check_finite=check_finite, lapack_driver=lapack_driver
+    ),
+    lambda g, a, xp: spectral.svdvals(g, a, xp),
+    cores=[2],
+)
+
+
+@hooks("scipy.linalg", "svd")
+def svd(
+    a: Any, full_matrices: Any = True, compute_uv: Any = True, overwrite_a: Any = False,
+    check_finite: Any = True, lapack_driver: Any = "gesdd",
+) -> Any:  # fmt: skip
+    how = {"check_finite": check_finite, "lapack_driver": lapack_driver}
+    if not compute_uv:
+        return svdvals_op(data(a), **how)
+    return tuple(svd_op(data(a), full_matrices=bool(full_matrices), **how))
+
+
+@hooks("scipy.linalg", "svdvals")
+def svdvals(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    return svdvals_op(data(a), check_finite=check_finite)
+
+
+# --- spaces ---------------------------------------------------------------------------------------
+def within(g: Any, Q: Any, xp: Any) -> Any:
+    """NaN, beside the cotangent, where a function of a space's basis depends on the choice of it."""
+    turn = adjoint(Q, xp) @ g
+    turn = largest(turn - adjoint(turn, xp), (-2, -1), xp)
+    return xp.where(turn > largest(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)
+
+
+def null_space_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
+    """-A^+^H g y^H, for a function of the space that does not depend on its basis"""
+    rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
+    pseudo = xp.linalg.pinv(A, rtol=rtol)
+    return -(adjoint(pseudo, xp) @ within(g, y, xp) @ adjoint(y, xp))
+
+
+recorded("scipy.linalg.null_space", null_space_rule, arrays=["A"], options=["rcond"])
+
+
+def orth_rule(g: Any, A: Any, y: Any, rcond: Any, xp: Any) -> Any:
+    """(1 - y y^H) g y^H A^+^H, for a function of the space that does not depend on its basis"""
+    rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
+    pseudo = xp.linalg.pinv(A, rtol=rtol)
+    g = within(g, y, xp)
+    outside = g - y @ (adjoint(y, xp) @ g)
+    return outside @ adjoint(pseudo @ y, xp)
+
+
+recorded("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"])
+
+
+# --- polar ----------------------------------------------------------------------------------------
+def polar_joint(g: Any, a: Any, u: Any, p: Any, side: str, xp: Any) -> Any:
+    """for a = u p with z, p z + z p = the Hermitian part of gp - u^H gu p^-1, 2 a z + gu p^-1 goes
+    back; of wide matrices, and for side='left', by the conjugate transpose
+    """
+    gu, gp = g
+    gu = xp.zeros_like(u) if gu is None else gu
+    gp = xp.zeros_like(p) if gp is None else gp
+    tall = a.shape[-2] >= a.shape[-1]
+    more: Any = 0.0
+    if tall != (side == "right") and a.shape[-2] != a.shape[-1]:
+        # The singular one of both factors is a product of a and the other: p = u^H a, or a u^H.
+        right = side == "right"
+        more = u @ gp if right else gp @ u
+        gu = gu + (a @ adjoint(gp, xp) if right else adjoint(gp, xp) @ a)
+        p = a @ adjoint(u, xp) if right else adjoint(u, xp) @ a
+        gp, side = xp.zeros_like(p), "left" if right else "right"
+    if side == "right":
+        return (polar_right(gu, gp, a, u, p, xp) + more,)
+    gu, gp, a, u, p = (adjoint(x, xp) for x in (gu, gp, a, u, p))
+    return (adjoint(polar_right(gu, gp, a, u, p, xp), xp) + more,)
+
+
+def polar_right(gu: Any, gp: Any, a: Any, u: Any, p: Any, xp: Any) -> Any:
+    from ._equations import sylvester_op
+
+    over = adjoint(xp.linalg.solve(p, adjoint(gu, xp)), xp)  # gu p^-1
+    inner = rules.symmetric(gp - adjoint(u, xp) @ over, xp)
+    return over + 2.0 * (a @ rules.symmetric(sylvester_op(p, p, inner), xp))
+
+
+recorded(
+    "scipy.linalg.polar", arrays=["a"], options=["side"], joint=polar_joint, outputs=("u", "p"),
+    cores=[2],
+)  # fmt: skip
+
+
+@hooks("scipy.linalg", "orthogonal_procrustes")
+def orthogonal_procrustes(A: Any, B: Any, check_finite: Any = True) -> Any:
+    """By the singular values and vectors of (B^T conj(A))^T, as SciPy does."""
+    A, B = arraytape.asarray(data(A)), arraytape.asarray(data(B))
+    if A.shape != B.shape:
+        raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
+    product = arraytape.matrix_transpose(arraytape.matrix_transpose(B) @ arraytape.conj(A))
+    U, S, Vh = svd(product, check_finite=check_finite)
+    return U @ Vh, arraytape.sum(S, axis=-1)

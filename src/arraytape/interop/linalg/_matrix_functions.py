@@ -1,0 +1,91 @@
+"""Functions of square matrices in scipy.linalg: each is its own derivative, of a block matrix.
+
+    f([[a, e], [0, a]]) = [[f(a), derivative of f at a along e], [0, f(a)]]
+
+Source: Mathias 1996, "A chain rule for matrix functions and applications".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import scipy.linalg
+
+from ...ops._factorisations import adjoint
+from .._ops import LibraryOp, library_op
+from .._recorded import data, recorded
+from .._statements import hooks
+
+
+def along(function: Callable[[Any], Any], a: Any, direction: Any, xp: Any) -> Any:
+    """The derivative of a function of matrices at ``a`` along a direction."""
+    n = a.shape[-1]
+    upper = xp.concat([a + 0.0 * direction, direction], axis=-1)
+    lower = xp.concat([xp.zeros_like(direction), a + 0.0 * direction], axis=-1)
+    return function(xp.concat([upper, lower], axis=-2))[..., :n, n:]
+
+
+def transposed(function: Callable[[Any], Any], g: Any, a: Any, xp: Any) -> Any:
+    """Its transpose: along g^H at the same place, so that no branch of the function is crossed."""
+    return adjoint(along(function, a, adjoint(g, xp), xp), xp)
+
+
+def function_of_matrices(name: str, cores: list[int] | None) -> LibraryOp:
+    """A function of one matrix with no options."""
+
+    def rule(g: Any, A: Any, xp: Any) -> Any:
+        """the upper right block of the function of [[x, g^H], [0, x]], its conjugate transpose"""
+        return transposed(op, g, A, xp)
+
+    op = recorded(f"scipy.linalg.{name}", rule, arrays=["A"], cores=cores)
+    return op
+
+
+NAMES = (
+    "coshm", "cosm", "expm", "logm", "signm", "sinhm", "sinm", "sqrtm", "tanhm", "tanm",
+)  # fmt: skip
+OPS = {name: function_of_matrices(name, [2]) for name in NAMES}
+
+
+def power_rule(g: Any, A: Any, t: float, xp: Any) -> Any:
+    """as that of the other functions of matrices"""
+    return transposed(lambda x: power_op(x, t=t), g, A, xp)
+
+
+power_op = recorded(
+    "scipy.linalg.fractional_matrix_power", power_rule, arrays=["A"], options=["t"], cores=[2]
+)
+
+
+@hooks("scipy.linalg", "expm_frechet")
+def expm_frechet(
+    A: Any, E: Any, method: Any = None, compute_expm: Any = True, check_finite: Any = True
+) -> Any:
+    found = frechet_op(data(A), data(E), method=method, check_finite=check_finite)
+    return tuple(found) if compute_expm else found[1]
+
+
+def frechet_joint(g: Any, A: Any, E: Any, xp: Any) -> Any:
+    """through the exponential of the block matrix, whose upper blocks are the results"""
+    to_value, to_slope = g
+    n = A.shape[-1]
+    zero = xp.zeros_like(A)
+    block = xp.concat([xp.concat([A, E], axis=-1), xp.concat([zero, A], axis=-1)], axis=-2)
+    to_value = zero if to_value is None else to_value
+    to_slope = xp.zeros_like(E) if to_slope is None else to_slope
+    pull = xp.concat([to_value, to_slope], axis=-1)
+    pull = xp.concat([pull, xp.zeros_like(pull)], axis=-2)
+    back = transposed(OPS["expm"], pull, block, xp)
+    return back[..., :n, :n] + back[..., n:, n:], back[..., :n, n:]
+
+
+frechet_op = library_op(
+    "scipy.linalg.expm_frechet",
+    lambda A, E, method=None, check_finite=True: scipy.linalg.expm_frechet(
+        A, E, method, True, check_finite
+    ),
+    joint=frechet_joint,
+    outputs=("value", "slope"),
+    cores=[2, 2],
+)

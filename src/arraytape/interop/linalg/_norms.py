@@ -1,0 +1,72 @@
+"""scipy.linalg.norm: SciPy computes the value, and its derivative is that of the same norm here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.linalg
+
+from ...ops import _factorisations as rules
+from ...ops import _spectral as spectral
+from .._ops import library_op
+from .._recorded import data
+from .._statements import hooks
+
+
+def norm_rule(g: Any, a: Any, y: Any, ord: Any, axis: Any, keepdims: bool, xp: Any) -> Any:
+    """as that of the array API's norm of vectors or matrices"""
+    axes = axes_of(axis, len(a.shape))
+    if len(axes) != 2 or ord in (None, "fro", "f"):
+        order = 2 if ord in (None, "fro", "f") else ord
+        return rules.vector_norm(g, a, y, tuple(axes), keepdims, order, xp)
+    if not keepdims:
+        for i in sorted(axes):
+            g, y = xp.expand_dims(g, axis=i), xp.expand_dims(y, axis=i)
+    last = (-2, -1)
+    matrix, g, y = (xp.moveaxis(x, axes, last) for x in (a, g, y))
+    return xp.moveaxis(matrix_norm_rule(g, matrix, y, ord, xp), last, axes)
+
+
+def axes_of(axis: Any, ndim: int) -> list[int]:
+    """The axes of a norm, from the first one."""
+    if axis is None:
+        return list(range(ndim))
+    return [i % ndim for i in (axis if isinstance(axis, tuple) else (axis,))]
+
+
+def matrix_norm_rule(g: Any, a: Any, y: Any, ord: Any, xp: Any) -> Any:
+    """The gradient of matrices for that of a norm that is no sum of squares, shaped (..., 1, 1)."""
+    if ord in ("nuc", 2, -2):
+        U, S, Vh = xp.linalg.svd(a, full_matrices=False)
+        if ord == "nuc":
+            return g * (U @ Vh)
+        pick = xp.max if ord == 2 else xp.min
+        chosen = pick(S, axis=-1, keepdims=True) == S
+        share = xp.astype(chosen, S.dtype) / xp.sum(
+            xp.astype(chosen, S.dtype), axis=-1, keepdims=True
+        )
+        return spectral.svdvals((g[..., 0] * share), a, xp)
+    along, size = (-2 if abs(ord) == 1 else -1), xp.abs(a)
+    sums = xp.sum(size, axis=along, keepdims=True)
+    other = -3 - along
+    pick = xp.max if ord > 0 else xp.min
+    chosen = xp.astype(sums == pick(sums, axis=other, keepdims=True), sums.dtype)
+    return g * chosen / xp.sum(chosen, axis=other, keepdims=True) * xp.sign(a)
+
+
+norm_op = library_op(
+    "scipy.linalg.norm",
+    lambda a, ord=None, axis=None, keepdims=False, check_finite=True: scipy.linalg.norm(
+        a, ord, axis, keepdims, check_finite
+    ),
+    norm_rule,
+    cusped=True,
+)
+
+
+@hooks("scipy.linalg", "norm")
+def norm(
+    a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False, check_finite: Any = True
+) -> Any:
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return norm_op(data(a), ord=ord, axis=axis, keepdims=bool(keepdims), check_finite=check_finite)

@@ -1,0 +1,347 @@
+"""Eigenvalues and eigenvectors in scipy.linalg."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from ...ops import _factorisations as rules
+from ...ops import _spectral as spectral
+from ...ops._factorisations import NONE_UNREAD, adjoint
+from .._facades import no_rule
+from .._ops import LibraryOp, library_op
+from .._recorded import data
+from .._statements import hooks
+from ._banded import as_band, in_full
+from ._structures import given_back, read
+
+
+# --- Hermitian matrices, also with b --------------------------------------------------------------
+def reduced(a: Any, b: Any, lower: bool, xp: Any) -> tuple[Any, Any]:
+    """L with b = L L^H, and L^-1 a L^-H, whose eigenvalues are those of a v = w b v."""
+    factor = xp.linalg.cholesky(read(b, "hermitian", lower, xp))
+    half = xp.linalg.solve(factor, read(a, "hermitian", lower, xp))
+    return factor, rules.symmetric(adjoint(xp.linalg.solve(factor, adjoint(half, xp)), xp), xp)
+
+
+def eigh_back(
+    g: Any, values: Any, vectors: Any, matrix: Any, first: Any, unread: Any, xp: Any
+) -> Any:
+    """The gradient of a matrix for that of some of its values and vectors, from ``first`` on.
+
+    The rule of all values and vectors needs all: the others are those of the same matrix.
+    """
+    n, k = matrix.shape[-1], values.shape[-1]
+    if k == n:
+        return spectral.eigh(g, values, vectors, unread, xp)[0]
+    everything, all_vectors = xp.linalg.eigh(matrix)
+    places = xp.arange(n, device=values.device)
+    at = places - first[..., None]
+    inside = (at >= 0) & (at < k)
+    at = xp.where(inside, at, 0)
+
+    def spread(x: Any, other: Any, vector: bool) -> Any:
+        shape = (*other.shape[:-1], n)
+        index = xp.broadcast_to(at[..., None, :] if vector else at, shape)
+        chosen = xp.take_along_axis(x, index, axis=-1)
+        return xp.where(inside[..., None, :] if vector else inside, chosen, other)
+
+    gw, gV = g
+    gw = None if gw is None else spread(gw, xp.zeros_like(everything), False)
+    gV = None if gV is None else spread(gV, xp.zeros_like(all_vectors), True)
+    values = spread(values, everything, False)
+    vectors = spread(vectors, all_vectors, True)
+    return spectral.eigh((gw, gV), values, vectors, None if unread != () else (), xp)[0]
+
+
+def eigh_joint(
+    g: Any, a: Any, values: Any, vectors: Any, first: Any, lower: bool, unread: Any, xp: Any
+) -> Any:
+    """as that of the array API's ``eigh``, to the triangle that is read"""
+    g = g[:2]
+    matrix = read(a, "hermitian", lower, xp)
+    unread = tuple(unread[:2]) if unread else unread
+    found = eigh_back(g, values, vectors, matrix, first, unread, xp)
+    return (given_back(found, "hermitian", lower, xp),)
+
+
+def generalised_joint(
+    g: Any, a: Any, b: Any, values: Any, vectors: Any, first: Any, lower: bool, unread: Any, xp: Any
+) -> Any:
+    """through L^-1 a L^-H with b = L L^H, whose vectors are L^H times these"""
+    gw, gV, _ = g
+    factor, matrix = reduced(a, b, lower, xp)
+    turned = adjoint(factor, xp) @ vectors
+    to_turned = None if gV is None else xp.linalg.solve(factor, gV)
+    unread = None if unread != () else ()
+    inner = eigh_back((gw, to_turned), values, turned, matrix, first, unread, xp)
+    back = adjoint(factor, xp)
+    half = xp.linalg.solve(back, inner)
+    to_a = adjoint(xp.linalg.solve(back, adjoint(half, xp)), xp)
+    to_factor = -2.0 * (half @ matrix)
+    if to_turned is not None:
+        to_factor = to_factor - vectors @ adjoint(to_turned, xp)
+    to_b = rules.cholesky(xp.tril(to_factor), factor, False, xp)
+    return given_back(to_a, "hermitian", lower, xp), given_back(to_b, "hermitian", lower, xp)
+
+
+def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
+    """The op of ``eigh`` with or without b; its third result is the place of the first value."""
+
+    def compute(arrays: Any, lower: bool, subset: Any, check_finite: bool, driver: Any) -> Any:
+        index, value = subset
+        options = {"lower": lower, "check_finite": check_finite}
+        values, vectors = scipy.linalg.eigh(
+            *arrays, subset_by_index=index, subset_by_value=value, driver=driver, **options
+        )
+        first = 0 if index is None else index[0]
+        if value is not None:
+            every = scipy.linalg.eigh(*arrays, eigvals_only=True, **options)
+            first = int(np.sum(every <= value[0]))
+        return values, vectors, np.full(values.shape[:-1], first)
+
+    def of_one(
+        a: Any, lower: bool = True, subset: Any = (None, None), check_finite: bool = True,
+        driver: Any = None,
+    ) -> Any:  # fmt: skip
+        return compute((a,), lower, subset, check_finite, driver)
+
+    def of_two(
+        a: Any, b: Any, lower: bool = True, subset: Any = (None, None), check_finite: bool = True,
+        driver: Any = None,
+    ) -> Any:  # fmt: skip
+        return compute((a, b), lower, subset, check_finite, driver)
+
+    return library_op(
+        name, of_two if generalised else of_one, joint=joint, outputs=("values", "vectors", "first"),
+        cores=[2, 2] if generalised else [2], saves=NONE_UNREAD,
+    )  # fmt: skip
+
+
+EIGH = eigh_of("scipy.linalg.eigh", False, eigh_joint)
+EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
+
+
+def values_rule(g: Any, a: Any, lower: bool, subset: Any, xp: Any) -> Any:
+    """as that of the array API's ``eigvalsh``, to the triangle that is read"""
+    matrix = read(a, "hermitian", lower, xp)
+    return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
+
+
+eigvalsh_op = library_op(
+    "scipy.linalg.eigvalsh",
+    lambda a, lower=True, check_finite=True, driver=None: scipy.linalg.eigh(
+        a, lower=lower, eigvals_only=True, check_finite=check_finite, driver=driver
+    ),
+    lambda g, a, lower, xp: values_rule(g, a, lower, None, xp),
+    cores=[2],
+)
+eigvalsh_b_op = library_op(
+    "scipy.linalg.eigvalsh with b",
+    lambda a, b, lower=True, check_finite=True, driver=None: scipy.linalg.eigh(
+        a, b, lower=lower, eigvals_only=True, check_finite=check_finite, driver=driver
+    ),
+    joint=lambda g, a, b, lower, xp: generalised_values(g, a, b, lower, xp),
+    cores=[2, 2],
+)
+
+
+def generalised_values(g: Any, a: Any, b: Any, lower: bool, xp: Any) -> Any:
+    """with b-orthonormal v, v diag(g) v^H goes back to a, -v diag(g w) v^H to b"""
+    factor, matrix = reduced(a, b, lower, xp)
+    values, turned = xp.linalg.eigh(matrix)
+    vectors = xp.linalg.solve(adjoint(factor, xp), turned)
+    g = spectral.beside_values(g, values)
+    to_a = rules.symmetric((vectors * g[..., None, :]) @ adjoint(vectors, xp), xp)
+    to_b = -rules.symmetric((vectors * (g * values)[..., None, :]) @ adjoint(vectors, xp), xp)
+    return given_back(to_a, "hermitian", lower, xp), given_back(to_b, "hermitian", lower, xp)
+
+
+@hooks("scipy.linalg", "eigh")
+def eigh(
+    a: Any, b: Any = None, *, lower: Any = True, eigvals_only: Any = False, overwrite_a: Any = False,
+    overwrite_b: Any = False, type: Any = 1, check_finite: Any = True, subset_by_index: Any = None,
+    subset_by_value: Any = None, driver: Any = None,
+) -> Any:  # fmt: skip
+    if type != 1 and b is not None:
+        raise no_rule("scipy.linalg.eigh", f"type={type}")
+    arrays = [data(a)] if b is None else [data(a), data(b)]
+    how = {"lower": bool(lower), "check_finite": check_finite, "driver": driver}
+    if subset_by_index is None and subset_by_value is None:
+        if eigvals_only:
+            return (eigvalsh_op if b is None else eigvalsh_b_op)(*arrays, **how)
+        subset: Any = (None, None)
+    elif eigvals_only:
+        raise no_rule("scipy.linalg.eigh", "a subset of the eigenvalues alone")
+    else:
+        subset = tuple(None if s is None else tuple(s) for s in (subset_by_index, subset_by_value))
+    return tuple((EIGH if b is None else EIGH_B)(*arrays, subset=subset, **how))[:2]
+
+
+@hooks("scipy.linalg", "eigvalsh")
+def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
+    return eigh(a, b, eigvals_only=True, **options)
+
+
+# --- any matrices ---------------------------------------------------------------------------------
+eig_op = library_op(
+    "scipy.linalg.eig",
+    lambda a, check_finite=True: scipy.linalg.eig(a, check_finite=check_finite),
+    joint=lambda g, values, vectors, xp: spectral.eig(g, values, complex_vectors(vectors, xp), xp),
+    outputs=("values", "vectors"),
+    cores=[2],
+)
+eigvals_op = library_op(
+    "scipy.linalg.eigvals",
+    lambda a, check_finite=True: scipy.linalg.eigvals(a, check_finite=check_finite),
+    lambda g, a, xp: spectral.eigvals(g, a, xp),
+    cores=[2],
+)
+
+
+def complex_vectors(vectors: Any, xp: Any) -> Any:
+    """Eigenvectors as complex ones: SciPy gives real ones where all eigenvalues are real."""
+    return vectors if xp.isdtype(vectors.dtype, "complex floating") else vectors + 0j
+
+
+@hooks("scipy.linalg", "eig")
+def eig(
+    a: Any, b: Any = None, left: Any = False, right: Any = True, overwrite_a: Any = False,
+    overwrite_b: Any = False, check_finite: Any = True, homogeneous_eigvals: Any = False,
+) -> Any:  # fmt: skip
+    for option, given in (("b=", b is not None), ("left=True", left),
+                          ("homogeneous_eigvals=True", homogeneous_eigvals)):  # fmt: skip
+        if given:
+            raise no_rule("scipy.linalg.eig", option)
+    if not right:
+        return eigvals_op(data(a), check_finite=check_finite)
+    return tuple(eig_op(data(a), check_finite=check_finite))
+
+
+@hooks("scipy.linalg", "eigvals")
+def eigvals(
+    a: Any, b: Any = None, overwrite_a: Any = False, check_finite: Any = True,
+    homogeneous_eigvals: Any = False,
+) -> Any:  # fmt: skip
+    return eig(
+        a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals
+    )
+
+
+# --- banded and tridiagonal matrices ----------------------------------------------------------------
+def banded_joint(
+    g: Any, band: Any, values: Any, vectors: Any, lower: bool, unread: Any, xp: Any
+) -> Any:
+    """as that of ``eigh``, to the diagonals"""
+    found = spectral.eigh(g, values, vectors, unread, xp)[0]
+    return (as_band(given_back(found, "hermitian", lower, xp), band, lower, xp),)
+
+
+def banded_values(g: Any, band: Any, lower: bool, xp: Any) -> Any:
+    """as that of ``eigvalsh``, to the diagonals"""
+    matrix = read(in_full(band, lower, xp), "hermitian", lower, xp)
+    found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
+    return as_band(found, band, lower, xp)
+
+
+eig_banded_op = library_op(
+    "scipy.linalg.eig_banded",
+    lambda band, lower=False, check_finite=True: scipy.linalg.eig_banded(
+        band, lower=lower, check_finite=check_finite
+    ),
+    joint=banded_joint,
+    outputs=("values", "vectors"),
+    cores=[2],
+    saves=NONE_UNREAD,
+)
+eigvals_banded_op = library_op(
+    "scipy.linalg.eigvals_banded",
+    lambda band, lower=False, check_finite=True: scipy.linalg.eigvals_banded(
+        band, lower=lower, check_finite=check_finite
+    ),
+    banded_values,
+    cores=[2],
+)
+
+
+@hooks("scipy.linalg", "eig_banded")
+def eig_banded(
+    a_band: Any, lower: Any = False, eigvals_only: Any = False, overwrite_a_band: Any = False,
+    select: Any = "a", select_range: Any = None, max_ev: Any = 0, check_finite: Any = True,
+) -> Any:  # fmt: skip
+    if select not in ("a", "all", 0):
+        raise no_rule("scipy.linalg.eig_banded", f"select={select!r}")
+    how = {"lower": bool(lower), "check_finite": check_finite}
+    if eigvals_only:
+        return eigvals_banded_op(data(a_band), **how)
+    return tuple(eig_banded_op(data(a_band), **how))
+
+
+@hooks("scipy.linalg", "eigvals_banded")
+def eigvals_banded(a_band: Any, *args: Any, **options: Any) -> Any:
+    names = ("lower", "overwrite_a_band", "select", "select_range", "check_finite")
+    given = dict(zip(names, args, strict=False)) | options
+    return eig_banded(a_band, eigvals_only=True, **given)
+
+
+def tridiagonal(d: Any, e: Any, xp: Any) -> Any:
+    """The lower band of a matrix with these diagonals."""
+    return xp.stack([d, xp.concat([e, xp.zeros_like(d[..., :1])], axis=-1)], axis=-2)
+
+
+def tridiagonal_joint(
+    g: Any, d: Any, e: Any, values: Any, vectors: Any, unread: Any, xp: Any
+) -> Any:
+    """as that of ``eig_banded``"""
+    (band,) = banded_joint(g, tridiagonal(d, e, xp), values, vectors, True, unread, xp)
+    return band[..., 0, :], band[..., 1, :-1]
+
+
+def tridiagonal_values(g: Any, d: Any, e: Any, xp: Any) -> Any:
+    """as that of ``eigvals_banded``"""
+    band = banded_values(g, tridiagonal(d, e, xp), True, xp)
+    return band[..., 0, :], band[..., 1, :-1]
+
+
+tridiagonal_op = library_op(
+    "scipy.linalg.eigh_tridiagonal",
+    lambda d, e, check_finite=True, tol=0.0, lapack_driver="auto": scipy.linalg.eigh_tridiagonal(
+        d, e, check_finite=check_finite, tol=tol, lapack_driver=lapack_driver
+    ),
+    joint=tridiagonal_joint,
+    outputs=("values", "vectors"),
+    cores=[1, 1],
+    saves=NONE_UNREAD,
+)
+tridiagonal_values_op = library_op(
+    "scipy.linalg.eigvalsh_tridiagonal",
+    lambda d, e, check_finite=True, tol=0.0, lapack_driver="auto": (
+        scipy.linalg.eigvalsh_tridiagonal(
+            d, e, check_finite=check_finite, tol=tol, lapack_driver=lapack_driver
+        )
+    ),
+    joint=tridiagonal_values,
+    cores=[1, 1],
+)
+
+
+@hooks("scipy.linalg", "eigh_tridiagonal")
+def eigh_tridiagonal(
+    d: Any, e: Any, eigvals_only: Any = False, select: Any = "a", select_range: Any = None,
+    check_finite: Any = True, tol: Any = 0.0, lapack_driver: Any = "auto",
+) -> Any:  # fmt: skip
+    if select not in ("a", "all", 0):
+        raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={select!r}")
+    how = {"check_finite": check_finite, "tol": tol, "lapack_driver": lapack_driver}
+    if eigvals_only:
+        return tridiagonal_values_op(data(d), data(e), **how)
+    return tuple(tridiagonal_op(data(d), data(e), **how))
+
+
+@hooks("scipy.linalg", "eigvalsh_tridiagonal")
+def eigvalsh_tridiagonal(d: Any, e: Any, *args: Any, **options: Any) -> Any:
+    names = ("select", "select_range", "check_finite", "tol", "lapack_driver")
+    given = dict(zip(names, args, strict=False)) | options
+    return eigh_tridiagonal(d, e, eigvals_only=True, **given)

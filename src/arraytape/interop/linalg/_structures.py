@@ -1,0 +1,67 @@
+"""The matrix that SciPy takes from an argument of which it reads a part, and the way back.
+
+``read`` gives the matrix; ``given_back`` is its transpose: to elements that are not read it gives 0, to
+those that are read for two places the sum of both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._storage.storage import is_complex
+from ...ops._factorisations import adjoint, diagonal_part, on_diagonal
+
+# What ``assume_a`` may say, and the structure.
+ASSUMED = {
+    None: "general", "gen": "general", "general": "general", "banded": "general",
+    "diagonal": "diagonal", "tridiagonal": "tridiagonal",
+    "lower triangular": "lower", "upper triangular": "upper",
+    "pos": "hermitian", "positive definite": "hermitian", "her": "hermitian",
+    "hermitian": "hermitian", "sym": "symmetric", "symmetric": "symmetric",
+}  # fmt: skip
+
+
+def read(a: Any, structure: str, lower: bool, xp: Any) -> Any:
+    """The matrix of a structure that is read from ``a``; ``lower``: from its lower triangle."""
+    if structure in ("hermitian", "symmetric"):
+        across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
+        half = xp.tril(a, k=-1) if lower else xp.triu(a, k=1)
+        other = xp.triu(across, k=1) if lower else xp.tril(across, k=-1)
+        return half + other + own_diagonal(a, structure, xp)
+    return taken(a, structure, xp)
+
+
+def given_back(g: Any, structure: str, lower: bool, xp: Any) -> Any:
+    """What a gradient of the matrix that was read is for the argument."""
+    if structure in ("hermitian", "symmetric"):
+        across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
+        both = xp.tril(g + across, k=-1) if lower else xp.triu(g + across, k=1)
+        return both + own_diagonal(g, structure, xp)
+    return taken(g, structure, xp)
+
+
+def own_diagonal(x: Any, structure: str, xp: Any) -> Any:
+    """The diagonal that is read: of a Hermitian matrix its real part."""
+    diagonal = diagonal_part(x, xp)
+    if structure == "hermitian" and is_complex(x):
+        return xp.real(diagonal) + 0j
+    return diagonal
+
+
+def taken(x: Any, structure: str, xp: Any) -> Any:
+    """The elements of a structure, 0 elsewhere."""
+    if structure == "general":
+        return x
+    if structure == "diagonal":
+        return diagonal_part(x, xp)
+    if structure == "tridiagonal":
+        return xp.tril(xp.triu(x, k=-1), k=1)
+    return xp.tril(x) if structure == "lower" else xp.triu(x)
+
+
+def with_unit_diagonal(x: Any, xp: Any) -> Any:
+    return xp.where(on_diagonal(x, xp), 1.0, x)
+
+
+def without_diagonal(x: Any, xp: Any) -> Any:
+    return xp.where(on_diagonal(x, xp), 0.0, x)

@@ -1,0 +1,454 @@
+"""Linear systems and inverses of scipy.linalg."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from ..._array.paths import sum_to
+from ..._define.define_op import stop_gradient
+from ..._storage.storage import conjugate
+from ...ops import _factorisations as rules
+from ...ops._factorisations import NAN, adjoint, largest
+from .._ops import LibraryOp, hidden, library_op
+from .._recorded import data, recorded
+from .._statements import hooks
+from ._structures import ASSUMED, given_back, read, with_unit_diagonal, without_diagonal
+
+
+# --- dense systems --------------------------------------------------------------------------------
+def solve_rule(
+    g: Any, a: Any, b: Any, y: Any, lower: bool, assume_a: Any, transposed: bool, xp: Any
+) -> Any:
+    """as that of the array API's ``solve``, with the matrix that is read from a"""
+    structure = ASSUMED[assume_a]
+    matrix = read(a, structure, lower, xp)
+    if transposed:
+        matrix = xp.matrix_transpose(matrix)
+    if matrix.shape[-1] == 1 and b.shape[-2 if len(b.shape) > 1 else -1] != 1:
+        ones = (1, 1) if len(b.shape) > 1 else (1,)  # one number divides all
+        second = g / conjugate(xp.reshape(matrix, matrix.shape[:-2] + ones), xp)
+        axes = tuple(range(-len(ones), 0))
+        first = -xp.sum(second * conjugate(y, xp), axis=axes)[..., None, None]
+        return sum_to(first, a.shape, xp), sum_to(second, b.shape, xp)
+    first, second = rules.solve(g, matrix, y, b, xp)
+    if transposed:
+        first = xp.matrix_transpose(first)
+    return given_back(first, structure, lower, xp), second
+
+
+recorded(
+    "scipy.linalg.solve", arrays=["a", "b"], options=["lower", "assume_a", "transposed"],
+    joint=solve_rule,
+)  # fmt: skip
+
+
+def inv_rule(g: Any, y: Any, assume_a: Any, lower: bool, xp: Any) -> Any:
+    """as that of the array API's ``inv``, to the elements that are read"""
+    return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
+
+
+recorded(
+    "scipy.linalg.inv", inv_rule, arrays=["a"], options=["assume_a", "lower"], cores=[2],
+    # SciPy 1.17 gives a's elements back beside the diagonal.
+    refuses={"assume_a": ["diagonal"]},
+)  # fmt: skip
+recorded("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
+
+
+# --- triangular systems, factors ------------------------------------------------------------------
+def turned(x: Any, trans: Any, xp: Any) -> Any:
+    """A matrix as ``trans`` says: itself, its transpose or its conjugate transpose."""
+    if trans in (0, "N"):
+        return x
+    return xp.matrix_transpose(x) if trans in (1, "T") else adjoint(x, xp)
+
+
+def solve_triangular_rule(
+    g: Any, a: Any, b: Any, y: Any, trans: Any, lower: bool, unit_diagonal: bool, xp: Any
+) -> Any:
+    """as that of ``solve``, with the triangle"""
+    structure = "lower" if lower else "upper"
+    matrix = read(a, structure, lower, xp)
+    if unit_diagonal:
+        matrix = with_unit_diagonal(matrix, xp)
+    first, second = rules.solve(g, turned(matrix, trans, xp), y, b, xp)
+    first = given_back(turned(first, trans, xp), structure, lower, xp)
+    return without_diagonal(first, xp) if unit_diagonal else first, second
+
+
+recorded(
+    "scipy.linalg.solve_triangular", arrays=["a", "b"],
+    options=["trans", "lower", "unit_diagonal"], joint=solve_triangular_rule,
+)  # fmt: skip
+
+
+def cholesky_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
+    """as that of the array API's ``cholesky``, to the triangle that is read"""
+    half = rules.cholesky(g, y, not lower, xp)
+    return given_back(half, "hermitian", lower, xp)
+
+
+recorded("scipy.linalg.cholesky", cholesky_rule, arrays=["a"], options=["lower"], cores=[2])
+
+
+def cho_factor_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
+    """as that of ``cholesky``; the other triangle holds elements of a, as they were"""
+    kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
+    factor = cholesky_rule(kept(g), kept(y), lower, xp)
+    return factor + other(g, k=1 if lower else -1)
+
+
+cho_factor_op = library_op(
+    "scipy.linalg.cho_factor",
+    lambda a, lower=False, check_finite=True: scipy.linalg.cho_factor(
+        a, lower, check_finite=check_finite
+    )[0],
+    cho_factor_rule,
+    cores=[2],
+)
+
+
+@hooks("scipy.linalg", "cho_factor")
+def cho_factor(
+    a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
+) -> Any:
+    return cho_factor_op(data(a), lower=bool(lower), check_finite=check_finite), lower
+
+
+def columns(x: Any) -> Any:
+    """A vector as a matrix of one column."""
+    return x[..., None] if len(x.shape) == 1 else x
+
+
+def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
+    """u = solve(L L^H, g) goes back to b, and -(u y^H + y u^H) L to the factor L"""
+    vector = len(b.shape) == 1
+    g, y = (g[..., None], y[..., None]) if vector else (g, y)
+    u = cho_solve_op(c, g, lower=lower)
+    first = -(u @ adjoint(y, xp) + y @ adjoint(u, xp))
+    first = xp.tril(first @ xp.tril(c)) if lower else xp.triu(xp.triu(c) @ first)
+    return sum_to(first, c.shape, xp), sum_to(u[..., 0] if vector else u, b.shape, xp)
+
+
+cho_solve_op = library_op(
+    "scipy.linalg.cho_solve",
+    lambda c, b, lower=False, check_finite=True: scipy.linalg.cho_solve(
+        (c, lower), b, check_finite=check_finite
+    ),
+    joint=cho_solve_rule,
+)
+
+
+@hooks("scipy.linalg", "cho_solve")
+def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
+    c, lower = c_and_lower
+    return cho_solve_op(data(c), data(b), lower=bool(lower), check_finite=check_finite)
+
+
+# --- LU -------------------------------------------------------------------------------------------
+def permutations(pivots: Any) -> Any:
+    """Where LAPACK's interchanges of rows put each: row i of the factors is row p[i] of the matrix."""
+    found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
+    for one, swaps in zip(
+        found.reshape(-1, found.shape[-1]), pivots.reshape(-1, pivots.shape[-1]), strict=True
+    ):
+        for i, j in enumerate(swaps):
+            one[[i, j]] = one[[j, i]]
+    return found
+
+
+def put_back(x: Any, rows: Any, xp: Any) -> Any:
+    """Rows in the order of the matrix: row i of x is row ``rows[i]``."""
+    order = xp.argsort(rows, axis=-1)
+    return xp.take_along_axis(x, xp.broadcast_to(order[..., None], x.shape), axis=-2)
+
+
+def in_order(x: Any, rows: Any, xp: Any) -> Any:
+    """Rows in the order of the factors: row ``rows[i]`` of x is row i."""
+    return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
+
+
+def lu_rule(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
+    """the strictly lower part of L^H gL and the upper one of gU U^H, between L^-H and U^-H; rows and
+    columns beyond the square part follow from it
+    """
+    gL, gU = g
+    k = lower.shape[-1]
+    gL, gU = xp.tril(gL, k=-1), xp.triu(gU)
+    L, U = lower[..., :k, :], upper[..., :, :k]
+    below, beside = lower.shape[-2] > k, upper.shape[-1] > k
+    solve = xp.linalg.solve
+    head, right = gL[..., :k, :], gU[..., :, :k]
+    if below:  # L2 = A2 U^-1
+        foot = adjoint(solve(U, adjoint(gL[..., k:, :], xp)), xp)
+        right = right - xp.triu(adjoint(lower[..., k:, :], xp) @ foot)
+    if beside:  # U2 = L^-1 A2
+        side = solve(adjoint(L, xp), gU[..., :, k:])
+        head = head - xp.tril(side @ adjoint(upper[..., :, k:], xp), k=-1)
+    middle = xp.tril(adjoint(L, xp) @ head, k=-1) + xp.triu(right @ adjoint(U, xp))
+    found = solve(adjoint(L, xp), adjoint(solve(U, adjoint(middle, xp)), xp))
+    if beside:
+        found = xp.concat([found, side], axis=-1)
+    if below:
+        found = xp.concat([found, foot], axis=-2)
+    return (put_back(found, rows, xp),)
+
+
+def lu_joint(g: Any, lower: Any, upper: Any, rows: Any, xp: Any) -> Any:
+    gL, gU, _ = g
+    gL = xp.zeros_like(lower) if gL is None else gL
+    gU = xp.zeros_like(upper) if gU is None else gU
+    return lu_rule((gL, gU), lower, upper, rows, xp)
+
+
+lu_op = library_op(
+    "scipy.linalg.lu",
+    lambda a, check_finite=True: lu_with_rows(a, check_finite),
+    joint=lu_joint,
+    outputs=("lower", "upper", "rows"),
+    cores=[2],
+)
+
+
+@hidden
+def lu_with_rows(a: Any, check_finite: bool) -> Any:
+    """L, U, and for each of their rows that of a: SciPy's indices are the other way round."""
+    indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
+    return lower, upper, np.argsort(indices, axis=-1)
+
+
+@hooks("scipy.linalg", "lu")
+def lu(
+    a: Any, permute_l: Any = False, overwrite_a: Any = False, check_finite: Any = True,
+    p_indices: Any = False,
+) -> Any:  # fmt: skip
+    import arraytape as xp
+
+    lower, upper, rows = lu_op(data(a), check_finite=check_finite)
+    if permute_l:
+        return put_back(lower, rows, xp), upper
+    indices = xp.argsort(rows, axis=-1)
+    if p_indices:
+        return indices, lower, upper
+    one = xp.eye(rows.shape[-1], dtype=real_dtype(lower.dtype))
+    return put_back(xp.broadcast_to(one, rows.shape + rows.shape[-1:]), rows, xp), lower, upper
+
+
+def real_dtype(dtype: Any) -> Any:
+    """The real dtype of the precision of a dtype."""
+    return np.zeros(0, dtype).real.dtype
+
+
+def lu_factor_joint(g: Any, lu: Any, rows: Any, xp: Any) -> Any:
+    gLU, *_ = g
+    if gLU is None:
+        return (xp.zeros_like(lu),)
+    k = min(lu.shape[-2:])
+    lower = with_unit_diagonal_of(xp.tril(lu, k=-1)[..., :, :k], xp)
+    upper = xp.triu(lu)[..., :k, :]
+    return lu_rule((gLU[..., :, :k], gLU[..., :k, :]), lower, upper, rows, xp)
+
+
+def with_unit_diagonal_of(x: Any, xp: Any) -> Any:
+    """1 on the diagonal of matrices that may be taller than wide."""
+    return x + xp.eye(*x.shape[-2:], dtype=x.dtype, device=x.device)
+
+
+@hidden
+def lu_factor_with_rows(a: Any, check_finite: bool) -> Any:
+    lu, pivots = scipy.linalg.lu_factor(a, check_finite=check_finite)
+    n = a.shape[-2]
+    swaps = np.broadcast_to(np.arange(n), (*pivots.shape[:-1], n)).copy()
+    swaps[..., : pivots.shape[-1]] = pivots
+    return lu, pivots, permutations(swaps)
+
+
+lu_factor_op = library_op(
+    "scipy.linalg.lu_factor",
+    lambda a, check_finite=True: lu_factor_with_rows(a, check_finite),
+    joint=lu_factor_joint,
+    outputs=("lu", "pivots", "rows"),
+    cores=[2],
+)
+
+
+@hooks("scipy.linalg", "lu_factor")
+def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    lu, pivots, _ = lu_factor_op(data(a), check_finite=check_finite)
+    return lu, pivots
+
+
+def lu_solve_joint(
+    g: Any, lu: Any, pivots: Any, b: Any, y: Any, rows: Any, trans: int, xp: Any
+) -> Any:
+    """u, the solution of the adjoint system for g, goes back to b; -u y^H to the matrix"""
+    vector = len(b.shape) == 1
+    g, y = (g[0][..., None], y[..., None]) if vector else (g[0], y)
+    if trans == 0:
+        u = lu_solve_op(lu, pivots, g, trans=2)[0]
+        to_matrix = -(u @ adjoint(y, xp))
+    elif trans == 1:
+        u = conjugate(lu_solve_op(lu, pivots, conjugate(g, xp), trans=0)[0], xp)
+        to_matrix = -xp.matrix_transpose(u @ adjoint(y, xp))
+    else:
+        u = lu_solve_op(lu, pivots, g, trans=0)[0]
+        to_matrix = -(y @ adjoint(u, xp))
+    moved = in_order(to_matrix, xp.broadcast_to(rows, to_matrix.shape[:-1]), xp)
+    lower = with_unit_diagonal(xp.tril(lu), xp)
+    first = xp.tril(moved @ adjoint(xp.triu(lu), xp), k=-1)
+    first = first + xp.triu(adjoint(lower, xp) @ moved)
+    second = u[..., 0] if vector else u
+    return sum_to(first, lu.shape, xp), None, sum_to(second, b.shape, xp)
+
+
+lu_solve_op = library_op(
+    "scipy.linalg.lu_solve",
+    lambda lu, pivots, b, trans=0, check_finite=True: (
+        scipy.linalg.lu_solve((lu, pivots), b, trans, check_finite=check_finite),
+        permutations(pivots),
+    ),
+    joint=lu_solve_joint,
+    outputs=("y", "rows"),
+)
+
+
+@hooks("scipy.linalg", "lu_solve")
+def lu_solve(
+    lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: Any = False, check_finite: Any = True
+) -> Any:
+    lu, pivots = lu_and_piv
+    return lu_solve_op(data(lu), data(pivots), data(b), trans=trans, check_finite=check_finite)[0]
+
+
+# --- least squares, pseudo-inverses ---------------------------------------------------------------
+def unless_cut(found: Any, a: Any, pseudo: Any, xp: Any) -> Any:
+    """NaN where the pseudo-inverse left out singular values that are not 0: it moves with them, too."""
+    rest = largest(a @ (pseudo @ a) - a, (-2, -1), xp)
+    cut = rest > largest(a, (-2, -1), xp) * rules.half_the_digits(a)
+    return xp.where(cut, NAN, found)
+
+
+def pinv_joint(g: Any, a: Any, y: Any, xp: Any) -> Any:
+    """as that of the array API's ``pinv``; NaN where singular values that are not 0 were left out"""
+    g, _ = g
+    return (xp.zeros_like(a) if g is None else unless_cut(rules.pinv(g, a, y, xp), a, y, xp),)
+
+
+pinv_op = library_op(
+    "scipy.linalg.pinv",
+    lambda a, atol=None, rtol=None, check_finite=True: scipy.linalg.pinv(
+        a, atol=atol, rtol=rtol, return_rank=True, check_finite=check_finite
+    ),
+    joint=pinv_joint,
+    outputs=("y", "rank"),
+    cores=[2],
+)
+
+
+@hooks("scipy.linalg", "pinv")
+def pinv(
+    a: Any,
+    *,
+    atol: Any = None,
+    rtol: Any = None,
+    return_rank: Any = False,
+    check_finite: Any = True,
+) -> Any:
+    y, rank = pinv_op(data(a), atol=atol, rtol=rtol, check_finite=check_finite)
+    return (y, rank) if return_rank else y
+
+
+def pinvh_joint(g: Any, a: Any, y: Any, lower: bool, xp: Any) -> Any:
+    """as that of ``pinv``, to the triangle that is read"""
+    g, _ = g
+    if g is None:
+        return (xp.zeros_like(a),)
+    matrix = read(a, "hermitian", lower, xp)
+    found = unless_cut(rules.pinv(g, matrix, y, xp), matrix, y, xp)
+    return (given_back(found, "hermitian", lower, xp),)
+
+
+pinvh_op = library_op(
+    "scipy.linalg.pinvh",
+    lambda a, atol=None, rtol=None, lower=True, check_finite=True: scipy.linalg.pinvh(
+        a, atol, rtol, lower, return_rank=True, check_finite=check_finite
+    ),
+    joint=pinvh_joint,
+    outputs=("y", "rank"),
+    cores=[2],
+)
+
+
+@hooks("scipy.linalg", "pinvh")
+def pinvh(
+    a: Any, atol: Any = None, rtol: Any = None, lower: Any = True, return_rank: Any = False,
+    check_finite: Any = True,
+) -> Any:  # fmt: skip
+    y, rank = pinvh_op(data(a), atol=atol, rtol=rtol, lower=lower, check_finite=check_finite)
+    return (y, rank) if return_rank else y
+
+
+def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: Any) -> Any:
+    """through x = P b with the pseudo-inverse P, whose differential is that of Golub & Pereyra 1973,
+    eq. (4.12); the residues |b - a x|^2 do not move with x, which is where they are least
+    """
+    gx, to_residues, _, *to_values = g
+    vector = len(b.shape) == 1
+    right, x = columns(b), x[..., None] if vector else x
+    rtol = cond if cond is not None else float(np.finfo(x.dtype).eps)
+    pseudo = xp.linalg.pinv(a, rtol=rtol)
+    left = right - a @ x
+    to_a: Any = 0.0
+    to_b: Any = xp.zeros_like(left)
+    if gx is not None:
+        gx = gx[..., None] if vector else gx
+        u = adjoint(pseudo, xp) @ gx
+        to_b = to_b + u
+        to_a = to_a - u @ adjoint(x, xp) + left @ adjoint(pseudo @ u, xp)
+        outside = gx - pseudo @ (a @ gx)
+        to_a = to_a + (adjoint(pseudo, xp) @ x) @ adjoint(outside, xp)
+    if to_residues is not None and residues.shape[-1:] != (0,):
+        pull = 2.0 * left * (to_residues[..., None, None] if vector else to_residues[..., None, :])
+        to_b, to_a = to_b + pull, to_a - pull @ adjoint(x, xp)
+    if to_values and to_values[0] is not None:
+        U, _, Vh = xp.linalg.svd(a, full_matrices=False)
+        to_a = to_a + (U * to_values[0][..., None, :]) @ Vh
+    to_b = to_b[..., 0] if vector else to_b
+    to_a = unless_cut(to_a, a, pseudo, xp)
+    return sum_to(to_a, a.shape, xp), sum_to(to_b, b.shape, xp)
+
+
+def lstsq_of(*outputs: str) -> LibraryOp:
+    """The op of ``lstsq`` with the first of its results: not all drivers give singular values."""
+    return library_op(
+        "scipy.linalg.lstsq",
+        lambda a, b, cond=None, check_finite=True, lapack_driver=None: scipy.linalg.lstsq(
+            a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver
+        )[: len(outputs)],
+        joint=lstsq_joint,
+        outputs=outputs,
+    )
+
+
+LSTSQ = {
+    "gelsy": lstsq_of("x", "residues", "rank"),
+    "others": lstsq_of("x", "residues", "rank", "values"),
+}
+
+
+@hooks("scipy.linalg", "lstsq")
+def lstsq(
+    a: Any, b: Any, cond: Any = None, overwrite_a: Any = False, overwrite_b: Any = False,
+    check_finite: Any = True, lapack_driver: Any = None,
+) -> Any:  # fmt: skip
+    driver = lapack_driver or scipy.linalg.lstsq.default_lapack_driver
+    op = LSTSQ["gelsy" if driver == "gelsy" else "others"]
+    found = op(data(a), data(b), cond=cond, check_finite=check_finite, lapack_driver=lapack_driver)
+    x, residues, rank = found[:3]
+    rank = stop_gradient(rank)
+    if type(rank._data) is np.ndarray and rank.ndim == 0:
+        rank = int(rank)
+    return x, residues, rank, found[3] if len(found) > 3 else None

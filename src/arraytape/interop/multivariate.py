@@ -1,0 +1,71 @@
+"""scipy.stats' multivariate distributions: SciPy's programs, over a rule for their ``_PSD``.
+
+SciPy factors a covariance matrix S by its eigenvectors, whose own derivatives do not exist where
+eigenvalues coincide.  What it makes of them depends on inv(S) = U U' and log(det(S)) alone, and so does
+their derivative if that of U is taken as -inv(S) dS U / 2, which is that of a square root of inv(S).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import arraytape
+
+from .._util.errors import describe, user_line
+from ._hooks import original_of
+from ._ops import library_op
+from ._statements import hooks, keeps_arrays
+
+MODULE = "scipy.stats._multivariate"
+
+for _module in (MODULE, "scipy.stats._covariance", "scipy.stats._kde"):
+    keeps_arrays(_module)
+
+
+def _forward(matrix: Any, upper: bool = False) -> Any:
+    psd = factored(matrix, lower=not upper)
+    return psd.U, np.asarray(psd.log_pdet)
+
+
+def factored(matrix: Any, **options: Any) -> Any:
+    """SciPy's ``_PSD`` of NumPy data."""
+    from scipy.stats import _multivariate
+
+    return _multivariate._PSD(matrix, **options)
+
+
+def _pull(g: Any, factor: Any, upper: Any, xp: Any) -> Any:
+    """``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle that is read; inv(S) = U U'"""
+    by_factor, by_logarithm = g
+    transposed = xp.matrix_transpose(factor)
+    inverse = xp.matmul(factor, transposed)
+    total = 0.0 * inverse
+    if by_factor is not None:
+        total = total - 0.5 * xp.matmul(xp.matmul(inverse, by_factor), transposed)
+    if by_logarithm is not None:
+        total = total + by_logarithm * inverse
+    both = total + xp.matrix_transpose(total)
+    triangle = xp.triu(both, k=1) if upper else xp.tril(both, k=-1)
+    return (triangle + xp.eye(factor.shape[0]) * total,)
+
+
+factor_op = library_op("scipy.stats._PSD", _forward, joint=_pull, outputs=("factor", "logarithm"))
+
+
+@hooks(MODULE, "_PSD.__init__")
+def psd(
+    self: Any, M: Any, cond: Any = None, rcond: Any = None, lower: bool = True,
+    check_finite: bool = True, allow_singular: bool = True,
+) -> None:  # fmt: skip
+    """Of an Array: what SciPy finds, with a factor and a logarithm that are recorded."""
+    values = np.asarray(arraytape.stop_gradient(M))
+    original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
+    if self.rank < values.shape[-1]:
+        raise TypeError(
+            f"a singular covariance matrix has no derivative here: {describe(M)} of rank {self.rank} "
+            f"[at {user_line()}]"
+        )
+    self._M = M
+    self.U, self.log_pdet = factor_op(M, upper=not lower)

@@ -1,0 +1,301 @@
+"""Bessel functions and their relatives: spherical, Kelvin's, Struve's, Wright's.
+
+By the argument a derivative is a combination of functions of neighbouring orders, without a division
+by the argument: it is right at 0 too.  The exponentially scaled ones are in ``_bessel_scaled``,
+integrals in ``_bessel_integrals``.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._record.plan import Unknown
+from ._bessel_orders import iv_by_order, kv_by_order
+from ._several import several
+from ._statement import special
+
+ORDER = Unknown("no closed form of the derivative by the order of a Bessel function is known")
+PARAMETER = Unknown("no closed form of the derivative by this parameter is known")
+ORDERS, ARGUMENTS, WHOLE = (0.2, 4.0), (0.2, 8.0), (0, 5)
+
+
+def falling(f: Any, v: Any, z: Any) -> Any:
+    """The derivative of J, Y or a Hankel function."""
+    return (f(v - 1.0, z) - f(v + 1.0, z)) * 0.5
+
+
+def rising(f: Any, v: Any, z: Any) -> Any:
+    """The derivative of I; that of K but for the sign."""
+    return (f(v - 1.0, z) + f(v + 1.0, z)) * 0.5
+
+
+# --- of any order -----------------------------------------------------------------------------------
+special(
+    "jv", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.jv, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True,
+    summary="Bessel function of the first kind", source="DLMF 10.6.1",
+)  # fmt: skip
+special(
+    "yv", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.yv, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True,
+    summary="Bessel function of the second kind", source="DLMF 10.6.1",
+)  # fmt: skip
+special(
+    "yn", "n x", None, lambda t, n, x, xp: t * falling(xp.special.yv, n, x),
+    domains=[WHOLE, ARGUMENTS], integers="n",
+    summary="Bessel function of the second kind of integer order", source="DLMF 10.6.1",
+)  # fmt: skip
+special(
+    "hankel1", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.hankel1, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True,
+    summary="Hankel function of the first kind", source="DLMF 10.6.1",
+)  # fmt: skip
+special(
+    "hankel2", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.hankel2, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True,
+    summary="Hankel function of the second kind", source="DLMF 10.6.1",
+)  # fmt: skip
+special(
+    "iv", "v z", iv_by_order, lambda t, v, z, xp: t * rising(xp.special.iv, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True,
+    summary="Modified Bessel function of the first kind", source="DLMF 10.29.1",
+)  # fmt: skip
+special(
+    "kv", "v z", kv_by_order, lambda t, v, z, xp: -t * rising(xp.special.kv, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True,
+    summary="Modified Bessel function of the second kind", source="DLMF 10.29.1",
+)  # fmt: skip
+special(
+    "kn", "n x", None, lambda t, n, x, xp: -t * rising(xp.special.kv, n, x),
+    domains=[WHOLE, ARGUMENTS], integers="n",
+    summary="Modified Bessel function of the second kind of integer order", source="DLMF 10.29.1",
+)  # fmt: skip
+
+
+# --- of order 0 and 1 -------------------------------------------------------------------------------
+special(
+    "j0", "x", lambda t, x, xp: -t * xp.special.j1(x), domains=[ARGUMENTS],
+    summary="Bessel function of the first kind of order 0", source="DLMF 10.6.3",
+)  # fmt: skip
+special(
+    "j1", "x", lambda t, x, xp: t * 0.5 * (xp.special.j0(x) - xp.special.jv(2, x)),
+    domains=[ARGUMENTS],
+    summary="Bessel function of the first kind of order 1", source="DLMF 10.6.1",
+)  # fmt: skip
+special(
+    "y0", "x", lambda t, x, xp: -t * xp.special.y1(x), domains=[ARGUMENTS],
+    summary="Bessel function of the second kind of order 0", source="DLMF 10.6.3",
+)  # fmt: skip
+special(
+    "y1", "x", lambda t, x, xp: t * 0.5 * (xp.special.y0(x) - xp.special.yv(2, x)),
+    domains=[ARGUMENTS],
+    summary="Bessel function of the second kind of order 1", source="DLMF 10.6.1",
+)  # fmt: skip
+special(
+    "i0", "x", lambda t, x, xp: t * xp.special.i1(x), domains=[ARGUMENTS],
+    summary="Modified Bessel function of the first kind of order 0", source="DLMF 10.29.3",
+)  # fmt: skip
+special(
+    "i1", "x", lambda t, x, xp: t * 0.5 * (xp.special.i0(x) + xp.special.iv(2, x)),
+    domains=[ARGUMENTS],
+    summary="Modified Bessel function of the first kind of order 1", source="DLMF 10.29.1",
+)  # fmt: skip
+special(
+    "k0", "x", lambda t, x, xp: -t * xp.special.k1(x), domains=[ARGUMENTS],
+    summary="Modified Bessel function of the second kind of order 0", source="DLMF 10.29.3",
+)  # fmt: skip
+special(
+    "k1", "x", lambda t, x, xp: -t * 0.5 * (xp.special.k0(x) + xp.special.kv(2, x)),
+    domains=[ARGUMENTS],
+    summary="Modified Bessel function of the second kind of order 1", source="DLMF 10.29.1",
+)  # fmt: skip
+
+
+# --- the ratio of neighbours ------------------------------------------------------------------------
+# Amos 1974, "Computation of modified Bessel functions and their ratios", equation 9.
+special(
+    "_iv_ratio", "v x", ORDER,
+    lambda t, v, x, xp: t * ratio_slope(v, x, xp),
+    domains=[(0.6, 4.0), ARGUMENTS], summary="``iv(v, x) / iv(v - 1, x)``", source="DLMF 10.29.1",
+)  # fmt: skip
+special(
+    "_iv_ratio_c", "v x", ORDER,
+    lambda t, v, x, xp: -t * ratio_slope(v, x, xp),
+    domains=[(0.6, 4.0), ARGUMENTS], summary="``1 - iv(v, x) / iv(v - 1, x)``", source="DLMF 10.29.1",
+)  # fmt: skip
+
+
+def ratio_slope(v: Any, x: Any, xp: Any) -> Any:
+    """The derivative of ``iv(v, x) / iv(v - 1, x)`` by x, from the larger of ratio and complement."""
+    # At 0 the ratio is x / (2 v).  Elsewhere 1 - r ** 2 = c (1 + r), which does not cancel.
+    r, c = xp.special._iv_ratio(v, x), xp.special._iv_ratio_c(v, x)
+    quotient = xp.where(x == 0, 0.5 / v + 0 * r, r / xp.where(x == 0, xp.ones_like(x), x))
+    return c * (1 + r) - (2.0 * v - 1) * quotient
+
+
+# --- spherical --------------------------------------------------------------------------------------
+def mean_of_neighbours(f: Any, n: Any, z: Any, sign: int) -> Any:
+    """``(n f(n - 1) + sign (n + 1) f(n + 1)) / (2 n + 1)``; of degree 0 the first term has weight 0."""
+    return (n * f(abs(n - 1), z) + sign * (n + 1) * f(n + 1, z)) / (2 * n + 1)
+
+
+special(
+    "_spherical_jn", "n z", None,
+    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_jn, n, z, -1),
+    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
+    summary="Spherical Bessel function of the first kind", source="DLMF 10.51.2",
+)  # fmt: skip
+special(
+    "_spherical_jn_d", "n z", None,
+    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_jn_d, n, z, -1),
+    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
+    summary="Derivative of the spherical Bessel function of the first kind", source="DLMF 10.51.2",
+)  # fmt: skip
+special(
+    "_spherical_yn", "n z", None,
+    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_yn, n, z, -1),
+    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
+    summary="Spherical Bessel function of the second kind", source="DLMF 10.51.2",
+)  # fmt: skip
+special(
+    "_spherical_yn_d", "n z", None,
+    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_yn_d, n, z, -1),
+    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
+    summary="Derivative of the spherical Bessel function of the second kind", source="DLMF 10.51.2",
+)  # fmt: skip
+special(
+    "_spherical_in", "n z", None,
+    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_in, n, z, 1),
+    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
+    summary="Modified spherical Bessel function of the first kind", source="DLMF 10.51.5",
+)  # fmt: skip
+special(
+    "_spherical_in_d", "n z", None,
+    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_in_d, n, z, 1),
+    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
+    summary="Derivative of the modified spherical Bessel function of the first kind",
+    source="DLMF 10.51.5",
+)  # fmt: skip
+special(
+    "_spherical_kn", "n z", None,
+    lambda t, n, z, xp: -t * mean_of_neighbours(xp.special._spherical_kn, n, z, 1),
+    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
+    summary="Modified spherical Bessel function of the second kind", source="DLMF 10.51.5",
+)  # fmt: skip
+special(
+    "_spherical_kn_d", "n z", None,
+    lambda t, n, z, xp: -t * mean_of_neighbours(xp.special._spherical_kn_d, n, z, 1),
+    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
+    summary="Derivative of the modified spherical Bessel function of the second kind",
+    source="DLMF 10.51.5",
+)  # fmt: skip
+
+
+# --- Kelvin's ---------------------------------------------------------------------------------------
+# ber + i bei is J0(x exp(3 pi i / 4)), ker + i kei is K0(x exp(pi i / 4)): DLMF 10.61.1.
+TURN_J, TURN_K = cmath.exp(0.75j * math.pi), cmath.exp(0.25j * math.pi)
+
+
+def second_of_first_kind(x: Any, xp: Any) -> Any:
+    """The second derivative of ber + i bei."""
+    z = TURN_J * x
+    return -0.5j * (xp.special.jv(2, z) - xp.special.jv(0, z))
+
+
+def second_of_second_kind(x: Any, xp: Any) -> Any:
+    """The second derivative of ker + i kei."""
+    z = TURN_K * x
+    return 0.5j * (xp.special.kv(2, z) + xp.special.kv(0, z))
+
+
+def first_of_second_kind(name: str, part: str, x: Any, xp: Any) -> Any:
+    """The derivative of ker, kei or both; not SciPy's for x > 2, whose errors grow there to 1e-10."""
+    far = -TURN_K * xp.special.kv(1, TURN_K * xp.where(x > 2, x, 2 + 0 * x))
+    far = getattr(xp, part)(far) if part else far
+    return xp.where(x > 2, far, getattr(xp.special, name)(x))
+
+
+special(
+    "ber", "x", lambda t, x, xp: t * xp.special.berp(x),
+    domains=[ARGUMENTS], summary="Kelvin function ber",
+)  # fmt: skip
+special(
+    "bei", "x", lambda t, x, xp: t * xp.special.beip(x),
+    domains=[ARGUMENTS], summary="Kelvin function bei",
+)  # fmt: skip
+special(
+    "ker", "x", lambda t, x, xp: t * first_of_second_kind("kerp", "real", x, xp),
+    domains=[ARGUMENTS], summary="Kelvin function ker",
+)  # fmt: skip
+special(
+    "kei", "x", lambda t, x, xp: t * first_of_second_kind("keip", "imag", x, xp),
+    domains=[ARGUMENTS], summary="Kelvin function kei",
+)  # fmt: skip
+special(
+    "berp", "x", lambda t, x, xp: t * xp.real(second_of_first_kind(x, xp)),
+    domains=[ARGUMENTS], summary="Derivative of the Kelvin function ber", source="DLMF 10.61.1",
+)  # fmt: skip
+special(
+    "beip", "x", lambda t, x, xp: t * xp.imag(second_of_first_kind(x, xp)),
+    domains=[ARGUMENTS], summary="Derivative of the Kelvin function bei", source="DLMF 10.61.1",
+)  # fmt: skip
+special(
+    "kerp", "x", lambda t, x, xp: t * xp.real(second_of_second_kind(x, xp)),
+    domains=[ARGUMENTS], summary="Derivative of the Kelvin function ker", source="DLMF 10.61.1",
+)  # fmt: skip
+special(
+    "keip", "x", lambda t, x, xp: t * xp.imag(second_of_second_kind(x, xp)),
+    domains=[ARGUMENTS], summary="Derivative of the Kelvin function kei", source="DLMF 10.61.1",
+)  # fmt: skip
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "kelvin": several(
+        "kelvin", "x",
+        {
+            "be": [lambda t, x, xp: t * xp.special.kelvin_bep(x)],
+            "ke": [lambda t, x, xp: t * first_of_second_kind("kelvin_kep", "", x, xp)],
+            "bep": [lambda t, x, xp: t * second_of_first_kind(x, xp)],
+            "kep": [lambda t, x, xp: t * second_of_second_kind(x, xp)],
+        },
+        summary="Kelvin functions as complex numbers", domains=[ARGUMENTS], source="DLMF 10.61.1",
+    ),
+}  # fmt: skip
+
+
+# --- Struve's ---------------------------------------------------------------------------------------
+special(
+    "struve", "v x", ORDER, lambda t, v, x, xp: t * struve_slope(xp.special.struve, v, x, xp),
+    domains=[ORDERS, ARGUMENTS], summary="Struve function", source="DLMF 11.4.27",
+)  # fmt: skip
+special(
+    "modstruve", "v x", ORDER, lambda t, v, x, xp: t * struve_slope(xp.special.modstruve, v, x, xp),
+    domains=[ORDERS, ARGUMENTS], summary="Modified Struve function", source="DLMF 11.4.29",
+)  # fmt: skip
+
+
+def struve_slope(f: Any, v: Any, x: Any, xp: Any) -> Any:
+    """``f(v - 1, x) - v / x f(v, x)``; at 0 f is x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5))."""
+    # The form without a division (DLMF 11.4.28) cancels for large x.
+    zero = x == 0
+    safe = xp.where(zero, xp.ones_like(x), x)
+    below = f(v - 1.0, x)
+    return xp.where(zero, below * ((v + 1.0) / (2 * v + 1.0)), below - v * f(v, safe) / safe)
+
+
+# --- Wright's, and integrals with a parameter -------------------------------------------------------
+special(
+    "wright_bessel", "a b x", PARAMETER, PARAMETER,
+    lambda t, a, b, x, xp: t * xp.special.wright_bessel(a, a + b, x),
+    domains=[(0.2, 2.0), (0.2, 3.0), (0.1, 3.0)],
+    summary="Wright's generalized Bessel function", source="DLMF 10.46.1",
+)  # fmt: skip
+special(
+    "log_wright_bessel", "a b x", PARAMETER, PARAMETER,
+    lambda t, a, b, x, y, xp: t * xp.exp(xp.special.log_wright_bessel(a, a + b, x) - y),
+    domains=[(0.2, 2.0), (0.2, 3.0), (0.1, 3.0)],
+    summary="Logarithm of Wright's generalized Bessel function", source="DLMF 10.46.1",
+)  # fmt: skip

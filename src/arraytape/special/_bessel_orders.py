@@ -1,0 +1,137 @@
+"""Derivatives of the modified Bessel functions by their order, of all orders, for real arguments.
+
+    exp(-x) I_v(x)    a series of positive terms, differentiated term by term (DLMF 10.25.2, 10.38.1)
+    exp(x) K_v(x)     the integral of exp(-x (cosh(u) - 1)) cosh(v u) over u > 0 (DLMF 10.32.9)
+
+Neither cancels, so that the relative error is small where the function itself is tiny or huge.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._storage.storage import is_complex
+from .._util.errors import user_line
+from ._rules import by_order
+from ._statement import special
+
+KNOWN_FOR = "the derivative by the order of a modified Bessel function is known for real arguments"
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(240)
+BLOCK = 1 << 18  # terms that are computed at once
+MOST = 60_000  # terms of one series: of arguments up to some 10 ** 8
+
+
+@by_order
+def kve_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
+    """The n-th derivative of exp(x) K_v(x) by v."""
+    refuse_complex(x)
+    sign = xp.where(v < 0, -1.0 if n % 2 else 1.0, 1.0)  # K is even in v
+    v = xp.abs(v)
+    width = xp.hypot(v, x)
+    top = xp.log((v + width) / x)  # where the exponent is greatest
+    high = top + xp.acosh(1.0 + 50.0 / width)
+    reach = 1.0 + xp.maximum(50.0 / xp.maximum(v, 1.0), xp.sqrt(100.0 / width))
+    low = xp.maximum(top - reach, 0.0 * top)
+    half = (high - low) / 2.0
+    total = 0.0 * (v + x)
+    for node, weight in zip(NODES.tolist(), WEIGHTS.tolist(), strict=True):
+        u = low + half * (1.0 + node)
+        sinh = xp.sinh(u / 2.0)
+        exponent = v * u - 2.0 * x * sinh * sinh
+        mirrored = xp.exp(-2.0 * v * u)
+        total = total + weight * u**n * xp.exp(exponent) * (1.0 + (-mirrored if n % 2 else mirrored))
+    return sign * xp.where(x > 0, half * total / 2.0, math.nan)
+
+
+@by_order
+def ive_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
+    """The n-th derivative of exp(-abs(x)) I_v(x) by v, for n up to 4."""
+    refuse_complex(x)
+    shape = np.broadcast_shapes(v.shape, x.shape)
+    order, argument = (xp.reshape(xp.broadcast_to(a, shape), (-1,)) for a in (v, x))
+    length = math.prod(shape)
+    if not length:
+        return v + x
+    peak = (xp.hypot(order, argument) - order) / 2.0
+    count = int(xp.max(xp.where(xp.isfinite(peak), 12.0 * xp.sqrt(peak + 1.0), 0.0))) + 40
+    count = min(2 * count, MOST)
+    step, parts = max(BLOCK // count, 1), []
+    for start in range(0, length, step):
+        place = slice(start, start + step)
+        parts.append(_series(n, order[place], argument[place], peak[place], count, xp))
+    return xp.reshape(xp.concat(parts), shape)
+
+
+def refuse_complex(x: Any) -> None:
+    if is_complex(x):
+        raise LookupError(f"{KNOWN_FOR}, not for {x.dtype} [at {user_line()}]")
+
+
+def _series(n: int, v: Any, x: Any, peak: Any, count: int, xp: Any) -> Any:
+    """The sum of the terms around the greatest."""
+    first = xp.maximum(xp.floor(peak) - count // 2, 0.0 * peak)
+    v, half = v[:, None], (x / 2.0)[:, None]
+    k = first[:, None] + xp.arange(count, dtype=x.dtype)[None, :]
+    above = v + k + 1.0
+    logarithm = xp.log(half)
+    exponent = (2.0 * k + v) * logarithm - xp.special.gammaln(k + 1.0) - xp.special.gammaln(above)
+    terms = xp.special.gammasgn(above) * xp.exp(exponent - 2.0 * half)
+    slope = logarithm - xp.special.digamma(above)
+    curvatures = [xp.special.polygamma(i, above) for i in range(1, n)]
+    if n == 1:
+        factor = slope
+    elif n == 2:
+        factor = slope**2 - curvatures[0]
+    elif n == 3:
+        factor = slope**3 - 3.0 * slope * curvatures[0] - curvatures[1]
+    elif n == 4:
+        square = slope * slope
+        factor = square * (square - 6.0 * curvatures[0]) + 3.0 * curvatures[0] ** 2
+        factor = factor - 4.0 * slope * curvatures[1] - curvatures[2]
+    else:
+        factor = math.nan if n else 1.0
+    known = (half > 0) & (half < MOST**2 / 600.0)
+    return xp.where(known[:, 0], xp.sum(terms * factor, axis=-1), math.nan)
+
+
+special(
+    "kve_by_order", "n v x", None, lambda t, n, v, x, xp: t * xp.special.kve_by_order(n + 1, v, x),
+    lambda t, n, v, x, y, xp: t * (y - _neighbours(xp.special.kve_by_order, n, v, x)),
+    domains=[(0, 3), (0.0, 6.0), (0.1, 12.0)], integers="n", public=False,
+)  # fmt: skip
+special(
+    "ive_by_order", "n v x", None, lambda t, n, v, x, xp: t * xp.special.ive_by_order(n + 1, v, x),
+    lambda t, n, v, x, y, xp: t * (_neighbours(xp.special.ive_by_order, n, v, x) - y),
+    domains=[(0, 3), (0.0, 6.0), (0.1, 12.0)], integers="n", public=False,
+)  # fmt: skip
+
+
+def _neighbours(family: Any, n: Any, v: Any, x: Any) -> Any:
+    """The derivative by the argument but for the factor exp(x), DLMF 10.29.1."""
+    return (family(n, v - 1.0, x) + family(n, v + 1.0, x)) / 2.0
+
+
+# --- the rules of the functions themselves ------------------------------------------------------------
+def iv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
+    """``t`` times the derivative of iv(v, z) by v"""
+    return t * xp.special.ive_by_order(1, v, z) * xp.exp(xp.abs(z))
+
+
+def kv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
+    """``t`` times the derivative of kv(v, z) by v"""
+    return t * xp.special.kve_by_order(1, v, z) * xp.exp(-z)
+
+
+def slope_by_order(family: str, sign: float) -> Any:
+    """The rule by v of the n-th derivative by the argument of a scaled function, for n = 1."""
+
+    def rule(t: Any, n: Any, v: Any, x: Any, xp: Any) -> Any:
+        f = getattr(xp.special, family)
+        slope = sign * (_neighbours(f, 1, v, x) - f(1, v, x))
+        return t * xp.where(n == 1, slope, math.nan)
+
+    rule.__doc__ = f"``t`` times the derivative of {family} by the argument, for n = 1; NaN for others"
+    return rule

@@ -1,0 +1,251 @@
+"""Exponentially scaled Bessel functions.
+
+They vary much slower than the terms of which a derivative is composed: e ** x K0(x) is about
+x ** -0.5, and its slope, a difference of two such numbers, 2 x times smaller.  So derivatives of all
+orders are kernels of their own, which take Hankel's expansions where the argument is large.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .._array.array import Array
+from .._storage.special import kernel
+from ..ops import elementwise_functions as elements
+from ._bessel_orders import slope_by_order
+from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, rising
+from ._statement import special
+
+SMALL_ORDERS = (0, 3)
+
+
+class Family(NamedTuple):
+    """A scaled function ``f = exp(-rate z) B``.
+
+    phase, sign : B' is ``phase (B(v - 1) + sign B(v + 1)) / 2``.  turn : Hankel's expansion of f is
+    ``factor(v) z ** -0.5`` times the sum of ``a_k(v) (turn / z) ** k`` (DLMF 10.17, 10.40).
+    """
+
+    name: str
+    rate: complex
+    phase: int
+    sign: int
+    turn: complex
+    factor: Callable[[Any, Any], Any]
+
+
+def of_hankel(turn: complex) -> Callable[[Any, Any], Any]:
+    """The factor of Hankel functions: ``sqrt(2 / pi) exp(-turn (v / 2 + 1 / 4) pi)``."""
+    return lambda v, xp: math.sqrt(2 / math.pi) * xp.exp(-turn * math.pi * (0.5 * v + 0.25))
+
+
+FAMILIES = {
+    "ive": Family("ive", 1, 1, 1, -1, lambda v, xp: 1 / math.sqrt(2 * math.pi)),
+    "kve": Family("kve", -1, -1, 1, 1, lambda v, xp: math.sqrt(0.5 * math.pi)),
+    "hankel1e": Family("hankel1e", 1j, 1, -1, 1j, of_hankel(1j)),
+    "hankel2e": Family("hankel2e", -1j, 1, -1, -1j, of_hankel(-1j)),
+}
+TERMS = 20  # of Hankel's expansion: enough where abs(z) is over 40 and over v ** 2
+
+
+def real_part(x: Any, xp: Any) -> Any:
+    """Of complex data its real part: kernels get operands of one dtype."""
+    return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+def derivative_of(family: Family, n: Any, v: Any, z: Any, xp: Any) -> Any:
+    """The n-th derivative of a scaled function; n has few different values."""
+    n, v = real_part(n, xp), real_part(v, xp)
+    large = (xp.abs(z) > 40) & (xp.abs(z) > v * v)
+    found = 0 * n * z + math.nan
+    for order in {int(k) for k in xp.reshape(xp.unique_values(n), (-1,))}:
+        near = from_neighbours(family, order, v, z, xp)
+        far = from_expansion(family, order, v, xp.where(large, z, 40 + 0 * z), xp)
+        found = xp.where(n == order, xp.where(large, far, near), found)
+    return found
+
+
+def from_neighbours(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
+    """``d^n (exp(-rate z) B)`` by Leibniz' rule, with the derivatives of B in neighbouring orders."""
+    f = getattr(xp.special, family.name)
+    total = 0
+    for j in range(order + 1):
+        weight = math.comb(order, j) * (-family.rate) ** (order - j) * (0.5 * family.phase) ** j
+        for i in range(j + 1):
+            total = total + weight * math.comb(j, i) * family.sign**i * f(v - j + 2.0 * i, z)
+    return total
+
+
+def from_expansion(family: Family, order: int, v: Any, z: Any, xp: Any) -> Any:
+    """The derivative of Hankel's expansion, term by term."""
+    term = family.factor(v, xp) * z**-0.5 * z**-order
+    total = 0
+    for k in range(TERMS):
+        total = total + term * math.prod(-0.5 - k - i for i in range(order))
+        term = term * (4 * v * v - (2 * k + 1) ** 2) / (8 * (k + 1)) * family.turn / z
+    return total
+
+
+@kernel
+def ive_derivative(n: Any, v: Any, x: Any, *, xp: Any) -> Any:
+    """The n-th derivative of ive(v, x) for real x, at a kink the mean of both sides."""
+    right = derivative_of(FAMILIES["ive"], n, v, xp.abs(x), xp)
+    whole = v == xp.round(v)
+    odd = xp.remainder(v + n, 2.0) == 1
+    left = xp.where(whole, xp.where(odd, -right, right), xp.where(x < 0, math.nan + right, right))
+    return xp.where(x > 0, right, xp.where(x < 0, left, 0.5 * (left + right)))
+
+
+@kernel
+def kve_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
+    """The n-th derivative of kve(v, z)."""
+    return derivative_of(FAMILIES["kve"], n, v, z, xp)
+
+
+@kernel
+def hankel1e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
+    """The n-th derivative of hankel1e(v, z)."""
+    return derivative_of(FAMILIES["hankel1e"], n, v, z, xp)
+
+
+@kernel
+def hankel2e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
+    """The n-th derivative of hankel2e(v, z)."""
+    return derivative_of(FAMILIES["hankel2e"], n, v, z, xp)
+
+
+special(
+    "ive_derivative", "n v x", None, slope_by_order("ive_by_order", 1.0),
+    lambda t, n, v, x, xp: t * xp.special.ive_derivative(n + 1, v, x),
+    domains=[SMALL_ORDERS, ORDERS, ARGUMENTS], integers="n", public=False,
+)  # fmt: skip
+special(
+    "kve_derivative", "n v x", None, slope_by_order("kve_by_order", -1.0),
+    lambda t, n, v, x, xp: t * xp.special.kve_derivative(n + 1, v, x),
+    domains=[SMALL_ORDERS, ORDERS, ARGUMENTS], integers="n", complex=True, public=False,
+)  # fmt: skip
+special(
+    "hankel1e_derivative", "n v z", None, ORDER,
+    lambda t, n, v, z, xp: t * xp.special.hankel1e_derivative(n + 1, v, z),
+    domains=[SMALL_ORDERS, ORDERS, ARGUMENTS], integers="n", complex=True, public=False,
+)  # fmt: skip
+special(
+    "hankel2e_derivative", "n v z", None, ORDER,
+    lambda t, n, v, z, xp: t * xp.special.hankel2e_derivative(n + 1, v, z),
+    domains=[SMALL_ORDERS, ORDERS, ARGUMENTS], integers="n", complex=True, public=False,
+)  # fmt: skip
+special(
+    "i0e", "x", lambda t, x, xp: t * xp.special.ive_derivative(1, 0, x), domains=[ARGUMENTS],
+    summary="``exp(-abs(x)) * i0(x)``; its slope at 0 is 0",
+)  # fmt: skip
+special(
+    "i1e", "x", lambda t, x, xp: t * xp.special.ive_derivative(1, 1, x), domains=[ARGUMENTS],
+    summary="``exp(-abs(x)) * i1(x)``",
+)  # fmt: skip
+special(
+    "k0e", "x", lambda t, x, xp: t * xp.special.kve_derivative(1, 0, x), domains=[ARGUMENTS],
+    summary="``exp(x) * k0(x)``",
+)  # fmt: skip
+special(
+    "k1e", "x", lambda t, x, xp: t * xp.special.kve_derivative(1, 1, x), domains=[ARGUMENTS],
+    summary="``exp(x) * k1(x)``",
+)  # fmt: skip
+special(
+    "kve", "v z", lambda t, v, z, xp: t * xp.special.kve_by_order(1, v, z), lambda t, v, z, xp: t * xp.special.kve_derivative(1, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True, summary="``exp(z) * kv(v, z)``",
+)  # fmt: skip
+special(
+    "hankel1e", "v z", ORDER, lambda t, v, z, xp: t * xp.special.hankel1e_derivative(1, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True, summary="``exp(-1j * z) * hankel1(v, z)``",
+)  # fmt: skip
+special(
+    "hankel2e", "v z", ORDER, lambda t, v, z, xp: t * xp.special.hankel2e_derivative(1, v, z),
+    domains=[ORDERS, ARGUMENTS], complex=True, summary="``exp(1j * z) * hankel2(v, z)``",
+)  # fmt: skip
+
+
+# --- scaled by a real part or an imaginary part: not analytic ---------------------------------------
+# Of complex z these are compositions: of an analytic function, scaled by exp(-s) for an s of its own,
+# and of s = abs(imag(z)) or abs(real(z)).
+REAL_OF = {
+    "jve": special(
+        "jve", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.jve, v, z),
+        domains=[ORDERS, ARGUMENTS], summary="``jv(v, z) * exp(-abs(imag(z)))``",
+    ),
+    "yve": special(
+        "yve", "v z", ORDER, lambda t, v, z, xp: t * falling(xp.special.yve, v, z),
+        domains=[ORDERS, ARGUMENTS], summary="``yv(v, z) * exp(-abs(imag(z)))``",
+    ),
+    "ive": special(
+        "ive", "v z", lambda t, v, z, xp: t * xp.special.ive_by_order(1, v, z), lambda t, v, z, xp: t * xp.special.ive_derivative(1, v, z),
+        domains=[ORDERS, ARGUMENTS], summary="``iv(v, z) * exp(-abs(real(z)))``",
+    ),
+}  # fmt: skip
+
+
+@kernel
+def jv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
+    """``jv(v, z) exp(-s)``."""
+    return xp.special.jve(real_part(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_part(s, xp))
+
+
+@kernel
+def yv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
+    """``yv(v, z) exp(-s)``."""
+    return xp.special.yve(real_part(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_part(s, xp))
+
+
+@kernel
+def iv_scaled(v: Any, z: Any, s: Any, *, xp: Any) -> Any:
+    """``iv(v, z) exp(-s)``."""
+    return xp.special.ive(real_part(v, xp), z) * xp.exp(xp.abs(real_part(z, xp)) - real_part(s, xp))
+
+
+COMPLEX_OF = {
+    "jve": special(
+        "jv_scaled", "v z s", ORDER,
+        lambda t, v, z, s, xp: t * falling(lambda order, z: xp.special.jv_scaled(order, z, s), v, z),
+        lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
+    ),
+    "yve": special(
+        "yv_scaled", "v z s", ORDER,
+        lambda t, v, z, s, xp: t * falling(lambda order, z: xp.special.yv_scaled(order, z, s), v, z),
+        lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
+    ),
+    "ive": special(
+        "iv_scaled", "v z s", ORDER,
+        lambda t, v, z, s, xp: t * rising(lambda order, z: xp.special.iv_scaled(order, z, s), v, z),
+        lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
+    ),
+}  # fmt: skip
+
+
+def scaled(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
+    """A function of real and complex z, scaled by a part of z."""
+    of_real, of_complex = REAL_OF[name], COMPLEX_OF[name]
+
+    def function(v: Any, z: Any, /) -> Array:
+        if not is_complex(z):
+            return of_real(v, z)
+        return of_complex(v, z, elements.abs(part(z)))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = of_real.__doc__
+    function.__module__ = of_real.__module__
+    return function
+
+
+def is_complex(z: Any) -> bool:
+    """Whether an operand is complex: an Array, NumPy's, or a number."""
+    dtype = getattr(z, "dtype", None)
+    return isinstance(z, complex) if dtype is None else dtype.kind == "c"
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "jve": scaled("jve", elements.imag),
+    "yve": scaled("yve", elements.imag),
+    "ive": scaled("ive", elements.real),
+}

@@ -1,0 +1,689 @@
+"""Elementary functions and what is composed of them: logistic, entropies, Box-Cox, angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._array.array import Array
+from .._define.define_op import stop_gradient
+from .._storage.special import kernel
+from ..ops.elementwise_functions import (
+    exp,
+    flat_at_tip,
+    isfinite,
+    log,
+    logaddexp,
+    sinc_derivative,
+)
+from ..ops.manipulation_functions import squeeze
+from ..ops.searching_functions import where
+from ..ops.statistical_functions import max as greatest
+from ..ops.statistical_functions import sum as sum_of
+from ._rules import as_data, by_order, horner, near_and_far, where_defined
+from ._statement import POSITIVE, REAL, UNIT, special
+
+DEGREE = math.pi / 180.0
+LN2, LN10 = math.log(2.0), math.log(10.0)
+
+# --- exponentials, logarithms, roots --------------------------------------------------------------
+# By exp(x), not by the result: that of expm1 is -1 and hardly more where x is far below 0.
+expm1 = special(
+    "expm1",
+    "x",
+    lambda t, x, xp: t * xp.exp(x),
+    domains=[REAL],
+    complex=True,
+    summary="exp(x) - 1, accurate near 0",
+)
+log1p = special(
+    "log1p",
+    "x",
+    lambda t, x, y, xp: t * where_defined(1.0 / (1.0 + x), y, xp),
+    domains=[(-0.8, 4.0)],
+    complex=True,
+    summary="log(1 + x), accurate near 0",
+)
+exp2 = special("exp2", "x", lambda t, y: t * (LN2 * y), domains=[REAL], summary="2 ** x")
+exp10 = special("exp10", "x", lambda t, y: t * (LN10 * y), domains=[REAL], summary="10 ** x")
+cbrt = special("cbrt", "x", lambda t, y: t / 3.0 / y / y, summary="The cube root")
+
+
+def _base_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+    """``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0"""
+    return t * xp.power_derivative(as_data(x1, t, xp), as_data(x2, t, xp), 1, 0)
+
+
+def _exponent_of_powm1(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+    """``t * x1 ** x2 * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
+    return t * xp.power_derivative(as_data(x1, t, xp), as_data(x2, t, xp), 0, 1)
+
+
+powm1 = special(
+    "powm1",
+    "x1 x2",
+    _base_of_powm1,
+    _exponent_of_powm1,
+    domains=[POSITIVE, REAL],
+    summary="x1 ** x2 - 1, accurate near 0",
+)
+
+
+@by_order
+def exprel_derivative(n: int, x: Any, *, xp: Any) -> Any:
+    """The n-th derivative of (exp(x) - 1) / x: the integral of u ** n exp(x u) from 0 to 1."""
+    count = 30 + 6 * n
+
+    def series(x: Any) -> Any:
+        # Both are sums of terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
+        above = [(n + k) / k / (n + k + 1.0) for k in range(1, count)]
+        below = [-1.0 / (n + 1 + k) for k in range(1, count)]
+        high, low = (
+            horner(above, xp.where(x > 0, x, 0.0), xp),
+            horner(below, xp.where(x > 0, 0.0, x), xp),
+        )
+        return xp.where(x > 0, high, xp.exp(x) * low) / (n + 1.0)
+
+    def recurrence(x: Any) -> Any:
+        found = xp.expm1(x) / x
+        for k in range(1, n + 1):
+            found = xp.where(found == math.inf, found, (xp.exp(x) - k * found) / x)
+        return found
+
+    found = near_and_far(xp.abs(x) < 2.0 + n, series, recurrence, x, xp, at=3.0 + n)
+    return xp.where(xp.isinf(x), xp.exp(x), found)
+
+
+special(
+    "exprel_derivative",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x),
+    domains=[(0, 3), (-6.0, 8.0)],
+    integers="n",
+    public=False,
+)
+exprel = special(
+    "exprel",
+    "x",
+    lambda t, x, xp: t * xp.special.exprel_derivative(1, x),
+    domains=[REAL],
+    summary="(exp(x) - 1) / x, and 1 at 0",
+)
+
+
+@by_order
+def log1prel_derivative(n: int, x: Any, *, xp: Any) -> Any:
+    """The n-th derivative of log(1 + x) / x, which is 1 at 0."""
+
+    def series(x: Any) -> Any:
+        ratios = [-(n + k) / k * (n + k) / (n + k + 1.0) for k in range(1, 40 + 6 * n)]
+        return (-1.0) ** n * (math.factorial(n) / (n + 1.0)) * horner(ratios, x, xp)
+
+    def recurrence(x: Any) -> Any:
+        found, power = xp.log1p(x) / x, 1.0
+        for k in range(1, n + 1):
+            power = power / (1.0 + x)
+            found = ((-1.0) ** (k - 1) * math.factorial(k - 1) * power - k * found) / x
+        return found
+
+    return near_and_far(xp.abs(x) < 0.3, series, recurrence, x, xp)
+
+
+special(
+    "log1prel_derivative",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.log1prel_derivative(n + 1, x),
+    domains=[(0, 3), (-0.9, 4.0)],
+    integers="n",
+    public=False,
+)
+_log1pmx = special(
+    "_log1pmx",
+    "x",
+    lambda t, x, y, xp: -t * where_defined(x / (1.0 + x), y, xp),
+    domains=[(-0.8, 4.0)],
+    summary="log(1 + x) - x",
+)
+_log1mexp = special(
+    "_log1mexp",
+    "x",
+    lambda t, x, y, xp: -t * xp.exp(x - y),
+    domains=[(-4.0, -0.1)],
+    summary="log(1 - exp(x))",
+)
+
+# --- logistic -------------------------------------------------------------------------------------
+# 1 - y is expit(-x), also where y is next to 1.
+expit = special(
+    "expit",
+    "x",
+    lambda t, x, y, xp: t * (y * xp.special.expit(-x)),
+    domains=[REAL],
+    summary="The logistic function 1 / (1 + exp(-x))",
+)
+logit = special(
+    "logit",
+    "x",
+    lambda t, x, y, xp: t * where_defined(1.0 / x + 1.0 / (1.0 - x), y, xp),
+    domains=[UNIT],
+    summary="log(x / (1 - x)), the inverse of expit",
+)
+log_expit = special(
+    "log_expit",
+    "x",
+    lambda t, x, xp: t * xp.special.expit(-x),
+    domains=[REAL],
+    summary="The logarithm of expit",
+)
+
+# --- angles ---------------------------------------------------------------------------------------
+ANGLE = (-170.0, 170.0)
+sindg = special(
+    "sindg",
+    "x",
+    lambda t, x, xp: t * (DEGREE * xp.special.cosdg(x)),
+    domains=[ANGLE],
+    summary="The sine of an angle in degrees",
+)
+cosdg = special(
+    "cosdg",
+    "x",
+    lambda t, x, xp: t * (-DEGREE * xp.special.sindg(x)),
+    domains=[ANGLE],
+    summary="The cosine of an angle in degrees",
+)
+tandg = special(
+    "tandg",
+    "x",
+    lambda t, y: t * (DEGREE * (1.0 + y * y)),
+    domains=[(-80.0, 80.0)],
+    summary="The tangent of an angle in degrees",
+)
+cotdg = special(
+    "cotdg",
+    "x",
+    lambda t, y: t * (-DEGREE * (1.0 + y * y)),
+    domains=[(10.0, 170.0)],
+    summary="The cotangent of an angle in degrees",
+)
+radian = special(
+    "radian",
+    "d m s",
+    lambda t: t * DEGREE,
+    lambda t: t * (DEGREE / 60.0),
+    lambda t: t * (DEGREE / 3600.0),
+    domains=[(0.0, 90.0), (0.0, 60.0), (0.0, 60.0)],
+    summary="An angle of degrees, minutes and seconds, in radians",
+)
+cosm1 = special(
+    "cosm1",
+    "x",
+    lambda t, x, xp: -t * xp.sin(x),
+    domains=[REAL],
+    summary="cos(x) - 1, accurate near 0",
+)
+_cospi = special(
+    "_cospi",
+    "x",
+    lambda t, x, xp: t * (-math.pi * xp.special._sinpi(x)),
+    domains=[REAL],
+    complex=True,
+    summary="cos(pi x)",
+)
+_sinpi = special(
+    "_sinpi",
+    "x",
+    lambda t, x, xp: t * (math.pi * xp.special._cospi(x)),
+    domains=[REAL],
+    complex=True,
+    summary="sin(pi x)",
+)
+
+
+# --- entropies ------------------------------------------------------------------------------------
+@kernel
+def ratio(x1: Any, x2: Any, *, xp: Any) -> Any:
+    """x1 / x2, and 0 where x1 is 0."""
+    return xp.where((x1 == 0) & (x2 == x2), 0.0, x1 / x2)
+
+
+# An op of its own, so that its slope by x1 is 1 / x2 where it is 0.
+special(
+    "ratio",
+    "x1 x2",
+    lambda t, x2: t / x2,
+    lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
+    complex=True,
+    public=False,
+)
+xlogy = special(
+    "xlogy",
+    "x1 x2",
+    lambda t, x2, xp: t * xp.log(as_data(x2, t, xp)),
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, x2), y, xp),
+    complex=True,
+    summary="x1 log(x2), and 0 where x1 is 0",
+)
+xlog1py = special(
+    "xlog1py",
+    "x1 x2",
+    lambda t, x2, xp: t * xp.special.log1p(x2),
+    lambda t, x1, x2, y, xp: t * where_defined(xp.special.ratio(x1, 1.0 + x2), y, xp),
+    complex=True,
+    domains=[POSITIVE, (-0.8, 4.0)],
+    summary="x1 log(1 + x2), and 0 where x1 is 0",
+)
+entr = special(
+    "entr", "x", lambda t, x, xp: -t * (xp.log(x) + 1.0), summary="The entropy -x log(x)"
+)
+
+
+def _log_ratio(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+    """log(x1 / x2), accurate where x1 is next to x2."""
+    x1, x2 = as_data(x1, t, xp), as_data(x2, t, xp)
+    near = xp.abs(x1 - x2) < 0.5 * x2
+    return xp.where(near, xp.log1p((x1 - x2) / x2), xp.log(x1) - xp.log(x2))
+
+
+def _inside(t: Any, x1: Any, x2: Any, slope: Any, xp: Any) -> Any:
+    """A slope where neither x1 nor x2 is negative: elsewhere the function is infinite."""
+    return xp.where((as_data(x1, t, xp) >= 0) & (as_data(x2, t, xp) >= 0), slope, math.nan)
+
+
+def _divergence_by_second(t: Any, x1: Any, x2: Any, xp: Any) -> Any:
+    """``t * (1 - x1 / x2)``"""
+    x1, x2 = as_data(x1, t, xp), as_data(x2, t, xp)
+    near = xp.abs(x1 - x2) < 0.5 * x2
+    return t * _inside(
+        t, x1, x2, xp.where(near, (x2 - x1) / x2, 1.0 - xp.special.ratio(x1, x2)), xp
+    )
+
+
+rel_entr = special(
+    "rel_entr",
+    "x1 x2",
+    lambda t, x1, x2, xp: t * (_log_ratio(t, x1, x2, xp) + 1.0),
+    lambda t, x1, x2, xp: -t * _inside(t, x1, x2, xp.special.ratio(x1, x2), xp),
+    summary="The relative entropy x1 log(x1 / x2)",
+)
+kl_div = special(
+    "kl_div",
+    "x1 x2",
+    lambda t, x1, x2, xp: t * _log_ratio(t, x1, x2, xp),
+    _divergence_by_second,
+    summary="The Kullback-Leibler divergence x1 log(x1 / x2) - x1 + x2",
+)
+
+
+# --- losses ---------------------------------------------------------------------------------------
+def _within_width(t: Any, width: Any, slope: Any, xp: Any) -> Any:
+    """A slope where the width is not negative: elsewhere the function is infinite."""
+    return xp.where(as_data(width, t, xp) >= 0, slope, math.nan)
+
+
+def _huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+    """``t * (abs(r) - delta)`` where that is positive, else 0"""
+    beyond = xp.abs(as_data(r, t, xp)) - delta
+    return t * _within_width(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
+
+
+def _huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+    """``t * r`` where abs(r) is at most delta, else ``t * delta * xp.sign(r)``"""
+    r = as_data(r, t, xp)
+    return t * _within_width(t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp)
+
+
+def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+    """``t * r**4 / (h * (delta + h)**2)``, with h the hypotenuse"""
+    h = xp.hypot(as_data(delta, t, xp), as_data(r, t, xp))
+    share = r / (delta + h)
+    return t * _within_width(
+        t, delta, flat_at_tip(h == 0, r * (r / h) * (share * share), h, xp), xp
+    )
+
+
+def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
+    """``t * delta * r / h``, with h the hypotenuse"""
+    return t * _within_width(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
+
+
+def _cube_of_cosine(t: Any, leg: Any, other: Any, xp: Any) -> Any:
+    cosine = leg / xp.hypot(as_data(leg, t, xp), as_data(other, t, xp))
+    return t * (cosine * cosine * cosine)
+
+
+@kernel
+def legs_over_hypotenuse(x1: Any, x2: Any, *, xp: Any) -> Any:
+    """x1 x2 / hypot(x1, x2), and 0 at 0."""
+    h = xp.hypot(x1, x2)
+    return x1 * (x2 / xp.where(h == 0, 1.0, h))
+
+
+# An op of its own, so that its slopes do not cancel.
+special(
+    "legs_over_hypotenuse",
+    "x1 x2",
+    lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
+    lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp),
+    public=False,
+)
+
+
+huber = special(
+    "huber",
+    "delta r",
+    _huber_by_width,
+    _huber_by_residual,
+    domains=[POSITIVE, (-4.0, 4.0)],
+    summary="The Huber loss",
+)
+pseudo_huber = special(
+    "pseudo_huber",
+    "delta r",
+    _pseudo_huber_by_width,
+    _pseudo_huber_by_residual,
+    domains=[POSITIVE, (-4.0, 4.0)],
+    summary="The pseudo-Huber loss delta ** 2 (sqrt(1 + (r / delta) ** 2) - 1)",
+)
+
+
+# --- Box-Cox --------------------------------------------------------------------------------------
+@by_order
+def power_integral(n: int, logarithm: Any, lmbda: Any, *, xp: Any) -> Any:
+    """The n-th derivative of (exp(lmbda L) - 1) / lmbda by lmbda."""
+    found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
+    end = -((-1.0) ** n) * math.factorial(n) / lmbda ** (n + 1)
+    return xp.where((logarithm == -math.inf) & (lmbda > 0), end, found)
+
+
+special(
+    "power_integral",
+    "n logarithm lmbda",
+    None,
+    lambda t, n, logarithm, lmbda, xp: (
+        t * (logarithm**n * xp.exp(as_data(lmbda, t, xp) * logarithm))
+    ),
+    lambda t, n, logarithm, lmbda, xp: t * xp.special.power_integral(n + 1, logarithm, lmbda),
+    domains=[(0, 3), REAL, REAL],
+    integers="n",
+    public=False,
+)
+
+
+def _boxcox_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+    """``t`` times the derivative by the exponent"""
+    return t * xp.special.power_integral(1, xp.log(as_data(x, t, xp)), lmbda)
+
+
+def _boxcox1p_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+    """``t`` times the derivative by the exponent"""
+    return t * xp.special.power_integral(1, xp.log1p(as_data(x, t, xp)), lmbda)
+
+
+def _boxcox1p_by_value(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+    """``t * (1 + x) ** (lmbda - 1)``"""
+    return t * xp.exp(xp.special.xlog1py(as_data(lmbda, t, xp) - 1.0, x))
+
+
+def _slope_of_inverse(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+    """``t * (1 + lmbda * x) ** (1 / lmbda - 1)``"""
+    logarithm = x * xp.special.log1prel_derivative(0, as_data(lmbda, t, xp) * x)
+    return t * xp.exp((1.0 - lmbda) * logarithm)
+
+
+def _inverse_by_exponent(t: Any, x: Any, lmbda: Any, xp: Any) -> Any:
+    """``t * inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z"""
+    x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
+    slope = x * x * xp.special.log1prel_derivative(1, lmbda * x)
+    return t * xp.special.inv_boxcox(x, lmbda) * slope
+
+
+boxcox = special(
+    "boxcox",
+    "x lmbda",
+    lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_data(x, t, xp), lmbda - 1.0), y, xp),
+    _boxcox_by_exponent,
+    domains=[POSITIVE, REAL],
+    summary="The Box-Cox transformation",
+)
+boxcox1p = special(
+    "boxcox1p",
+    "x lmbda",
+    _boxcox1p_by_value,
+    _boxcox1p_by_exponent,
+    domains=[(-0.8, 4.0), REAL],
+    summary="The Box-Cox transformation of 1 + x",
+)
+inv_boxcox = special(
+    "inv_boxcox",
+    "x lmbda",
+    _slope_of_inverse,
+    _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)],
+    summary="The inverse of the Box-Cox transformation",
+)
+inv_boxcox1p = special(
+    "inv_boxcox1p",
+    "x lmbda",
+    _slope_of_inverse,
+    _inverse_by_exponent,
+    domains=[(0.1, 2.0), (-0.4, 2.0)],
+    summary="The inverse of boxcox1p",
+)
+
+
+def _tukey_by_value(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
+    """``t / (y ** (lmbda - 1) + (1 - y) ** (lmbda - 1))``, 0 outside the support"""
+    return t * _tukey_density(as_data(x, t, xp), as_data(lmbda, t, xp), y, xp)
+
+
+def _tukey_density(x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
+    other = xp.special.tklmbda(-x, lmbda)  # 1 - y
+    density = 1.0 / (xp.pow(y, lmbda - 1.0) + xp.pow(other, lmbda - 1.0))
+    return xp.where((lmbda > 0) & (xp.abs(x) * lmbda > 1.0), 0.0, density)
+
+
+def _tukey_by_shape(t: Any, x: Any, lmbda: Any, y: Any, xp: Any) -> Any:
+    """by the inverse function theorem: the quantile is ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``"""
+    x, lmbda = as_data(x, t, xp), as_data(lmbda, t, xp)
+    other = xp.special.tklmbda(-x, lmbda)
+    below = xp.special.power_integral(1, xp.log(y), lmbda)
+    above = xp.special.power_integral(1, xp.log(other), lmbda)
+    density = _tukey_density(x, lmbda, y, xp)
+    return -t * xp.where(density == 0, 0.0, density * (below - above))
+
+
+tklmbda = special(
+    "tklmbda",
+    "x lmbda",
+    _tukey_by_value,
+    _tukey_by_shape,
+    domains=[(-1.0, 1.0), (-0.5, 0.7)],
+    summary="The cumulative distribution function of the Tukey lambda distribution",
+)
+
+
+# --- the arithmetic-geometric mean ----------------------------------------------------------------
+@by_order
+def agm_derivative(n: int, a: Any, b: Any, *, xp: Any) -> Any:
+    """The n-th derivative by b of the arithmetic-geometric mean of a and b.
+
+    The iteration itself, on Taylor coefficients in b: it converges quadratically, and without
+    cancellation.
+    """
+    sign = xp.where((a > 0) == (b > 0), xp.sign(a), math.nan)
+    first = [sign * a] + [xp.zeros_like(a)] * n
+    second = [sign * b, xp.ones_like(b), *[xp.zeros_like(b)] * n][: n + 1]
+    for _ in range(24):
+        first, second = (
+            [0.5 * (p + q) for p, q in zip(first, second, strict=True)],
+            _root_of_product(first, second, xp),
+        )
+    return math.factorial(n) * sign ** (n + 1) * first[n]
+
+
+def _root_of_product(first: list[Any], second: list[Any], xp: Any) -> list[Any]:
+    """The Taylor coefficients of sqrt(first * second)."""
+    root = [xp.sqrt(first[0]) * xp.sqrt(second[0])]
+    for k in range(1, len(first)):
+        product = sum(first[i] * second[k - i] for i in range(k + 1))
+        known = sum(root[i] * root[k - i] for i in range(1, k))
+        root.append((product - known) / (2.0 * root[0]))
+    return root
+
+
+def _agm_slope_by_first(t: Any, n: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
+    # Euler's theorem: the n-th derivative is homogeneous of degree 1 - n.
+    return t * (((1.0 - n) * y - b * xp.special.agm_derivative(n + 1, a, b)) / a)
+
+
+special(
+    "agm_derivative",
+    "n a b",
+    None,
+    _agm_slope_by_first,
+    lambda t, n, a, b, xp: t * xp.special.agm_derivative(n + 1, a, b),
+    domains=[(0, 3), POSITIVE, POSITIVE],
+    integers="n",
+    public=False,
+)
+agm = special(
+    "agm",
+    "a b",
+    lambda t, a, b, xp: t * xp.special.agm_derivative(1, b, a),
+    lambda t, a, b, xp: t * xp.special.agm_derivative(1, a, b),
+    summary="The arithmetic-geometric mean",
+    source="DLMF 19.8(i)",
+)
+
+# --- steps ----------------------------------------------------------------------------------------
+round = special(
+    "round", "x", None, domains=[REAL], summary="The nearest integer, the even one in a tie"
+)
+
+
+# --- functions of ops -----------------------------------------------------------------------------
+def sinc(x: Any) -> Array:
+    """sin(pi x) / (pi x), and 1 at 0: derivatives of all orders are accurate near 0.
+
+    Parameters
+    ----------
+    x : Array
+        Of real or complex dtype.
+
+    Returns
+    -------
+    Array
+        Of the shape of x.
+    """
+    return sinc_derivative(x, order=0)
+
+
+def softplus(x: Any) -> Array:
+    """log(1 + exp(x)), without overflow.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+
+    Returns
+    -------
+    Array
+        Of the shape of x.
+    """
+    return logaddexp(0.0, x)
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """The logarithm of the sum of exponentials, with SciPy's values.
+
+    SciPy's own function, called on Arrays, has the right gradient; its second derivatives are wrong
+    where the maximum is taken more than once.
+
+    Parameters
+    ----------
+    a : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+    b : Array, optional
+        Factors of the exponentials.
+    keepdims : bool
+        Whether the axes stay, with length 1.
+    return_sign : bool
+        Whether the sum may be negative: its sign comes too.
+
+    Returns
+    -------
+    Array or tuple of Array
+        The logarithm, and its sign when that is asked for.
+    """
+    from scipy.special import logsumexp as of_scipy
+
+    fixed = None if b is None else stop_gradient(b)
+    value, sign = of_scipy(stop_gradient(a), axis=axis, b=fixed, keepdims=True, return_sign=True)
+    # The logarithm of 1: where the value is infinite, the plain formula, loud where it is undefined.
+    finite = isfinite(value)
+    terms = exp(a - where(finite, value, 0.0))
+    total = sum_of(terms if b is None else b * terms, axis=axis, keepdims=True) * sign
+    rest = log(total)
+    y = where(finite, value + (rest - stop_gradient(rest)), rest)
+    if not return_sign:
+        y = where(sign < 0, math.nan, y)
+    axes = tuple(range(a.ndim)) if axis is None else axis
+    if not keepdims:
+        y, sign = squeeze(y, axes), squeeze(sign, axes)
+    return (y, sign) if return_sign else y
+
+
+def softmax(x: Any, axis: Any = None) -> Array:
+    """The exponentials over their sum.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+
+    Returns
+    -------
+    Array
+        Of the shape of x.
+    """
+    shifted = exp(x - stop_gradient(greatest(x, axis=axis, keepdims=True)))
+    return shifted / sum_of(shifted, axis=axis, keepdims=True)
+
+
+def log_softmax(x: Any, axis: Any = None) -> Array:
+    """The logarithm of ``softmax``.
+
+    Parameters
+    ----------
+    x : Array
+        Of real dtype.
+    axis : int or tuple of int, optional
+        The axes to sum over; all by default.
+
+    Returns
+    -------
+    Array
+        Of the shape of x.
+    """
+    top = stop_gradient(greatest(x, axis=axis, keepdims=True))
+    shifted = x - where(isfinite(top), top, 0.0)
+    return shifted - log(sum_of(exp(shifted), axis=axis, keepdims=True))
+
+
+FUNCTIONS = {
+    "log_softmax": log_softmax,
+    "logsumexp": logsumexp,
+    "sinc": sinc,
+    "softmax": softmax,
+    "softplus": softplus,
+}

@@ -1,0 +1,311 @@
+"""Elliptic integrals and functions.
+
+The derivative of an elliptic integral is again an integral of a product of powers, with an exponent
+raised by one (DLMF 19.18).  Carlson's RD is the first of them; a kernel computes the others, so that
+nothing cancels, and places where arguments are equal are not special.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._storage.special import kernel
+from ._bessel_scaled import real_part
+from ._several import several
+from ._statement import special
+
+PARAMETERS, LENGTHS, ANGLES, POWERS = (-2.0, 0.95), (0.1, 3.0), (-4.0, 4.0), (0.5, 1.5)
+
+
+# --- integrals of products of powers ----------------------------------------------------------------
+DECAY = 39.0  # exp(-39) is 1e-17
+SHORTEST_STEP = 0.04  # for arguments whose phase is up to 0.25 from pi
+BLOCK = 1 << 16  # elements of a temporary array
+
+
+@kernel
+def carlson_integral(
+    e: Any, a: Any, b: Any, c: Any, d: Any, x: Any, y: Any, z: Any, p: Any, *, xp: Any
+) -> Any:
+    """The integral over t from 0 to infinity of t ** e times the powers -a, -b, -c and -d of t + x,
+    t + y, t + z and t + p; NaN next to the cut of negative arguments.
+
+    By the trapezoidal rule in u = log(t): the integrand is analytic up to an imaginary part of u of pi
+    less the largest phase of an argument, so the error is exp(-2 pi (pi - phase) / step).
+    """
+    unit = 0 * (a + b + c + d + x + y + z + p) + 1
+    e, *powers = [real_part(k, xp) for k in (e, a, b, c, d)]
+    factors = list(zip(powers, [v * unit for v in (x, y, z, p)], strict=True))
+    # A factor of power 0 is not there, and an argument of 0 is a power of t.
+    factors = [(k, xp.where(k == 0, unit, v)) for k, v in factors]
+    sizes = [xp.abs(v) for _, v in factors]
+    largest = maximum(sizes, xp)
+    smallest = -maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
+    low = (
+        e
+        + 1
+        - sum([xp.where(size == 0, k, 0.0) for (k, _), size in zip(factors, sizes, strict=True)])
+    )
+    high = sum(powers) - 1 - e
+    phase = maximum([xp.abs(angle(v, xp)) for _, v in factors], xp)
+    step = 0.9 * 2 * math.pi * (math.pi - phase) / DECAY
+    good = (step > SHORTEST_STEP) & (low > 0) & (high > 0) & (largest > 0) & (largest < math.inf)
+    factors = [(k, xp.where(good, v / xp.where(good, largest, 1.0), unit)) for k, v in factors]
+    step = xp.where(good, step, 1.0)
+    start = xp.where(good, xp.log(smallest / largest) - DECAY / low, 0.0)
+    count = xp.where(good, (DECAY / high + 1.0 - start) / step, 1.0)
+    total = trapezoid(e, factors, start, step, largest_count(count, xp), xp)
+    found = total * step * xp.where(good, largest, 1.0) ** -high
+    diverges = (low <= 0) & (largest > 0) & (phase < 3)
+    return xp.where(good, found, xp.where(diverges, math.inf + 0 * unit, math.nan * unit))
+
+
+def maximum(values: list[Any], xp: Any) -> Any:
+    """The largest of each element."""
+    found = values[0]
+    for value in values[1:]:
+        found = xp.where(value > found, value, found)
+    return found
+
+
+def angle(z: Any, xp: Any) -> Any:
+    """The phase of each element, also of real data."""
+    if xp.isdtype(z.dtype, "complex floating"):
+        return xp.atan2(xp.imag(z), xp.real(z))
+    return xp.where(z < 0, math.pi, 0.0)
+
+
+def largest_count(count: Any, xp: Any) -> int:
+    """The number of nodes that suffice for all elements."""
+    return 1 + int(xp.max(count)) if math.prod(count.shape) else 0
+
+
+def trapezoid(e: Any, factors: Any, start: Any, step: Any, count: int, xp: Any) -> Any:
+    """The sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors."""
+    total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
+    for first in range(0, count, block):
+        nodes = xp.astype(xp.arange(first, min(first + block, count)), start.dtype)
+        u = start[..., None] + step[..., None] * nodes
+        t = xp.exp(u)
+        term = t ** (e[..., None] + 1)
+        for power, v in factors:
+            term = term * (t + v[..., None]) ** -power[..., None]
+        total = total + xp.sum(term, axis=-1)
+    return total
+
+
+def shifted(t: Any, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Any) -> Any:
+    """A line of carlson_integral by the argument of the power at this place."""
+    raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
+    return -t * powers[at] * xp.special.carlson_integral(*raised, *places)
+
+
+special(
+    "carlson_integral", "e a b c d x v w p", None, None, None, None, None,
+    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 1, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 2, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 3, (e, a, b, c, d), (x, v, w, p), xp),
+    lambda t, e, a, b, c, d, x, v, w, p, xp: shifted(t, 4, (e, a, b, c, d), (x, v, w, p), xp),
+    domains=[(0, 1), *[POWERS] * 4, *[LENGTHS] * 4], integers="e", public=False,
+)  # fmt: skip
+
+
+# --- Carlson's symmetric integrals ------------------------------------------------------------------
+special(
+    "elliprf", "x v w",
+    lambda t, x, v, w, xp: -t / 6 * xp.special.elliprd(v, w, x),
+    lambda t, x, v, w, xp: -t / 6 * xp.special.elliprd(w, x, v),
+    lambda t, x, v, w, xp: -t / 6 * xp.special.elliprd(x, v, w),
+    domains=[LENGTHS] * 3, complex=True,
+    summary="Completely symmetric elliptic integral of the first kind", source="DLMF 19.18.1",
+)  # fmt: skip
+special(
+    "elliprd", "x v w",
+    lambda t, x, v, w, xp: -0.75 * t * of_three(0, (1.5, 0.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -0.75 * t * of_three(0, (0.5, 1.5, 1.5), x, v, w, xp),
+    lambda t, x, v, w, xp: -2.25 * t * of_three(0, (0.5, 0.5, 2.5), x, v, w, xp),
+    domains=[LENGTHS] * 3, complex=True,
+    summary="Symmetric elliptic integral of the second kind", source="DLMF 19.16.5",
+)  # fmt: skip
+special(
+    "elliprg", "x v w",
+    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (1.5, 0.5, 0.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (0.5, 1.5, 0.5), x, v, w, xp),
+    lambda t, x, v, w, xp: 0.125 * t * of_three(1, (0.5, 0.5, 1.5), x, v, w, xp),
+    domains=[LENGTHS] * 3, complex=True,
+    summary="Completely symmetric elliptic integral of the second kind", source="DLMF 19.18.4",
+)  # fmt: skip
+special(
+    "elliprc", "x v",
+    lambda t, x, v, xp: -t * rc_by_x(x, v, xp),
+    lambda t, x, v, xp: -t * rc_by_y(x, v, xp),
+    domains=[LENGTHS] * 2, complex=True,
+    summary="Degenerate symmetric elliptic integral", source="DLMF 19.16.6",
+)  # fmt: skip
+special(
+    "elliprj", "x v w p",
+    lambda t, x, v, w, p, xp: -t * rj_by_first(x, v, w, p, xp),
+    lambda t, x, v, w, p, xp: -t * rj_by_first(v, w, x, p, xp),
+    lambda t, x, v, w, p, xp: -t * rj_by_first(w, x, v, p, xp),
+    lambda t, x, v, w, p, xp: -t * rj_by_last(x, v, w, p, xp),
+    domains=[LENGTHS] * 4, complex=True,
+    summary="Symmetric elliptic integral of the third kind", source="DLMF 19.16.2",
+)  # fmt: skip
+
+
+def of_three(e: float, powers: tuple[float, float, float], x: Any, y: Any, z: Any, xp: Any) -> Any:
+    """carlson_integral of three factors."""
+    return xp.special.carlson_integral(e, *powers, 0.0, x, y, z, 1.0)
+
+
+# A negative last argument is a Cauchy principal value; there the arguments differ, and partial
+# fractions give the derivative.  Elsewhere it is an integral of positive terms.
+def sides(last: Any, xp: Any) -> tuple[Any, Any, Any]:
+    """Where the last argument is negative, and the argument made safe for either side."""
+    negative = real_part(last, xp) < 0
+    return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
+
+
+def rc_by_x(x: Any, y: Any, xp: Any) -> Any:
+    """Less the derivative of elliprc by x."""
+    negative, below, above = sides(y, xp)
+    fraction = (xp.special.elliprc(x, below) - 1 / xp.sqrt(x + 0 * y)) / (2 * (x - below))
+    return xp.where(negative, fraction, xp.special.elliprd(above, above, x) / 6)
+
+
+def rc_by_y(x: Any, y: Any, xp: Any) -> Any:
+    """Less the derivative of elliprc by y."""
+    negative, below, above = sides(y, xp)
+    fraction = (xp.sqrt(x + 0 * y) / below - xp.special.elliprc(x, below)) / (2 * (x - below))
+    return xp.where(negative, fraction, xp.special.elliprd(x, above, above) / 3)
+
+
+def rj_by_first(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
+    """Less the derivative of elliprj by x."""
+    negative, below, above = sides(p + 0 * x, xp)
+    fraction = xp.special.elliprj(x, y, z, below) - xp.special.elliprd(y, z, x)
+    integral = xp.special.carlson_integral(0, 1.5, 0.5, 0.5, 1.0, x, y, z, above)
+    return xp.where(negative, fraction / (2 * (x - below)), 0.75 * integral)
+
+
+def rj_by_last(x: Any, y: Any, z: Any, p: Any, xp: Any) -> Any:
+    """Less the derivative of elliprj by p, for negative p by Euler's relation: RJ is homogeneous."""
+    negative, below, above = sides(p + 0 * x, xp)
+    by_others = [rj_by_first(*turn, below, xp) for turn in ((x, y, z), (y, z, x), (z, x, y))]
+    euler = 1.5 * xp.special.elliprj(x, y, z, below)
+    euler = euler - sum([v * slope for v, slope in zip((x, y, z), by_others, strict=True)])
+    integral = xp.special.carlson_integral(0, 0.5, 0.5, 0.5, 2.0, x, y, z, above)
+    return xp.where(negative, euler / below, 1.5 * integral)
+
+
+# --- Legendre's integrals ---------------------------------------------------------------------------
+special(
+    "ellipk", "m", lambda t, m, xp: t / 6 * xp.special.elliprd(0.0, 1.0, 1 - m),
+    domains=[PARAMETERS], summary="Complete elliptic integral of the first kind",
+    source="DLMF 19.25.1",
+)  # fmt: skip
+special(
+    "ellipkm1", "p", lambda t, p, xp: -t / 6 * xp.special.elliprd(0.0, 1.0, p),
+    domains=[(0.05, 2.0)], summary="Complete elliptic integral of the first kind, of 1 - p",
+    source="DLMF 19.25.1",
+)  # fmt: skip
+special(
+    "ellipe", "m", lambda t, m, xp: -t / 6 * xp.special.elliprd(0.0, 1 - m, 1.0),
+    domains=[PARAMETERS], summary="Complete elliptic integral of the second kind",
+    source="DLMF 19.25.1",
+)  # fmt: skip
+special(
+    "ellipkinc", "phi m",
+    lambda t, phi, m, xp: t * powers_of_sine(0.5, 0, phi, m, xp),
+    lambda t, phi, m, xp: t * 0.5 * xp.special.ellip_power(1.5, 1, phi, m),
+    domains=[ANGLES, PARAMETERS], summary="Incomplete elliptic integral of the first kind",
+    source="DLMF 19.2.4",
+)  # fmt: skip
+special(
+    "ellipeinc", "phi m",
+    lambda t, phi, m, xp: t * powers_of_sine(-0.5, 0, phi, m, xp),
+    lambda t, phi, m, xp: -t * 0.5 * xp.special.ellip_power(0.5, 1, phi, m),
+    domains=[ANGLES, PARAMETERS], summary="Incomplete elliptic integral of the second kind",
+    source="DLMF 19.2.5",
+)  # fmt: skip
+
+
+def powers_of_sine(k: Any, q: Any, phi: Any, m: Any, xp: Any) -> Any:
+    """``sin(phi) ** (2 q) (1 - m sin(phi) ** 2) ** -k``."""
+    sine, cosine = xp.sin(phi + 0 * m), xp.cos(phi + 0 * m)
+    return (sine * sine) ** q * base_of(sine, cosine * cosine, m, xp) ** -k
+
+
+def base_of(sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
+    """``1 - m sin ** 2``, where m is near 1 without cancellation."""
+    square = sine * sine
+    return xp.where(m + 0 * sine < 0.5, 1 - m * square, cosine2 + (1 - m) * square)
+
+
+@kernel
+def ellip_power(k: Any, q: Any, phi: Any, m: Any, *, xp: Any) -> Any:
+    """The integral of ``powers_of_sine`` from 0 to phi."""
+    turns = xp.round(phi / math.pi)
+    part = integral_of_sines(k, q, xp.sin(phi - turns * math.pi), xp.cos(phi) ** 2, m, xp)
+    whole = integral_of_sines(k, q, 1 + 0 * phi, 0 * phi, m, xp)
+    return part + xp.where(turns == 0, 0.0, 2 * turns * whole)
+
+
+def integral_of_sines(k: Any, q: Any, sine: Any, cosine2: Any, m: Any, xp: Any) -> Any:
+    """The same up to pi / 2, by carlson_integral; the first two are RD's."""
+    base = base_of(sine, cosine2, m, xp)
+    if k.shape == q.shape == () and float(q) == 1.0 and float(k) in (0.5, 1.5):
+        first, last = (1.0, base) if float(k) == 1.5 else (base, 1.0)
+        return sine**3 / 3 * xp.special.elliprd(cosine2, first, last)
+    integral = of_three(0.0, (0.5, k, q + 1 - k), cosine2, base, 1.0, xp)
+    return 0.5 * sine * (sine * sine) ** q * integral
+
+
+special(
+    "ellip_power", "k q phi m", None, None,
+    lambda t, k, q, phi, m, xp: t * powers_of_sine(k, q, phi, m, xp),
+    lambda t, k, q, phi, m, xp: t * k * xp.special.ellip_power(k + 1, q + 1, phi, m),
+    domains=[POWERS, (0, 2), ANGLES, PARAMETERS], integers="q", public=False,
+)  # fmt: skip
+
+
+# --- Jacobi's functions -----------------------------------------------------------------------------
+def amplitude_by_m(u: Any, m: Any, xp: Any) -> Any:
+    """The derivative of am(u, m) by m: that of u = ellipkinc(am, m), solved for it."""
+    phi = xp.special.ellipj_ph(u, m)
+    return -0.5 * xp.special.ellipj_dn(u, m) * xp.special.ellip_power(1.5, 1, phi, m)
+
+
+def dn_by_m(u: Any, m: Any, xp: Any) -> Any:
+    """That of dn, the root of 1 - m sn ** 2."""
+    sn, cn, dn = [getattr(xp.special, f"ellipj_{part}")(u, m) for part in ("sn", "cn", "dn")]
+    return -sn * (0.5 * sn + m * cn * amplitude_by_m(u, m, xp)) / dn
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "ellipj": several(
+        "ellipj", "u m",
+        {
+            "sn": [
+                lambda t, u, m, xp: t * xp.special.ellipj_cn(u, m) * xp.special.ellipj_dn(u, m),
+                lambda t, u, m, xp: t * xp.special.ellipj_cn(u, m) * amplitude_by_m(u, m, xp),
+            ],
+            "cn": [
+                lambda t, u, m, xp: -t * xp.special.ellipj_sn(u, m) * xp.special.ellipj_dn(u, m),
+                lambda t, u, m, xp: -t * xp.special.ellipj_sn(u, m) * amplitude_by_m(u, m, xp),
+            ],
+            "dn": [
+                lambda t, u, m, xp: -t * m * xp.special.ellipj_sn(u, m) * xp.special.ellipj_cn(u, m),
+                lambda t, u, m, xp: t * dn_by_m(u, m, xp),
+            ],
+            "ph": [
+                lambda t, u, m, xp: t * xp.special.ellipj_dn(u, m),
+                lambda t, u, m, xp: t * amplitude_by_m(u, m, xp),
+            ],
+        },
+        summary="Jacobi's elliptic functions sn, cn, dn, and the amplitude",
+        domains=[(-3.0, 3.0), (0.05, 0.95)], source="DLMF 22.13.1",
+    ),
+}  # fmt: skip

@@ -1,0 +1,216 @@
+"""Exponential integrals, sine and cosine integrals, the dilogarithm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._storage.special import kernel
+from .._storage.storage import is_complex
+from ._rules import by_order, horner, where_defined
+from ._statement import POSITIVE, REAL, special
+
+# --- exponential integrals ------------------------------------------------------------------------
+exp1 = special(
+    "exp1",
+    "x",
+    lambda t, x, y, xp: -t * where_defined(xp.exp(-x) / x, y, xp),
+    complex=True,
+    summary="The exponential integral E1",
+    source="DLMF 6.2.1",
+)
+expi = special(
+    "expi",
+    "x",
+    lambda t, x, y, xp: t * where_defined(xp.exp(x) / x, y, xp),
+    complex=True,
+    summary="The exponential integral Ei",
+    source="DLMF 6.2.5",
+)
+
+
+@kernel
+def expn_below(n: Any, x: Any, *, xp: Any) -> Any:
+    """The generalised exponential integral, of negative order too.  Source: DLMF 8.19.8, 8.4.8."""
+    below = xp.where(n < 0, 1.0 - n, 1.0)
+    found = xp.special.gammaincc(below, x) * xp.exp(xp.special.gammaln(below) - below * xp.log(x))
+    return xp.where(n < 0, found, xp.special.expn(xp.where(n < 0, 0.0, n), x))
+
+
+special(
+    "expn_below",
+    "n x",
+    None,
+    lambda t, n, x, xp: -t * xp.special.expn_below(n - 1, x),
+    domains=[(-2, 4), POSITIVE],
+    integers="n",
+    public=False,
+)
+expn = special(
+    "expn",
+    "n x",
+    None,
+    lambda t, n, x, y, xp: -t * where_defined(xp.special.expn_below(n - 1, x), y, xp),
+    domains=[(0, 4), POSITIVE],
+    integers="n",
+    summary="The generalised exponential integral of order n",
+    source="DLMF 8.19.13",
+)
+
+
+@by_order
+def scaled_exp1_derivative(n: int, x: Any, *, xp: Any) -> Any:
+    """The n-th derivative of x exp(x) E1(x).  Source: DLMF 6.12.1, differentiated term by term."""
+    near = x < 45.0
+    close, beyond = xp.where(near, x, 1.0), xp.where(near, 45.0, x)
+    before, forwards = 0.0, xp.special._scaled_exp1(close)
+    for k in range(n):
+        constant = close if k == 0 else 1.0 if k == 1 else 0.0
+        following = ((1.0 - k + close) * forwards + k * before - constant) / close
+        before, forwards = forwards, following
+    # The series is the sum of k! / (-x) ** k, whose first term has no derivative.
+    reciprocal = 1.0 / beyond
+    if n == 0:
+        far = horner([-float(k) for k in range(1, 40)], reciprocal, xp)
+    else:
+        ratios = [-(k + 1.0) * (k + n) / k for k in range(1, 40)]
+        leading = -math.factorial(n) * (-1.0) ** n * reciprocal ** (n + 1)
+        far = leading * horner(ratios, reciprocal, xp)
+    return xp.where(near, forwards, far)
+
+
+special(
+    "scaled_exp1_derivative",
+    "n x",
+    None,
+    lambda t, n, x, xp: t * xp.special.scaled_exp1_derivative(n + 1, x),
+    domains=[(0, 3), (0.2, 60.0)],
+    integers="n",
+    public=False,
+)
+_scaled_exp1 = special(
+    "_scaled_exp1",
+    "x",
+    lambda t, x, xp: t * xp.special.scaled_exp1_derivative(1, x),
+    summary="x exp(x) E1(x)",
+)
+
+
+# --- sine and cosine integrals --------------------------------------------------------------------
+@kernel
+def sine_integral(x: Any, *, xp: Any) -> Any:
+    """Si"""
+    return xp.special.sici(x)[0]
+
+
+@kernel
+def cosine_integral(x: Any, *, xp: Any) -> Any:
+    """Ci"""
+    return xp.special.sici(x)[1]
+
+
+@kernel
+def hyperbolic_sine_integral(x: Any, *, xp: Any) -> Any:
+    """Shi"""
+    return xp.special.shichi(x)[0]
+
+
+@kernel
+def hyperbolic_cosine_integral(x: Any, *, xp: Any) -> Any:
+    """Chi"""
+    return xp.special.shichi(x)[1]
+
+
+def _shi(t: Any, x: Any, xp: Any) -> Any:
+    """``t * xp.sinh(x) / x``"""
+    # sin(i x) / (i x), whose derivatives are accurate near 0.
+    slope = xp.sinc_derivative(x * (1j / math.pi), order=0)
+    return t * (slope if is_complex(x) else xp.real(slope))
+
+
+_si = special(
+    "sine_integral",
+    "x",
+    lambda t, x, xp: t * xp.sinc_derivative(x * (1.0 / math.pi), order=0),
+    domains=[REAL],
+    complex=True,
+    source="DLMF 6.2.9",
+    public=False,
+)
+_ci = special(
+    "cosine_integral",
+    "x",
+    lambda t, x, xp: t * (xp.cos(x) / x),
+    complex=True,
+    source="DLMF 6.2.11",
+    public=False,
+)
+_shi_op = special(
+    "hyperbolic_sine_integral",
+    "x",
+    _shi,
+    domains=[REAL],
+    complex=True,
+    source="DLMF 6.2.15",
+    public=False,
+)
+_chi = special(
+    "hyperbolic_cosine_integral",
+    "x",
+    lambda t, x, xp: t * (xp.cosh(x) / x),
+    complex=True,
+    source="DLMF 6.2.16",
+    public=False,
+)
+
+
+def sici(x: Any) -> tuple[Any, Any]:
+    """The sine and the cosine integral.
+
+    Parameters
+    ----------
+    x : Array
+        Of real or complex dtype.
+
+    Returns
+    -------
+    tuple of Array
+        Si and Ci, of the shape of x.
+    """
+    return _si(x), _ci(x)
+
+
+def shichi(x: Any) -> tuple[Any, Any]:
+    """The hyperbolic sine and cosine integrals.
+
+    Parameters
+    ----------
+    x : Array
+        Of real or complex dtype.
+
+    Returns
+    -------
+    tuple of Array
+        Shi and Chi, of the shape of x.
+    """
+    return _shi_op(x), _chi(x)
+
+
+# --- the dilogarithm ------------------------------------------------------------------------------
+def _spence(t: Any, x: Any, xp: Any) -> Any:
+    """``t * xp.log(x) / (1 - x)``"""
+    beside = x - 1.0
+    near = xp.abs(beside) < 0.3
+    return -t * xp.where(near, xp.special.log1prel_derivative(0, beside), xp.log(x) / beside)
+
+
+spence = special(
+    "spence",
+    "x",
+    _spence,
+    complex=True,
+    summary="Spence's function, the dilogarithm of 1 - x",
+    source="DLMF 25.12.2",
+)
+
+FUNCTIONS = {"shichi": shichi, "sici": sici}

@@ -1,0 +1,171 @@
+"""The incomplete gamma and beta functions, and their inverses.
+
+Their derivatives are functions of whole orders, each of which is stated with rules that ask for the
+next: so there are derivatives of all orders by all arguments.  ``_quadrature`` computes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _quadrature  # noqa: F401  enters its kernels
+from ._statement import POSITIVE, UNIT, special
+
+ORDER = (0, 3)
+PROBABILITY = (0.02, 0.98)
+SHAPE = (0.3, 6.0)
+
+
+# --- derivatives of all orders ----------------------------------------------------------------------------
+gamma_density = special(
+    "gamma_density", "n m a x", None, None,
+    lambda t, n, m, a, x, xp: t * xp.special.gamma_density(n + 1, m, a, x),
+    lambda t, n, m, a, x, xp: t * xp.special.gamma_density(n, m + 1, a, x),
+    domains=[ORDER, ORDER, SHAPE, POSITIVE], integers="n m", public=False,
+    summary="The derivative of x ** (a - 1) exp(-x) / gamma(a), n times by a and m times by x",
+    source="DLMF 8.8.13",
+)  # fmt: skip
+gammainc_by = special(
+    "gammainc_by", "n a x", None,
+    lambda t, n, a, x, xp: t * xp.special.gammainc_by(n + 1, a, x),
+    lambda t, n, a, x, xp: t * xp.special.gamma_density(n, 0, a, x),
+    domains=[(1, 3), SHAPE, POSITIVE], integers="n", public=False,
+    summary="The derivative of gammainc(a, x), n > 0 times by a", source="DLMF 8.2.4",
+)  # fmt: skip
+beta_density = special(
+    "beta_density", "i j m a b x complement", None, None, None,
+    lambda t, i, j, m, a, b, x, complement, xp: (
+        t * xp.special.beta_density(i + 1, j, m, a, b, x, complement)
+    ),
+    lambda t, i, j, m, a, b, x, complement, xp: (
+        t * xp.special.beta_density(i, j + 1, m, a, b, x, complement)
+    ),
+    lambda t, i, j, m, a, b, x, complement, xp: (
+        t * xp.special.beta_density(i, j, m + 1, a, b, x, complement)
+    ),
+    None,  # 1 - x, given for its accuracy: the rule of x is that of both
+    domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, UNIT, UNIT], integers="i j m", public=False,
+    summary="The derivative of x ** (a - 1) (1 - x) ** (b - 1) / beta(a, b), i, j, m times by a, b, x",
+    source="DLMF 8.17.22",
+)  # fmt: skip
+betainc_by = special(
+    "betainc_by", "i j a b x complement", None, None,
+    lambda t, i, j, a, b, x, complement, xp: (
+        t * xp.special.betainc_by(i + 1, j, a, b, x, complement)
+    ),
+    lambda t, i, j, a, b, x, complement, xp: (
+        t * xp.special.betainc_by(i, j + 1, a, b, x, complement)
+    ),
+    lambda t, i, j, a, b, x, complement, xp: (
+        t * xp.special.beta_density(i, j, 0, a, b, x, complement)
+    ),
+    None,
+    domains=[(1, 3), (1, 3), SHAPE, SHAPE, UNIT, UNIT], integers="i j", public=False,
+    summary="The derivative of betainc(a, b, x), i + j > 0 times by a and b", source="DLMF 8.17.2",
+)  # fmt: skip
+
+
+def gamma_pdf(a: Any, x: Any, xp: Any) -> Any:
+    """The derivative of gammainc(a, x) by x."""
+    return xp.special.gamma_density(0, 0, a, x)
+
+
+def gamma_by_a(a: Any, x: Any, xp: Any) -> Any:
+    """The derivative of gammainc(a, x) by a."""
+    return xp.special.gammainc_by(1, a, x)
+
+
+def beta_pdf(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
+    """The derivative of betainc(a, b, x) by x."""
+    return xp.special.beta_density(0, 0, 0, a, b, x, complement)
+
+
+def beta_by_a(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
+    """The derivative of betainc(a, b, x) by a."""
+    return xp.special.betainc_by(1, 0, a, b, x, complement)
+
+
+def beta_by_b(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
+    """The derivative of betainc(a, b, x) by b."""
+    return xp.special.betainc_by(0, 1, a, b, x, complement)
+
+
+# --- the gamma function's ----------------------------------------------------------------------------------
+gammainc = special(
+    "gammainc", "a x",
+    lambda t, a, x, xp: t * gamma_by_a(a, x, xp),
+    lambda t, a, x, xp: t * gamma_pdf(a, x, xp),
+    domains=[SHAPE, POSITIVE],
+    summary="The regularized lower incomplete gamma function", source="DLMF 8.2.4",
+)  # fmt: skip
+gammaincc = special(
+    "gammaincc", "a x",
+    lambda t, a, x, xp: -t * gamma_by_a(a, x, xp),
+    lambda t, a, x, xp: -t * gamma_pdf(a, x, xp),
+    domains=[SHAPE, POSITIVE],
+    summary="The regularized upper incomplete gamma function", source="DLMF 8.2.4",
+)  # fmt: skip
+gammaincinv = special(
+    "gammaincinv", "a p",
+    lambda t, a, y, xp: -t * gamma_by_a(a, y, xp) / gamma_pdf(a, y, xp),
+    lambda t, a, y, xp: t / gamma_pdf(a, y, xp),
+    domains=[SHAPE, PROBABILITY],
+    summary="The x at which gammainc(a, x) is p",
+)  # fmt: skip
+gammainccinv = special(
+    "gammainccinv", "a p",
+    lambda t, a, y, xp: -t * gamma_by_a(a, y, xp) / gamma_pdf(a, y, xp),
+    lambda t, a, y, xp: -t / gamma_pdf(a, y, xp),
+    domains=[SHAPE, PROBABILITY],
+    summary="The x at which gammaincc(a, x) is p",
+)  # fmt: skip
+
+# --- the beta function's -----------------------------------------------------------------------------------
+betainc = special(
+    "betainc", "a b x",
+    lambda t, a, b, x, xp: t * beta_by_a(a, b, x, 1 - x, xp),
+    lambda t, a, b, x, xp: t * beta_by_b(a, b, x, 1 - x, xp),
+    lambda t, a, b, x, xp: t * beta_pdf(a, b, x, 1 - x, xp),
+    domains=[SHAPE, SHAPE, UNIT],
+    summary="The regularized incomplete beta function", source="DLMF 8.17.2",
+)  # fmt: skip
+betaincc = special(
+    "betaincc", "a b x",
+    lambda t, a, b, x, xp: -t * beta_by_a(a, b, x, 1 - x, xp),
+    lambda t, a, b, x, xp: -t * beta_by_b(a, b, x, 1 - x, xp),
+    lambda t, a, b, x, xp: -t * beta_pdf(a, b, x, 1 - x, xp),
+    domains=[SHAPE, SHAPE, UNIT],
+    summary="The complement of the regularized incomplete beta function", source="DLMF 8.17.4",
+)  # fmt: skip
+
+
+def beta_quantile_rules(sign: int, complement: Any) -> list[Any]:
+    """The rules of the x at which betainc(a, b, x), or with the sign -1 its complement, is p.
+    ``complement(a, b, p, xp)`` is 1 - x, accurate where x is near 1."""
+
+    def by_a(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+        x = a, b, y, complement(a, b, p, xp), xp
+        return -t * beta_by_a(*x) / beta_pdf(*x)
+
+    def by_b(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+        x = a, b, y, complement(a, b, p, xp), xp
+        return -t * beta_by_b(*x) / beta_pdf(*x)
+
+    def by_p(t: Any, a: Any, b: Any, p: Any, y: Any, xp: Any) -> Any:
+        return sign * t / beta_pdf(a, b, y, complement(a, b, p, xp), xp)
+
+    return [by_a, by_b, by_p]
+
+
+betaincinv = special(
+    "betaincinv", "a b p",
+    *beta_quantile_rules(1, lambda a, b, p, xp: xp.special.betainccinv(b, a, p)),
+    domains=[SHAPE, SHAPE, PROBABILITY],
+    summary="The x at which betainc(a, b, x) is p",
+)  # fmt: skip
+betainccinv = special(
+    "betainccinv", "a b p",
+    *beta_quantile_rules(-1, lambda a, b, p, xp: xp.special.betaincinv(b, a, p)),
+    domains=[SHAPE, SHAPE, PROBABILITY],
+    summary="The x at which betaincc(a, b, x) is p",
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""Lambert's W function and Wright's omega function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from ._statement import REAL, special
+
+# exp(-y) / (1 + y) is y / (z (1 + y)), without 0 / 0 at z = 0.
+_lambertw = special(
+    "_lambertw",
+    "z k tol",
+    lambda t, y, xp: t * (xp.exp(-y) / (1.0 + y)),
+    None,
+    None,
+    domains=[(0.1, 4.0), (0, 1.5), (1e-8, 1e-8)],
+    counts="k",
+    summary="The branch k of Lambert's W function",
+    source="DLMF 4.13.4",
+)
+wrightomega = special(
+    "wrightomega",
+    "z",
+    lambda t, y: t * (y / (1.0 + y)),
+    domains=[REAL],
+    complex=True,
+    summary="Wright's omega function",
+    source="DLMF 4.13.4",
+)
+
+
+def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Array:
+    """Lambert's W function, which solves ``w * exp(w) == z``.
+
+    Parameters
+    ----------
+    z : Array
+        Of real or complex dtype.
+    k : int or Array
+        The branch.
+    tol : float
+        The tolerance of the evaluation.
+
+    Returns
+    -------
+    Array
+        Of complex dtype.
+    """
+    return _lambertw(z, k if isinstance(k, int | Array) else np.asarray(k, dtype=np.long), tol)
+
+
+FUNCTIONS = {"lambertw": lambertw}

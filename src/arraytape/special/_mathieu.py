@@ -1,0 +1,143 @@
+"""Mathieu and spheroidal wave functions: by the argument, with second derivatives from the equations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._record.plan import Rule, Unknown
+from ._several import several
+from ._statement import special
+
+PARAMETER = Unknown("no closed form of the derivative by a parameter of Mathieu functions is known")
+SECOND_KIND = Unknown(
+    "SciPy's obl_rad2 has wrong or no results in parts of its domain, its derivative among them"
+)
+SPHEROIDAL = Unknown("no closed form of the derivative by a parameter of spheroidal functions is known")
+ORDERS, STRENGTHS = (1, 5), (0.2, 5.0)
+DEGREE = math.pi / 180  # arguments of Mathieu functions are in degrees, but not of modified ones
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def mathieu(name: str, value: str, *, modified: bool) -> None:
+    """State a Mathieu function and its derivative: y'' is (2 q cos(2 x) - a) y, or for modified
+    functions (a - 2 q cosh(2 x)) y, with the characteristic value a (DLMF 28.2.1, 28.20.1)."""
+    scale = 1.0 if modified else DEGREE
+
+    def second(m: Any, q: Any, x: Any, xp: Any) -> Any:
+        a = getattr(xp.special, value)(m, q)
+        if modified:
+            return a - 2 * q * xp.cosh(2 * x)
+        return 2 * q * xp.cos(2 * DEGREE * x) - a
+
+    def first_line(t, m, q, x, xp):
+        """``t * yp``, per degree"""
+        return t * scale * getattr(xp.special, f"{name}_yp")(m, q, x)
+
+    def second_line(t, m, q, x, xp):
+        """``t * y * (2 q cos(2 x) - a)``, or that of the modified equation"""
+        return t * scale * second(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
+
+    FUNCTIONS[name] = several(
+        name, "m q x",
+        {"y": [None, PARAMETER, first_line], "yp": [None, PARAMETER, second_line]},
+        summary="Mathieu function and its derivative", integers="m",
+        domains=[ORDERS, STRENGTHS, (0.2, 1.5) if modified else (5.0, 80.0)], source="DLMF 28.2.1",
+    )  # fmt: skip
+
+
+for _kind, _value in (("ce", "mathieu_a"), ("se", "mathieu_b")):
+    mathieu(f"mathieu_{_kind}m", _value, modified=False)
+    mathieu(f"mathieu_mod{_kind}m1", _value, modified=True)
+    mathieu(f"mathieu_mod{_kind}m2", _value, modified=True)
+
+special(
+    "mathieu_a", "m q", None, PARAMETER, domains=[ORDERS, STRENGTHS], integers="m",
+    summary="Characteristic value of even Mathieu functions",
+)  # fmt: skip
+special(
+    "mathieu_b", "m q", None, PARAMETER, domains=[ORDERS, STRENGTHS], integers="m",
+    summary="Characteristic value of odd Mathieu functions",
+)  # fmt: skip
+
+
+# --- spheroidal -------------------------------------------------------------------------------------
+def prolate(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
+    """S'' of (1 - x ** 2) S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / (1 - x ** 2)) S = 0, angular and
+    radial: DLMF 30.2.1, 30.11.1."""
+    w = 1 - x * x
+    return (2 * x * sp - (cv - (c * x) ** 2 - m * m / w) * s) / w
+
+
+def oblate_angular(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
+    """The same with -c ** 2."""
+    w = 1 - x * x
+    return (2 * x * sp - (cv + (c * x) ** 2 - m * m / w) * s) / w
+
+
+def oblate_radial(m: Any, c: Any, cv: Any, x: Any, s: Any, sp: Any) -> Any:
+    """The same at i x."""
+    w = 1 + x * x
+    return ((cv - (c * x) ** 2 - m * m / w) * s - 2 * x * sp) / w
+
+
+def spheroidal(
+    name: str, value: str, equation: Callable[..., Any], places: tuple[float, float]
+) -> None:
+    """State a spheroidal function and its derivative, with and without a given characteristic value."""
+
+    def first(t, m, n, c, x, xp):
+        """``t * sp``"""
+        return t * getattr(xp.special, f"{name}_sp")(m, n, c, x)
+
+    def second(t, m, n, c, x, xp):
+        """``t`` times the second derivative, by the differential equation"""
+        cv = getattr(xp.special, value)(m, n, c)
+        s, sp = (getattr(xp.special, f"{name}_{part}")(m, n, c, x) for part in ("s", "sp"))
+        return t * equation(m, c, cv, x, s, sp)
+
+    def first_given(t, m, n, c, cv, x, xp):
+        """``t * sp``"""
+        return t * getattr(xp.special, f"{name}_cv_sp")(m, n, c, cv, x)
+
+    def second_given(t, m, n, c, cv, x, xp):
+        """``t`` times the second derivative, by the differential equation; NaN where cv is not a
+        characteristic value, with which the function is no solution"""
+        s, sp = (getattr(xp.special, f"{name}_cv_{part}")(m, n, c, cv, x) for part in ("s", "sp"))
+        own = getattr(xp.special, value)(m, n, c)
+        solves = xp.abs(cv - own) <= 1e-6 * (1 + xp.abs(own))
+        return t * xp.where(solves, equation(m, c, cv, x, s, sp), math.nan)
+
+    lines: list[Rule | Unknown] = [first, second, first_given, second_given]
+    if name == "obl_rad2":
+        lines = [SECOND_KIND] * 4
+    given, by = [None, None, SPHEROIDAL], [(0, 2), (2, 5), (0.5, 3.0)]
+    FUNCTIONS[name] = several(
+        name, "m n c x", {"s": [*given, lines[0]], "sp": [*given, lines[1]]},
+        summary="Spheroidal wave function and its derivative", integers="m n", domains=[*by, places],
+        source="DLMF 30.2.1",
+    )  # fmt: skip
+    FUNCTIONS[f"{name}_cv"] = several(
+        f"{name}_cv", "m n c cv x",
+        {"s": [*given, SPHEROIDAL, lines[2]], "sp": [*given, SPHEROIDAL, lines[3]]},
+        summary="Spheroidal wave function of a characteristic value, and its derivative",
+        integers="m n", domains=[*by, (2.0, 12.0), places], source="DLMF 30.2.1",
+    )  # fmt: skip
+
+
+for _name, _equation, _places in (
+    ("pro_ang1", prolate, (-0.9, 0.9)), ("pro_rad1", prolate, (1.2, 3.0)),
+    ("pro_rad2", prolate, (1.2, 3.0)), ("obl_ang1", oblate_angular, (-0.9, 0.9)),
+    ("obl_rad1", oblate_radial, (0.2, 3.0)), ("obl_rad2", oblate_radial, (0.2, 3.0)),
+):  # fmt: skip
+    spheroidal(_name, f"{_name[:3]}_cv", _equation, _places)
+
+special(
+    "pro_cv", "m n c", None, None, SPHEROIDAL, domains=[(0, 2), (2, 5), (0.5, 3.0)], integers="m n",
+    summary="Characteristic value of prolate spheroidal functions",
+)  # fmt: skip
+special(
+    "obl_cv", "m n c", None, None, SPHEROIDAL, domains=[(0, 2), (2, 5), (0.5, 3.0)], integers="m n",
+    summary="Characteristic value of oblate spheroidal functions",
+)  # fmt: skip

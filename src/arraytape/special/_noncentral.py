@@ -1,0 +1,180 @@
+"""Noncentral chi-square and F distributions: Poisson mixtures of the central ones.
+
+    F(a, l, x) = sum over s of exp(-l) l ** s / s! gammainc(a + s, x)
+
+A derivative by the noncentrality l is the mixture of the difference of neighbours, which is a density.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ._incomplete import ORDER, PROBABILITY, SHAPE
+from ._quadrature import double_kernel, of_orders
+from ._statement import POSITIVE, special
+
+LAMBDA = (0.3, 3.0)
+
+
+# --- mixtures -------------------------------------------------------------------------------------------------
+def window(peak: Any, l: Any, xp: Any) -> tuple[Any, Any]:  # noqa: E741
+    """The terms about the largest one, and their Poisson weights, along a last axis."""
+    width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
+    first = xp.floor(xp.where(peak > width, peak - width, 0.0))
+    count = int(xp.max(2 * width)) if peak.shape[0] else 1
+    terms = first[:, None] + xp.arange(count, dtype=xp.float64, device=peak.device)
+    rate = xp.where(l > 0, l, 1.0)[:, None]
+    weights = xp.special._igam_fac(terms + 1.0, rate) / rate
+    return terms, xp.where((l > 0)[:, None], weights, xp.where(terms == 0, 1.0, 0.0))
+
+
+def finite(*operands: Any, xp: Any) -> Any:
+    found = True
+    for x in operands:
+        found = found & xp.isfinite(x)
+    return found
+
+
+def from_steps(first: Any, last: Any, steps: Any, lower: Any, xp: Any) -> Any:
+    """The terms of a sequence with F[s + 1] = F[s] - steps[s]: from the last one where ``lower``, else
+    from the first, so that nothing cancels."""
+    sums = xp.cumulative_sum(steps, axis=-1)
+    backward = xp.flip(xp.cumulative_sum(xp.flip(steps, axis=-1), axis=-1), axis=-1)
+    down = last[:, None] + backward
+    return xp.where(lower, down, first[:, None] - (sums - steps))
+
+
+def gamma_window(a: Any, l: Any, x: Any, xp: Any) -> tuple[Any, Any]:  # noqa: E741
+    return window(0.5 * (xp.sqrt(a * a + 4 * l * x) - a), l, xp)
+
+
+@double_kernel
+def noncentral_gamma_density(n: Any, m: Any, a: Any, l: Any, x: Any, *, xp: Any) -> Any:  # noqa: E741
+    """The mixture of gamma densities, differentiated n times by a and m times by x."""
+    inside = finite(a, l, x, xp=xp)
+    a, l, x = (xp.where(inside, z, 1.0) for z in (a, l, x))  # noqa: E741
+    terms, weights = gamma_window(a, l, x, xp)
+
+    def derivative(n: int, m: int) -> Any:
+        parts = xp.special.gamma_density(n, m, a[:, None] + terms, x[:, None])
+        return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
+
+    return of_orders((n, m), derivative, xp)
+
+
+@double_kernel
+def noncentral_gamma_by(n: Any, a: Any, l: Any, x: Any, *, xp: Any) -> Any:  # noqa: E741
+    """The mixture of incomplete gamma functions, differentiated n > 0 times by a."""
+    inside = finite(a, l, x, xp=xp)
+    a, l, x = (xp.where(inside, z, 1.0) for z in (a, l, x))  # noqa: E741
+    terms, weights = gamma_window(a, l, x, xp)
+
+    def derivative(n: int) -> Any:
+        order = float(n)
+        first = xp.special.gammainc_by(order, a + terms[:, 0], x)
+        last = xp.special.gammainc_by(order, a + terms[:, -1] + 1.0, x)
+        shapes = a[:, None] + terms
+        steps = xp.special.gamma_density(n, 0, shapes + 1.0, x[:, None])
+        parts = from_steps(first, last, steps, shapes > x[:, None], xp)
+        return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
+
+    return of_orders((n,), derivative, xp)
+
+
+density = special(
+    "noncentral_gamma_density", "n m a l x", None, None,
+    lambda t, n, m, a, l, x, xp: t * xp.special.noncentral_gamma_density(n + 1, m, a, l, x),
+    lambda t, n, m, a, l, x, xp: t * (
+        xp.special.noncentral_gamma_density(n, m, a + 1, l, x)
+        - xp.special.noncentral_gamma_density(n, m, a, l, x)
+    ),
+    lambda t, n, m, a, l, x, xp: t * xp.special.noncentral_gamma_density(n, m + 1, a, l, x),
+    domains=[ORDER, ORDER, SHAPE, LAMBDA, POSITIVE], integers="n m", public=False,
+    summary="A Poisson mixture of gamma densities, n times by a and m times by x",
+)  # fmt: skip
+cumulative = special(
+    "noncentral_gamma_by", "n a l x", None,
+    lambda t, n, a, l, x, xp: t * xp.special.noncentral_gamma_by(n + 1, a, l, x),
+    lambda t, n, a, l, x, xp: -t * xp.special.noncentral_gamma_density(n, 0, a + 1, l, x),
+    lambda t, n, a, l, x, xp: t * xp.special.noncentral_gamma_density(n, 0, a, l, x),
+    domains=[(1, 3), SHAPE, LAMBDA, POSITIVE], integers="n", public=False,
+    summary="A Poisson mixture of incomplete gamma functions, n > 0 times by a",
+)  # fmt: skip
+
+
+# --- chi-square -------------------------------------------------------------------------------------------------
+def chi_density(x: Any, df: Any, nc: Any, xp: Any, n: int = 0, m: int = 0) -> Any:
+    """The derivative of chndtr by x, and its own, n times by df and m times by x."""
+    found = xp.special.noncentral_gamma_density(n, m, df / 2, nc / 2, x / 2)
+    return 0.5 ** (1 + n + m) * found
+
+
+def chi_by_df(x: Any, df: Any, nc: Any, xp: Any) -> Any:
+    """The derivative of chndtr by df."""
+    return 0.5 * xp.special.noncentral_gamma_by(1, df / 2, nc / 2, x / 2)
+
+
+def chi_by_nc(x: Any, df: Any, nc: Any, xp: Any) -> Any:
+    """The derivative of chndtr by nc."""
+    return -chi_density(x, df + 2, nc, xp)
+
+
+CHI = [POSITIVE, SHAPE, LAMBDA]
+chndtr = special(
+    "chndtr", "x df nc",
+    lambda t, x, df, nc, xp: t * chi_density(x, df, nc, xp),
+    lambda t, x, df, nc, xp: t * chi_by_df(x, df, nc, xp),
+    lambda t, x, df, nc, xp: t * chi_by_nc(x, df, nc, xp),
+    domains=CHI, summary="The cumulative function of the noncentral chi-square distribution",
+)  # fmt: skip
+special(
+    "_ncx2_sf", "x df nc",
+    lambda t, x, df, nc, xp: -t * chi_density(x, df, nc, xp),
+    lambda t, x, df, nc, xp: -t * chi_by_df(x, df, nc, xp),
+    lambda t, x, df, nc, xp: -t * chi_by_nc(x, df, nc, xp),
+    domains=CHI, public=False,
+    summary="The survival function of the noncentral chi-square distribution",
+)  # fmt: skip
+special(
+    "_ncx2_pdf", "x df nc",
+    lambda t, x, df, nc, xp: t * chi_density(x, df, nc, xp, 0, 1),
+    lambda t, x, df, nc, xp: t * chi_density(x, df, nc, xp, 1, 0),
+    lambda t, x, df, nc, xp: (
+        0.5 * t * (chi_density(x, df + 2, nc, xp) - chi_density(x, df, nc, xp))
+    ),
+    domains=CHI, public=False, summary="The density of the noncentral chi-square distribution",
+)  # fmt: skip
+
+
+def chi_quantile_rules(sign: int) -> list[Any]:
+    """The rules of the x at which chndtr, or with the sign -1 the survival function, is p."""
+    return [
+        lambda t, df, nc, y, xp: sign * t / chi_density(y, df, nc, xp),
+        lambda t, df, nc, y, xp: -t * chi_by_df(y, df, nc, xp) / chi_density(y, df, nc, xp),
+        lambda t, df, nc, y, xp: -t * chi_by_nc(y, df, nc, xp) / chi_density(y, df, nc, xp),
+    ]
+
+
+chndtrix = special(
+    "chndtrix", "p df nc", *chi_quantile_rules(1), domains=[PROBABILITY, SHAPE, LAMBDA],
+    summary="The x at which chndtr is p",
+)  # fmt: skip
+special(
+    "_ncx2_isf", "p df nc", *chi_quantile_rules(-1), domains=[PROBABILITY, SHAPE, LAMBDA],
+    public=False, summary="The x at which the survival function is p",
+)  # fmt: skip
+chndtridf = special(
+    "chndtridf", "x p nc",
+    lambda t, x, nc, y, xp: -t * chi_density(x, y, nc, xp) / chi_by_df(x, y, nc, xp),
+    lambda t, x, nc, y, xp: t / chi_by_df(x, y, nc, xp),
+    lambda t, x, nc, y, xp: -t * chi_by_nc(x, y, nc, xp) / chi_by_df(x, y, nc, xp),
+    domains=[(3.0, 5.0), (0.2, 0.6), LAMBDA], summary="The df at which chndtr is p",
+)  # fmt: skip
+chndtrinc = special(
+    "chndtrinc", "x df p",
+    lambda t, x, df, y, xp: -t * chi_density(x, df, y, xp) / chi_by_nc(x, df, y, xp),
+    lambda t, x, df, y, xp: -t * chi_by_df(x, df, y, xp) / chi_by_nc(x, df, y, xp),
+    lambda t, x, df, y, xp: t / chi_by_nc(x, df, y, xp),
+    domains=[(3.0, 5.0), (1.0, 2.0), (0.2, 0.6)], summary="The nc at which chndtr is p",
+)  # fmt: skip

@@ -1,0 +1,303 @@
+"""The noncentral F distribution: a Poisson mixture of incomplete beta functions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from ._incomplete import ORDER, SHAPE
+from ._noncentral import LAMBDA, finite, from_steps, window
+from ._quadrature import double_kernel, of_orders
+from ._statement import POSITIVE, UNIT, special
+
+
+# --- mixtures -------------------------------------------------------------------------------------------------
+def beta_window(a: Any, b: Any, l: Any, x: Any, xp: Any) -> tuple[Any, Any]:  # noqa: E741
+    """The largest terms: neighbours have the ratio l x (a + b + s) / ((s + 1) (a + s))."""
+    shift = a - l * x
+    peak = 0.5 * (xp.sqrt(shift * shift + 4 * l * x * (a + b)) - shift)
+    return window(xp.where(peak > 0, peak, 0.0), l, xp)
+
+
+def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
+    """The derivative of betainc(a, b, x) - betainc(a + 1, b, x), i times by a and j times by b.
+
+    DLMF 8.17.20: that is the density of a + 1 and b, times (1 - x) / (a + b).
+    """
+    total = 0.0
+    for p, q in itertools.product(range(i + 1), range(j + 1)):
+        weight = math.comb(i, p) * math.comb(j, q) * (-1) ** (p + q) * math.factorial(p + q)
+        slope = xp.special.beta_density(i - p, j - q, 0, a + 1.0, b, x, complement)
+        total = total + weight * slope / (a + b) ** (p + q + 1)
+    return complement * total
+
+
+def inner(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
+    """Where all operands are finite, and they with others elsewhere."""
+    inside = finite(*operands, xp=xp)
+    return inside, [xp.where(inside, z, 0.5) for z in operands]
+
+
+@double_kernel
+def noncentral_beta_density(
+    i: Any, j: Any, m: Any, a: Any, b: Any, l: Any, x: Any, complement: Any, *, xp: Any  # noqa: E741
+) -> Any:
+    """The mixture of beta densities, differentiated i, j, m times by a, b, x."""
+    inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741
+    terms, weights = beta_window(a, b, l, x, xp)
+
+    def derivative(i: int, j: int, m: int) -> Any:
+        parts = xp.special.beta_density(
+            i, j, m, a[:, None] + terms, b[:, None], x[:, None], complement[:, None]
+        )
+        return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
+
+    return of_orders((i, j, m), derivative, xp)
+
+
+@double_kernel
+def noncentral_beta_step(
+    i: Any, j: Any, a: Any, b: Any, l: Any, x: Any, complement: Any, *, xp: Any  # noqa: E741
+) -> Any:
+    """The mixture of ``beta_step``: less the derivative of the mixture of betainc by l."""
+    inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741
+    terms, weights = beta_window(a, b, l, x, xp)
+
+    def derivative(i: int, j: int) -> Any:
+        parts = beta_step(
+            i, j, a[:, None] + terms, b[:, None], x[:, None], complement[:, None], xp
+        )
+        return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
+
+    return of_orders((i, j), derivative, xp)
+
+
+@double_kernel
+def noncentral_beta_by(
+    i: Any, j: Any, a: Any, b: Any, l: Any, x: Any, complement: Any, *, xp: Any  # noqa: E741
+) -> Any:
+    """The mixture of incomplete beta functions, differentiated i + j > 0 times by a and b."""
+    inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741
+    terms, weights = beta_window(a, b, l, x, xp)
+
+    def derivative(i: int, j: int) -> Any:
+        ends = (terms[:, 0], terms[:, -1] + 1.0)
+        first, last = [xp.special.betainc_by(i, j, a + end, b, x, complement) for end in ends]
+        shapes = a[:, None] + terms
+        wide = b[:, None], x[:, None], complement[:, None]
+        steps = beta_step(i, j, shapes, *wide, xp)
+        lower = shapes * wide[2] > wide[0] * wide[1]  # where x is below the mean
+        parts = from_steps(first, last, steps, lower, xp)
+        return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
+
+    return of_orders((i, j), derivative, xp)
+
+
+special(
+    "noncentral_beta_density", "i j m a b l x complement", None, None, None,
+    lambda t, i, j, m, a, b, l, x, complement, xp: (
+        t * xp.special.noncentral_beta_density(i + 1, j, m, a, b, l, x, complement)
+    ),
+    lambda t, i, j, m, a, b, l, x, complement, xp: (
+        t * xp.special.noncentral_beta_density(i, j + 1, m, a, b, l, x, complement)
+    ),
+    lambda t, i, j, m, a, b, l, x, complement, xp: t * (
+        xp.special.noncentral_beta_density(i, j, m, a + 1, b, l, x, complement)
+        - xp.special.noncentral_beta_density(i, j, m, a, b, l, x, complement)
+    ),
+    lambda t, i, j, m, a, b, l, x, complement, xp: (
+        t * xp.special.noncentral_beta_density(i, j, m + 1, a, b, l, x, complement)
+    ),
+    None,
+    domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j m", public=False,
+    summary="A Poisson mixture of beta densities, i, j, m times by a, b, x",
+)  # fmt: skip
+special(
+    "noncentral_beta_step", "i j a b l x complement", None, None,
+    lambda t, i, j, a, b, l, x, complement, xp: (
+        t * xp.special.noncentral_beta_step(i + 1, j, a, b, l, x, complement)
+    ),
+    lambda t, i, j, a, b, l, x, complement, xp: (
+        t * xp.special.noncentral_beta_step(i, j + 1, a, b, l, x, complement)
+    ),
+    lambda t, i, j, a, b, l, x, complement, xp: t * (
+        xp.special.noncentral_beta_step(i, j, a + 1, b, l, x, complement)
+        - xp.special.noncentral_beta_step(i, j, a, b, l, x, complement)
+    ),
+    lambda t, i, j, a, b, l, x, complement, xp: t * (
+        xp.special.noncentral_beta_density(i, j, 0, a, b, l, x, complement)
+        - xp.special.noncentral_beta_density(i, j, 0, a + 1, b, l, x, complement)
+    ),
+    None,
+    domains=[ORDER, ORDER, SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j", public=False,
+    summary="A Poisson mixture of betainc(a, b, x) - betainc(a + 1, b, x), i, j times by a, b",
+)  # fmt: skip
+special(
+    "noncentral_beta_by", "i j a b l x complement", None, None,
+    lambda t, i, j, a, b, l, x, complement, xp: (
+        t * xp.special.noncentral_beta_by(i + 1, j, a, b, l, x, complement)
+    ),
+    lambda t, i, j, a, b, l, x, complement, xp: (
+        t * xp.special.noncentral_beta_by(i, j + 1, a, b, l, x, complement)
+    ),
+    lambda t, i, j, a, b, l, x, complement, xp: (
+        -t * xp.special.noncentral_beta_step(i, j, a, b, l, x, complement)
+    ),
+    lambda t, i, j, a, b, l, x, complement, xp: (
+        t * xp.special.noncentral_beta_density(i, j, 0, a, b, l, x, complement)
+    ),
+    None,
+    domains=[(1, 3), (1, 3), SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j", public=False,
+    summary="A Poisson mixture of incomplete beta functions, i + j > 0 times by a and b",
+)  # fmt: skip
+
+
+# --- F, by its arguments ----------------------------------------------------------------------------------------
+def of_mixture(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, ...]:
+    """The arguments of the mixtures of which the noncentral F distribution is one."""
+    odds = dfn * f / dfd
+    return dfn / 2, dfd / 2, nc / 2, xp.special.share(odds), 1 / (1 + odds)
+
+
+def ncf_density(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+    """The derivative of ncfdtr by f."""
+    a, b, l, x, c = of_mixture(dfn, dfd, nc, f, xp)  # noqa: E741
+    return xp.special.noncentral_beta_density(0, 0, 0, a, b, l, x, c) * c * c * dfn / dfd
+
+
+def ncf_by_dfn(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+    """The derivative of ncfdtr by dfn."""
+    slope = xp.special.noncentral_beta_by(1, 0, *of_mixture(dfn, dfd, nc, f, xp))
+    return 0.5 * slope + ncf_density(dfn, dfd, nc, f, xp) * f / dfn
+
+
+def ncf_by_dfd(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+    """The derivative of ncfdtr by dfd."""
+    slope = xp.special.noncentral_beta_by(0, 1, *of_mixture(dfn, dfd, nc, f, xp))
+    return 0.5 * slope - ncf_density(dfn, dfd, nc, f, xp) * f / dfd
+
+
+def ncf_by_nc(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+    """The derivative of ncfdtr by nc."""
+    return -0.5 * xp.special.noncentral_beta_step(0, 0, *of_mixture(dfn, dfd, nc, f, xp))
+
+
+def density_by_odds(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, Any]:
+    """The density of the odds dfn f / dfd, and its derivative by them."""
+    a, b, l, x, c = of_mixture(dfn, dfd, nc, f, xp)  # noqa: E741
+    value = xp.special.noncentral_beta_density(0, 0, 0, a, b, l, x, c) * c * c
+    slope = xp.special.noncentral_beta_density(0, 0, 1, a, b, l, x, c)
+    return value, (slope * c * c - 2 * value / c) * c * c
+
+
+def pdf_by_f(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+    return density_by_odds(dfn, dfd, nc, f, xp)[1] * (dfn / dfd) * (dfn / dfd)
+
+
+def pdf_by_ratio(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+    """The derivative of the density by the logarithm of dfn / dfd."""
+    value, slope = density_by_odds(dfn, dfd, nc, f, xp)
+    return (value + slope * dfn * f / dfd) * dfn / dfd
+
+
+def pdf_by_shape(i: int, j: int, f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+    """The derivative of the density by half of dfn and half of dfd, of equal odds."""
+    a, b, l, x, c = of_mixture(dfn, dfd, nc, f, xp)  # noqa: E741
+    return xp.special.noncentral_beta_density(i, j, 0, a, b, l, x, c) * c * c * dfn / dfd
+
+
+def pdf_by_nc(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
+    a, b, l, x, c = of_mixture(dfn, dfd, nc, f, xp)  # noqa: E741
+    above = xp.special.noncentral_beta_density(0, 0, 0, a + 1, b, l, x, c)
+    difference = above - xp.special.noncentral_beta_density(0, 0, 0, a, b, l, x, c)
+    return 0.5 * difference * c * c * dfn / dfd
+
+
+FREEDOM = (2.0, 6.0)
+ncfdtr = special(
+    "ncfdtr", "dfn dfd nc f",
+    lambda t, dfn, dfd, nc, f, xp: t * ncf_by_dfn(dfn, dfd, nc, f, xp),
+    lambda t, dfn, dfd, nc, f, xp: t * ncf_by_dfd(dfn, dfd, nc, f, xp),
+    lambda t, dfn, dfd, nc, f, xp: t * ncf_by_nc(dfn, dfd, nc, f, xp),
+    lambda t, dfn, dfd, nc, f, xp: t * ncf_density(dfn, dfd, nc, f, xp),
+    domains=[FREEDOM, FREEDOM, LAMBDA, POSITIVE],
+    summary="The cumulative function of the noncentral F distribution",
+)  # fmt: skip
+special(
+    "_ncf_sf", "f dfn dfd nc",
+    lambda t, dfn, dfd, nc, f, xp: -t * ncf_density(dfn, dfd, nc, f, xp),
+    lambda t, dfn, dfd, nc, f, xp: -t * ncf_by_dfn(dfn, dfd, nc, f, xp),
+    lambda t, dfn, dfd, nc, f, xp: -t * ncf_by_dfd(dfn, dfd, nc, f, xp),
+    lambda t, dfn, dfd, nc, f, xp: -t * ncf_by_nc(dfn, dfd, nc, f, xp),
+    domains=[POSITIVE, FREEDOM, FREEDOM, LAMBDA], public=False,
+    summary="The survival function of the noncentral F distribution",
+)  # fmt: skip
+special(
+    "_ncf_pdf", "f dfn dfd nc",
+    lambda t, f, dfn, dfd, nc, xp: t * pdf_by_f(f, dfn, dfd, nc, xp),
+    lambda t, f, dfn, dfd, nc, xp: t * (
+        0.5 * pdf_by_shape(1, 0, f, dfn, dfd, nc, xp) + pdf_by_ratio(f, dfn, dfd, nc, xp) / dfn
+    ),
+    lambda t, f, dfn, dfd, nc, xp: t * (
+        0.5 * pdf_by_shape(0, 1, f, dfn, dfd, nc, xp) - pdf_by_ratio(f, dfn, dfd, nc, xp) / dfd
+    ),
+    lambda t, f, dfn, dfd, nc, xp: t * pdf_by_nc(f, dfn, dfd, nc, xp),
+    domains=[POSITIVE, FREEDOM, FREEDOM, LAMBDA], public=False,
+    summary="The density of the noncentral F distribution",
+)  # fmt: skip
+
+
+def ncf_quotient(above: Any, below: Any) -> Any:
+    """A rule's slope of an inverse."""
+
+    def slope(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
+        return -above(dfn, dfd, nc, f, xp) / below(dfn, dfd, nc, f, xp)
+
+    return slope
+
+
+ncfdtri = special(
+    "ncfdtri", "dfn dfd nc p",
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_density)(dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_density)(dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_nc, ncf_density)(dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t / ncf_density(dfn, dfd, nc, y, xp),
+    domains=[FREEDOM, FREEDOM, LAMBDA, (0.1, 0.9)], summary="The f at which ncfdtr is p",
+)  # fmt: skip
+special(
+    "_ncf_isf", "p dfn dfd nc",
+    lambda t, dfn, dfd, nc, y, xp: -t / ncf_density(dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_density)(dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_density)(dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_nc, ncf_density)(dfn, dfd, nc, y, xp),
+    domains=[(0.1, 0.9), FREEDOM, FREEDOM, LAMBDA], public=False,
+    summary="The f at which the survival function is p",
+)  # fmt: skip
+ncfdtridfd = special(
+    "ncfdtridfd", "dfn p nc f",
+    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_by_dfd)(dfn, y, nc, f, xp),
+    lambda t, dfn, nc, f, y, xp: t / ncf_by_dfd(dfn, y, nc, f, xp),
+    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_by_nc, ncf_by_dfd)(dfn, y, nc, f, xp),
+    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_dfd)(dfn, y, nc, f, xp),
+    domains=[(2.0, 3.0), (0.5, 0.52), (0.3, 0.5), (1.2, 1.3)],
+    summary="The dfd at which ncfdtr is p",
+)  # fmt: skip
+ncfdtridfn = special(
+    "ncfdtridfn", "p dfd nc f",
+    lambda t, dfd, nc, f, y, xp: t / ncf_by_dfn(y, dfd, nc, f, xp),
+    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_by_dfn)(y, dfd, nc, f, xp),
+    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_by_nc, ncf_by_dfn)(y, dfd, nc, f, xp),
+    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_dfn)(y, dfd, nc, f, xp),
+    domains=[(0.15, 0.18), (4.0, 6.0), (1.0, 1.5), (0.45, 0.55)],
+    summary="The dfn at which ncfdtr is p",
+)  # fmt: skip
+ncfdtrinc = special(
+    "ncfdtrinc", "dfn dfd p f",
+    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_by_nc)(dfn, dfd, y, f, xp),
+    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_by_nc)(dfn, dfd, y, f, xp),
+    lambda t, dfn, dfd, f, y, xp: t / ncf_by_nc(dfn, dfd, y, f, xp),
+    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_nc)(dfn, dfd, y, f, xp),
+    domains=[FREEDOM, FREEDOM, (0.2, 0.4), (2.0, 3.0)],
+    summary="The nc at which ncfdtr is p",
+)  # fmt: skip

@@ -1,0 +1,44 @@
+"""Parabolic cylinder functions: by the argument, with the second derivatives from the equation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._record.plan import Unknown
+from ._several import several
+
+ORDER = Unknown(
+    "no closed form of the derivative by the order of a parabolic cylinder function is known"
+)
+DOMAINS = [(0.2, 4.0), (-3.0, 3.0)]
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "pbdv": several(
+        "pbdv", "v x",
+        {
+            "d": [ORDER, lambda t, v, x, xp: t * xp.special.pbdv_dp(v, x)],
+            "dp": [ORDER, lambda t, v, x, xp: t * (0.25 * x * x - v - 0.5) * xp.special.pbdv_d(v, x)],
+        },
+        summary="Parabolic cylinder function D and its derivative", domains=DOMAINS,
+        source="DLMF 12.2.4",
+    ),
+    "pbvv": several(
+        "pbvv", "v x",
+        {
+            "v": [ORDER, lambda t, v, x, xp: t * xp.special.pbvv_vp(v, x)],
+            "vp": [ORDER, lambda t, v, x, xp: t * (0.25 * x * x - v - 0.5) * xp.special.pbvv_v(v, x)],
+        },
+        summary="Parabolic cylinder function V and its derivative", domains=DOMAINS,
+        source="DLMF 12.2.4",
+    ),
+    "pbwa": several(
+        "pbwa", "a x",
+        {
+            "w": [ORDER, lambda t, a, x, xp: t * xp.special.pbwa_wp(a, x)],
+            "wp": [ORDER, lambda t, a, x, xp: t * (a - 0.25 * x * x) * xp.special.pbwa_w(a, x)],
+        },
+        summary="Parabolic cylinder function W and its derivative", domains=DOMAINS,
+        source="DLMF 12.14.2",
+    ),
+}  # fmt: skip

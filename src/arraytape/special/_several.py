@@ -1,0 +1,71 @@
+"""Special functions of several results, each of which is an elementwise op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._array.array import Array
+from .._record.plan import Rule, Unknown
+from .._storage.special import kernel
+from ._statement import Interval, special
+
+
+def several(
+    name: str,
+    inputs: str,
+    results: dict[str, Sequence[Rule | Unknown | None]],
+    *,
+    summary: str,
+    domains: Sequence[Interval],
+    integers: str = "",
+    complex: bool = False,
+    source: str = "",
+) -> Callable[..., tuple[Array, ...]]:
+    """State a function of several results: their names, and for each a line for every operand.
+
+    Rules find a result alone as ``xp.special.name_result``.
+    """
+    parts = []
+    for place, (result, rules) in enumerate(results.items()):
+        kernel(result_of(name, result, place))
+        parts.append(
+            special(
+                f"{name}_{result}",
+                inputs,
+                *rules,
+                domains=domains,
+                integers=integers,
+                complex=complex,
+                source=source,
+                public=False,
+            )  # fmt: skip
+        )
+
+    def function(*operands: Any) -> tuple[Array, ...]:
+        return tuple([part(*operands) for part in parts])
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "arraytape.special"
+    function.__doc__ = f"""{summary}: the values are SciPy's, on CUDA devices CuPy's.
+
+Parameters
+----------
+{", ".join(inputs.split())} : Array or number
+    Of floating-point dtype, as SciPy's function takes it; integers are computed as such.
+
+Returns
+-------
+tuple of Array
+    {", ".join(results)}: each of the shape to which the operands broadcast."""
+    return function
+
+
+def result_of(name: str, result: str, place: int) -> Callable[..., Any]:
+    """What computes one result of SciPy's function."""
+
+    def compute(*operands: Any, xp: Any) -> Any:
+        return getattr(xp.special, name)(*operands)[place]
+
+    compute.__name__ = f"{name}_{result}"
+    return compute

@@ -1,0 +1,299 @@
+"""Functions of scipy.special without a public name, of which scipy.stats makes its distributions.
+
+Boost's distributions are functions of real counts where the distribution is a smooth function of them:
+they have derivatives by counts, too.  Quantiles that are whole numbers have none.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ._incomplete import (
+    PROBABILITY,
+    SHAPE,
+    beta_by_a,
+    beta_by_b,
+    beta_pdf,
+    beta_quantile_rules,
+)
+from ._rules import as_data
+from ._statement import POSITIVE, REAL, UNIT, special
+
+ROOT_2PI = math.sqrt(2.0 * math.pi)
+SUCCESSES, TRIALS = (0.0, 5.0), (6.0, 12.0)
+
+# --- beta ---------------------------------------------------------------------------------------------------
+_beta_pdf = special(
+    "_beta_pdf", "x a b",
+    lambda t, x, a, b, xp: t * xp.special.beta_density(0, 0, 1, a, b, x, 1 - x),
+    lambda t, x, a, b, xp: t * xp.special.beta_density(1, 0, 0, a, b, x, 1 - x),
+    lambda t, x, a, b, xp: t * xp.special.beta_density(0, 1, 0, a, b, x, 1 - x),
+    domains=[UNIT, SHAPE, SHAPE], public=False, summary="The density of the beta distribution",
+)  # fmt: skip
+
+
+def beta_ppf_rules() -> list[Any]:
+    """Those of betaincinv, for operands in another order."""
+    rules = beta_quantile_rules(1, lambda a, b, p, xp: xp.special.betainccinv(b, a, p))
+    by_a, by_b, by_p = rules
+    return [
+        lambda t, p, a, b, y, xp: by_p(t, a, b, p, y, xp),
+        lambda t, p, a, b, y, xp: by_a(t, a, b, p, y, xp),
+        lambda t, p, a, b, y, xp: by_b(t, a, b, p, y, xp),
+    ]
+
+
+_beta_ppf = special(
+    "_beta_ppf", "p a b", *beta_ppf_rules(), domains=[PROBABILITY, SHAPE, SHAPE], public=False,
+    summary="The quantile of the beta distribution",
+)  # fmt: skip
+
+
+# --- binomial: of real k and n ------------------------------------------------------------------------------
+def binomial(i: int, j: int, m: int, k: Any, n: Any, p: Any, xp: Any) -> Any:
+    """The derivatives of the probability of k successes in n trials, times n + 1."""
+    return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
+
+
+def more(k: Any, n: Any, p: Any, xp: Any) -> tuple[Any, ...]:
+    """The arguments of betainc of which the probability of more than k successes is the value."""
+    return k + 1, n - k, p, 1 - p, xp
+
+
+_binom_pmf = special(
+    "_binom_pmf", "k n p",
+    lambda t, k, n, p, xp: (
+        t * (binomial(1, 0, 0, k, n, p, xp) - binomial(0, 1, 0, k, n, p, xp)) / (n + 1)
+    ),
+    lambda t, k, n, p, y, xp: t * (binomial(0, 1, 0, k, n, p, xp) - y) / (n + 1),
+    lambda t, k, n, p, xp: t * binomial(0, 0, 1, k, n, p, xp) / (n + 1),
+    domains=[SUCCESSES, TRIALS, UNIT], public=False,
+    summary="The probability of k successes in n trials, of real k and n", source="DLMF 8.17.5",
+)  # fmt: skip
+_binom_cdf = special(
+    "_binom_cdf", "k n p",
+    lambda t, k, n, p, xp: t * (beta_by_b(*more(k, n, p, xp)) - beta_by_a(*more(k, n, p, xp))),
+    lambda t, k, n, p, xp: -t * beta_by_b(*more(k, n, p, xp)),
+    lambda t, k, n, p, xp: -t * beta_pdf(*more(k, n, p, xp)),
+    domains=[SUCCESSES, TRIALS, UNIT], public=False,
+    summary="The probability of at most k successes in n trials, of real k and n",
+    source="DLMF 8.17.5",
+)  # fmt: skip
+_binom_sf = special(
+    "_binom_sf", "k n p",
+    lambda t, k, n, p, xp: t * (beta_by_a(*more(k, n, p, xp)) - beta_by_b(*more(k, n, p, xp))),
+    lambda t, k, n, p, xp: t * beta_by_b(*more(k, n, p, xp)),
+    lambda t, k, n, p, xp: t * beta_pdf(*more(k, n, p, xp)),
+    domains=[SUCCESSES, TRIALS, UNIT], public=False,
+    summary="The probability of more than k successes in n trials, of real k and n",
+    source="DLMF 8.17.5",
+)  # fmt: skip
+
+# --- negative binomial: of real k and r ---------------------------------------------------------------------
+_nbinom_pmf = special(
+    "_nbinom_pmf", "k r p",
+    lambda t, k, r, p, y, xp: (
+        t * (p * xp.special.beta_density(0, 1, 0, r, k + 1, p, 1 - p) - y) / (r + k)
+    ),
+    lambda t, k, r, p, y, xp: (
+        t * (p * xp.special.beta_density(1, 0, 0, r, k + 1, p, 1 - p) - y) / (r + k)
+    ),
+    lambda t, k, r, p, xp: (
+        t * (p * xp.special.beta_density(0, 0, 1, r, k + 1, p, 1 - p)
+             + xp.special.beta_density(0, 0, 0, r, k + 1, p, 1 - p)) / (r + k)
+    ),
+    domains=[SUCCESSES, SHAPE, UNIT], public=False,
+    summary="The probability of k failures before r successes, of real k and r",
+)  # fmt: skip
+_nbinom_cdf = special(
+    "_nbinom_cdf", "k r p",
+    lambda t, k, r, p, xp: t * beta_by_b(r, k + 1, p, 1 - p, xp),
+    lambda t, k, r, p, xp: t * beta_by_a(r, k + 1, p, 1 - p, xp),
+    lambda t, k, r, p, xp: t * beta_pdf(r, k + 1, p, 1 - p, xp),
+    domains=[SUCCESSES, SHAPE, UNIT], public=False,
+    summary="The probability of at most k failures before r successes, of real k and r",
+    source="DLMF 8.17.24",
+)  # fmt: skip
+_nbinom_sf = special(
+    "_nbinom_sf", "k r p",
+    lambda t, k, r, p, xp: -t * beta_by_b(r, k + 1, p, 1 - p, xp),
+    lambda t, k, r, p, xp: -t * beta_by_a(r, k + 1, p, 1 - p, xp),
+    lambda t, k, r, p, xp: -t * beta_pdf(r, k + 1, p, 1 - p, xp),
+    domains=[SUCCESSES, SHAPE, UNIT], public=False,
+    summary="The probability of more than k failures before r successes, of real k and r",
+    source="DLMF 8.17.24",
+)  # fmt: skip
+_nbinom_mean = special(
+    "_nbinom_mean", "r p", lambda t, p: t * (1 - p) / p, lambda t, r, p: -t * r / (p * p),
+    domains=[SHAPE, UNIT], public=False, summary="The negative binomial distribution's mean",
+)  # fmt: skip
+_nbinom_variance = special(
+    "_nbinom_variance", "r p",
+    lambda t, p: t * (1 - p) / (p * p),
+    lambda t, r, p: -t * r * (2 - p) / (p * p * p),
+    domains=[SHAPE, UNIT], public=False, summary="The negative binomial distribution's variance",
+)  # fmt: skip
+_nbinom_skewness = special(
+    "_nbinom_skewness", "r p",
+    lambda t, r, y: -t * y / (2 * r),
+    lambda t, p, y: t * y * p / (2 * (1 - p) * (2 - p)),
+    domains=[SHAPE, UNIT], public=False, summary="The negative binomial distribution's skewness",
+)  # fmt: skip
+_nbinom_kurtosis_excess = special(
+    "_nbinom_kurtosis_excess", "r p",
+    lambda t, r, y: -t * y / r,
+    lambda t, r, p: t * p * (2 - p) / (r * (1 - p) * (1 - p)),
+    domains=[SHAPE, UNIT], public=False,
+    summary="The negative binomial distribution's excess kurtosis",
+)  # fmt: skip
+
+# --- what is counted in whole numbers -----------------------------------------------------------------------
+for _name, _inputs in {
+    "_binom_ppf": "q n p", "_binom_isf": "q n p", "_nbinom_ppf": "q r p", "_nbinom_isf": "q r p",
+}.items():  # fmt: skip
+    special(
+        _name, _inputs, None, None, None, domains=[PROBABILITY, TRIALS, UNIT], public=False,
+        integers=_inputs.split()[1], summary="A quantile that is a whole number",
+    )  # fmt: skip
+for _name in ("pmf", "cdf", "sf"):
+    special(
+        f"_hypergeom_{_name}", "k n N M", None, None, None, None, public=False,
+        domains=[(0, 4), (5, 9), (5, 9), (20, 30)], integers="k n N M",
+        summary="A function of the hypergeometric distribution, whose arguments are counts",
+    )  # fmt: skip
+for _name in ("mean", "variance", "skewness"):
+    special(
+        f"_hypergeom_{_name}", "n N M", None, None, None, public=False,
+        domains=[(5, 9), (5, 9), (20, 30)], integers="n N M",
+        summary="A moment of the hypergeometric distribution, whose arguments are counts",
+    )  # fmt: skip
+
+
+# --- Cauchy and cosine --------------------------------------------------------------------------------------
+def standard(loc: Any, scale: Any, x: Any) -> Any:
+    return (x - loc) / scale
+
+
+def cauchy_rules(sign: int) -> list[Any]:
+    """The rules of the quantile, or with the sign -1 of that of the survival function."""
+
+    def quantile(t: Any, p: Any, xp: Any) -> Any:
+        return -sign / xp.tan(math.pi * as_data(p, t, xp))
+
+    def by_p(t: Any, p: Any, scale: Any, xp: Any) -> Any:
+        return sign * math.pi * t * scale * (1 + quantile(t, p, xp) ** 2)
+
+    return [by_p, lambda t: t, lambda t, p, xp: t * quantile(t, p, xp)]
+
+
+_cauchy_ppf = special(
+    "_cauchy_ppf", "p loc scale", *cauchy_rules(1), domains=[PROBABILITY, REAL, POSITIVE],
+    public=False, summary="The quantile of the Cauchy distribution",
+)  # fmt: skip
+_cauchy_isf = special(
+    "_cauchy_isf", "p loc scale", *cauchy_rules(-1), domains=[PROBABILITY, REAL, POSITIVE],
+    public=False, summary="The inverse of the Cauchy distribution's survival function",
+)  # fmt: skip
+_cosine_cdf = special(
+    "_cosine_cdf", "x",
+    lambda t, x, xp: t * xp.where(xp.abs(x) < math.pi, xp.cos(x / 2) ** 2 / math.pi, 0.0),
+    domains=[(-3.0, 3.0)], public=False,
+    summary="The cumulative function of the cosine distribution",
+)  # fmt: skip
+_cosine_invcdf = special(
+    "_cosine_invcdf", "p", lambda t, y, xp: math.pi * t / xp.cos(y / 2) ** 2,
+    domains=[PROBABILITY], public=False, summary="The quantile of the cosine distribution",
+)  # fmt: skip
+
+
+# --- inverse Gaussian ---------------------------------------------------------------------------------------
+def inverse_gauss_by_mean(mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+    """The derivative of the quantile by the mean: -F_mu / F_x, of which exponentials cancel."""
+    mills = xp.special.erfcx(xp.sqrt(0.5 * scale / y) * (y / mu + 1))
+    return (math.sqrt(2.0 * math.pi) * scale / (mu * mu)) * mills * xp.sqrt(y * y * y / scale)
+
+
+def inverse_gauss_rules(sign: int) -> list[Any]:
+    """The rules of the quantile, or with the sign -1 of that of the survival function.  By ``scale``
+    since the quantile has the degree 1 in it and the mean."""
+
+    def by_p(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+        power = 0.5 * scale * (y / mu - 1) ** 2 / y
+        return sign * ROOT_2PI * t * xp.sqrt(y * y * y / scale) * xp.exp(power)
+
+    def by_scale(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+        return t * (y - mu * inverse_gauss_by_mean(mu, scale, y, xp)) / scale
+
+    def by_mu(t: Any, mu: Any, scale: Any, y: Any, xp: Any) -> Any:
+        return t * inverse_gauss_by_mean(mu, scale, y, xp)
+
+    return [by_p, by_mu, by_scale]
+
+
+_invgauss_ppf = special(
+    "_invgauss_ppf", "p mu scale", *inverse_gauss_rules(1),
+    domains=[PROBABILITY, POSITIVE, POSITIVE], public=False,
+    summary="The quantile of the inverse Gaussian distribution",
+)  # fmt: skip
+_invgauss_isf = special(
+    "_invgauss_isf", "p mu scale", *inverse_gauss_rules(-1),
+    domains=[PROBABILITY, POSITIVE, POSITIVE], public=False,
+    summary="The inverse of the inverse Gaussian distribution's survival function",
+)  # fmt: skip
+
+
+# --- skew normal --------------------------------------------------------------------------------------------
+def skew_normal_pdf(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
+    """The density at z; t is a tangent."""
+    z = as_data(z, t, xp)
+    return 2.0 * xp.exp(-0.5 * z * z) * xp.special.ndtr(alpha * z) / ROOT_2PI
+
+
+def skew_normal_by_shape(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
+    """The derivative of the cumulative function by its shape alpha: Owen 1956."""
+    spread = 1 + alpha * alpha
+    return -xp.exp(-0.5 * as_data(z, t, xp) ** 2 * spread) / (math.pi * spread)
+
+
+def skew_normal_quantile_rules(sign: int) -> list[Any]:
+    """The rules of the quantile, or with the sign -1 of that of the survival function."""
+
+    def by_p(t: Any, loc: Any, scale: Any, alpha: Any, y: Any, xp: Any) -> Any:
+        return sign * t * scale / skew_normal_pdf(t, standard(loc, scale, y), alpha, xp)
+
+    def by_shape(t: Any, loc: Any, scale: Any, alpha: Any, y: Any, xp: Any) -> Any:
+        z = standard(loc, scale, y)
+        slope = skew_normal_by_shape(t, z, alpha, xp)
+        return -t * scale * slope / skew_normal_pdf(t, z, alpha, xp)
+
+    return [by_p, lambda t: t, lambda t, loc, scale, y: t * standard(loc, scale, y), by_shape]
+
+
+_skewnorm_cdf = special(
+    "_skewnorm_cdf", "x loc scale alpha",
+    lambda t, x, loc, scale, alpha, xp: (
+        t * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+    ),
+    lambda t, x, loc, scale, alpha, xp: (
+        -t * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+    ),
+    lambda t, x, loc, scale, alpha, xp: (
+        -t * standard(loc, scale, x) * skew_normal_pdf(t, standard(loc, scale, x), alpha, xp) / scale
+    ),
+    lambda t, x, loc, scale, alpha, xp: (
+        t * skew_normal_by_shape(t, standard(loc, scale, x), alpha, xp)
+    ),
+    domains=[REAL, (-1.0, 1.0), POSITIVE, (-3.0, 3.0)], public=False,
+    summary="The cumulative function of the skew normal distribution",
+)  # fmt: skip
+_skewnorm_ppf = special(
+    "_skewnorm_ppf", "p loc scale alpha", *skew_normal_quantile_rules(1),
+    domains=[PROBABILITY, (-1.0, 1.0), POSITIVE, (-3.0, 3.0)], public=False,
+    summary="The quantile of the skew normal distribution",
+)  # fmt: skip
+_skewnorm_isf = special(
+    "_skewnorm_isf", "p loc scale alpha", *skew_normal_quantile_rules(-1),
+    domains=[PROBABILITY, (-1.0, 1.0), POSITIVE, (-3.0, 3.0)], public=False,
+    summary="The inverse of the skew normal distribution's survival function",
+)  # fmt: skip

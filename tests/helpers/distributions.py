@@ -1,0 +1,162 @@
+"""The derivatives of scipy.stats' distributions beside central differences of SciPy's own values."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+from scipy.stats._distr_params import distcont
+
+import arraytape as xp
+from arraytape import interop
+
+METHODS = ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf", "ppf", "isf")
+QUANTILES = (1e-6, 0.3, 0.8)
+TAILS = (1e-10, 1.0 - 1e-9)
+LOC, SCALE = 0.3, 1.7
+RIGHT, LOUD, WRONG = "right", "loud", "wrong"
+# Counts: parameters that take whole numbers alone have no derivative by design.
+COUNTS = {"irwinhall": (0,), "ksone": (0,), "kstwo": (0,)}
+
+
+class Point(NamedTuple):
+    """One value of a method: where it was asked, and what of it is right."""
+
+    name: str
+    method: str
+    shapes: tuple[float, ...]
+    place: float
+    by: dict[str, str]  # "x", the shapes' names, "loc", "scale" -> right, loud, or what is wrong
+
+
+def distributions() -> dict[str, tuple[float, ...]]:
+    """The continuous distributions, with SciPy's own example of their shapes."""
+    found: dict[str, tuple[float, ...]] = {}
+    for name, shapes in distcont:
+        if isinstance(name, str):
+            found.setdefault(name, tuple(float(x) for x in shapes))
+    return found
+
+
+def parameter_points(name: str) -> list[tuple[float, ...]]:
+    """Three points: SciPy's example, and two beside it that are as good."""
+    distribution, shapes = getattr(stats, name), distributions()[name]
+    points = [shapes]
+    for factor in (0.9, 1.15):
+        near = tuple(
+            x if i in COUNTS.get(name, ()) else x * factor + (0.0 if x else 0.05)
+            for i, x in enumerate(shapes)
+        )
+        if bool(distribution._argcheck(*near)):
+            points.append(near)
+    return points
+
+
+def difference(
+    f: Callable[..., float], values: Sequence[float], i: int, rounding: float
+) -> tuple[float, float]:
+    """A derivative by central differences, and what it may be off by; rounding : of f, beyond its last bit."""
+    best, middle = (math.nan, math.inf), float(f(*values))
+    for size in (1e-3, 1e-2, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9):
+        h = size * max(abs(values[i]), 0.1)
+        if not 0.0 < values[i] - 3 * h < values[i] + 3 * h < 1.0 and i == 0 and 0.0 < values[0] < 1.0:
+            h = min(h, min(values[0], 1.0 - values[0]) / 8)
+
+        def at(steps: int, h: float = h) -> float:
+            moved = [*values]
+            moved[i] += steps * h
+            return float(f(*moved))
+
+        near = [at(k) for k in (-3, -2, -1, 1, 2, 3)]
+        with np.errstate(all="ignore"):
+            sixth = (45 * (near[3] - near[2]) - 9 * (near[4] - near[1]) + near[5] - near[0]) / (60 * h)
+            fourth = (8 * (near[3] - near[2]) - (near[4] - near[1])) / (12 * h)
+            bent = abs(near[3] + near[2] - 2.0 * middle) > 0.3 * abs(near[3] - near[2])
+        noise = (4e-15 * max(map(abs, near)) + rounding) / h
+        error = abs(sixth - fourth) + noise
+        if math.isfinite(error) and error < best[1] and not (bent and abs(sixth) > 1e3 * noise):
+            best = (sixth, error)
+        if best[1] < 1e-8 * abs(best[0]):
+            break
+    return best
+
+
+def check(name: str, method: str, shapes: tuple[float, ...], quantile: float) -> Point:
+    """One value with its derivatives by everything."""
+    distribution = getattr(stats, name)
+    place = quantile if method in ("ppf", "isf") else float(distribution.ppf(quantile, *shapes, LOC, SCALE))
+    function, values = getattr(distribution, method), (place, *shapes, LOC, SCALE)
+    names = ["x", *(distribution.shapes or "").replace(" ", "").split(",")][: len(shapes) + 1] + ["loc", "scale"]
+    by: dict[str, str] = {}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        expected = float(function(*values))
+        for i, parameter in enumerate(names):
+            if i - 1 in COUNTS.get(name, ()) and parameter not in ("loc", "scale"):
+                continue
+            by[parameter] = one(function, values, i, expected)
+    return Point(name, method, shapes, place, by)
+
+
+def one(function: Callable[..., Any], values: Sequence[float], i: int, expected: float) -> str:
+    """What a derivative by one argument is."""
+    arrays = [xp.asarray(v) for v in values]
+    try:
+        with interop.scipy(), warnings.catch_warnings():
+            warnings.simplefilter("error", xp.TapeWarning)
+            with xp.GradientTape() as tape:
+                tape.watch(arrays[i])
+                y = function(*arrays)
+            g = tape.gradient(y, arrays[i])
+    except (LookupError, TypeError, xp.TapeWarning) as error:
+        return f"{LOUD}: {error}"
+    if not (float(y) == expected or (math.isnan(float(y)) and math.isnan(expected))):
+        return f"{WRONG}: value {float(y)!r}, SciPy's is {expected!r}"
+    # Some compute probabilities as 0.5 + ..., which rounds at 0.5.
+    rounding = 2e-16 if function.__name__ in ("cdf", "sf") else 0.0
+    slope, error = difference(function, values, i, rounding)
+    found = 0.0 if g is None else float(g)
+    if not math.isfinite(error) or abs(found - slope) <= 2e-6 * abs(slope) + 30 * error:
+        return RIGHT if math.isfinite(found) or not math.isfinite(error) else f"{WRONG}: {found} for {slope}"
+    return f"{WRONG}: {found!r}, differences {slope!r} +- {error:.1e}"
+
+
+def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
+    """The second derivatives of logpdf, beside differences of the first."""
+    distribution = getattr(stats, name)
+    place = float(distribution.ppf(quantile, *shapes, LOC, SCALE))
+    values = np.array([place, *shapes, LOC, SCALE])
+    free = [i for i in range(len(values)) if i - 1 not in COUNTS.get(name, ()) or i > len(shapes)]
+
+    def gradient(values: Any) -> Any:
+        with xp.GradientTape() as tape:
+            tape.watch(values)
+            y = distribution.logpdf(*[values[i] if i in free else float(values[i]) for i in range(len(values))])
+        return tape.gradient(y, values, unconnected_gradients="zero")
+
+    try:
+        with interop.scipy(), warnings.catch_warnings():
+            warnings.simplefilter("error", xp.TapeWarning)
+            x = xp.asarray(values)
+            found = np.asarray(xp.jacobian(gradient)(x))
+            expected = np.empty_like(found)
+            for j in range(len(values)):
+                h = 1e-4 * max(abs(values[j]), 0.1)
+                steps = [np.asarray(gradient(xp.asarray(values + k * h * np.eye(len(values))[j]))) for k in (-2, -1, 1, 2)]
+                expected[:, j] = (8 * (steps[2] - steps[1]) - (steps[3] - steps[0])) / (12 * h)
+    except (LookupError, TypeError, xp.TapeWarning) as error:
+        return f"{LOUD}: {error}"
+    at = np.ix_(free, free)
+    scale = np.abs(expected[at]).max() + 1.0
+    off = np.abs(found[at] - expected[at]).max()
+    return RIGHT if off <= 1e-5 * scale else f"{WRONG}: off by {off:.1e} of {scale:.1e}"
+
+
+def points(name: str, method: str, shapes: tuple[float, ...], tails: bool) -> Iterator[Point]:
+    """A method at quantiles in the middle and, where it says something there, in the tails."""
+    for quantile in (*QUANTILES, *(TAILS if tails else ())):
+        yield check(name, method, shapes, quantile)

@@ -1,0 +1,215 @@
+"""scipy.stats' distributions on Arrays: SciPy's values, and derivatives beside central differences."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from helpers import distributions as table
+from helpers.distributions import LOUD, RIGHT, WRONG
+from scipy import stats
+
+import arraytape as xp
+from arraytape import interop
+
+pytestmark = pytest.mark.timeout(300)
+NAMES = sorted(table.distributions())
+# SciPy computes densities of these by quadrature or in C, from which no derivative is known.
+WITHOUT = {"kstwo", "levy_stable", "studentized_range"}
+SLOW = {"gausshyper", "genhyperbolic", "geninvgauss", "levy_stable", "norminvgauss", "studentized_range"}
+
+
+@pytest.mark.parametrize("method", ["logpdf", "cdf", "logsf"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_is_right_by_everything_or_says_why_not(name, method):
+    """By the place, the shapes, loc and scale; nothing is wrong in silence."""
+    if name in SLOW and method != "logpdf":
+        pytest.skip("SciPy's own quadratures take seconds: tools/distribution_table.py has them")
+    found = table.check(name, method, table.distributions()[name], 0.3)
+    assert [(by, what) for by, what in found.by.items() if what.startswith(WRONG)] == []
+    if name not in WITHOUT:
+        assert {by: what for by, what in found.by.items() if what != RIGHT} == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quantiles(name):
+    if name in SLOW:
+        pytest.skip("SciPy's own root finding takes seconds: tools/distribution_table.py has them")
+    for method in ("ppf", "isf"):
+        found = table.check(name, method, table.distributions()[name], 0.8)
+        assert [(by, what) for by, what in found.by.items() if what.startswith(WRONG)] == []
+        if name not in WITHOUT:
+            assert {by: what for by, what in found.by.items() if what != RIGHT} == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_second_order_of_logpdf(name):
+    what = table.curvature(name, table.distributions()[name], 0.3)
+    assert what == RIGHT or (name in WITHOUT and what.startswith(LOUD)), what
+
+
+# Parameters at which SciPy's code branches away from a formula that is 0 / 0 there.
+SPECIAL = {
+    "genextreme": (0.0,), "genpareto": (0.0,), "kappa4": (0.0, 0.0), "ncx2": (3.0, 0.0), "pearson3": (0.0,),
+    "rice": (0.0,), "skewnorm": (0.0,), "tukeylambda": (0.0,), "vonmises": (0.0,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+@pytest.mark.parametrize("method", ["logpdf", "cdf", "ppf"])
+def test_shapes_at_which_scipy_branches(name, method):
+    """The derivative by the shape there is that of either side."""
+    distribution, shapes = getattr(stats, name), SPECIAL[name]
+    place = 0.3 if method == "ppf" else float(distribution.ppf(0.3, *shapes))
+    function = getattr(distribution, method)
+    for i, shape in enumerate(shapes):
+        slopes = []
+        for h in (0.0, 1e-4):
+            moved = [*shapes]
+            moved[i] += h
+            x = xp.asarray(moved[i])
+            with interop.scipy(), xp.GradientTape() as tape:
+                tape.watch(x)
+                given = [x if j == i else s for j, s in enumerate(moved)]
+                y = function(place, *given)
+            slopes.append(float(tape.gradient(y, x)))
+        assert slopes[0] == pytest.approx(slopes[1], rel=5e-3, abs=5e-3), shape
+
+
+def test_arrays_of_places_and_shapes_broadcast(near):
+    x, a = np.array([[0.5], [1.5], [2.5]]), np.array([1.2, 3.4])
+
+    def f(x, a):
+        return xp.sum(stats.gamma.logpdf(x, a, scale=1.3) ** 2)
+
+    with interop.scipy():
+        by_x, by_a = xp.grad(f, (0, 1))(xp.asarray(x), xp.asarray(a))
+    h = 1e-6
+    for i in range(2):
+        e = np.eye(2)[i] * h
+        slope = (np.sum(stats.gamma.logpdf(x, a + e, scale=1.3) ** 2) - np.sum(
+            stats.gamma.logpdf(x, a - e, scale=1.3) ** 2)) / (2 * h)  # fmt: skip
+        near(by_a[i], slope, rtol=1e-7)
+    assert by_x.shape == x.shape
+
+
+def test_places_outside_the_support_have_no_slope():
+    x = xp.asarray([-1.0, 0.5, 2.0])
+    with interop.scipy(), xp.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, density = stats.beta.logpdf(x, 2.0, 3.0), stats.beta.pdf(x, 2.0, 3.0)
+    np.testing.assert_array_equal(np.asarray(y), stats.beta.logpdf([-1.0, 0.5, 2.0], 2.0, 3.0))
+    for g in (tape.gradient(density, x), tape.gradient(y[1], x)):
+        assert float(g[0]) == float(g[2]) == 0.0
+        assert float(g[1]) != 0.0
+
+
+@pytest.mark.parametrize("name, shapes", [("binom", (12.0, 0.3)), ("poisson", (3.2,)), ("nbinom", (4.5, 0.4)),
+                                          ("betabinom", (7.0, 2.3, 0.63)), ("zipf", (3.5,)), ("logser", (0.6,)),
+                                          ("skellam", (3.0, 2.0)), ("geom", (0.3,))])  # fmt: skip
+@pytest.mark.parametrize("method", ["logpmf", "pmf", "cdf", "sf"])
+def test_discrete_distributions(name, shapes, method):
+    """By their real parameters; counts have no derivative."""
+    distribution = getattr(stats, name)
+    function, k = getattr(distribution, method), float(distribution.ppf(0.4, *shapes))
+    free = [i for i, info in enumerate(distribution._shape_info()) if not info.integrality]
+    for i in free:
+        x = xp.asarray(shapes[i])
+        with interop.scipy(), xp.GradientTape() as tape:
+            tape.watch(x)
+            y = function(k, *[x if j == i else s for j, s in enumerate(shapes)])
+        assert float(y) == function(k, *shapes)
+        values = [*shapes]
+        slope, error = table.difference(lambda *v: function(k, *v), values, i, 2e-16)
+        assert float(tape.gradient(y, x)) == pytest.approx(slope, rel=2e-6, abs=30 * error)
+
+
+def test_the_new_infrastructure(near):
+    """Distributions with transformations: X, 2 X + 1, exp(X), truncated ones, mixtures."""
+
+    def log_density(x, mu, sigma):
+        normal = stats.Normal(mu=mu, sigma=sigma)
+        shifted, positive = 2 * normal + 1, stats.exp(normal)
+        cut = stats.truncate(normal, -1.0, 5.0)
+        both = stats.Mixture([normal, stats.Normal(mu=0.0, sigma=2.0)], weights=[0.3, 0.7])
+        return sum(d.logpdf(x) for d in (normal, shifted, positive, cut, both))
+
+    point = np.array([0.7, 0.2, 1.5])
+    with interop.scipy():
+        found = xp.grad(lambda v: log_density(v[0], v[1], v[2]))(xp.asarray(point))
+    steps = 1e-5 * np.eye(3)
+    slopes = [(log_density(*(point + h)) - log_density(*(point - h))) / 2e-5 for h in steps]
+    near(found, slopes, rtol=1e-7)
+
+
+@pytest.mark.parametrize("cov", [np.eye(3), np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 3.0]])])
+@pytest.mark.parametrize("make", ["function", "frozen"])
+def test_multivariate_normal(cov, make, near):
+    """By the points, the mean and the triangle of the covariance that SciPy reads; also where eigenvalues coincide."""
+    x, mean = np.linspace(-1, 1, 12).reshape(4, 3) ** 3, np.array([0.1, -0.2, 0.3])
+
+    def total(x, mean, cov):
+        if make == "frozen":
+            return stats.multivariate_normal(mean, cov).logpdf(x).sum()
+        return stats.multivariate_normal.logpdf(x, mean, cov).sum()
+
+    with interop.scipy():
+        arrays = [xp.asarray(v) for v in (x, mean, cov)]
+        with xp.GradientTape() as tape:
+            tape.watch(arrays)
+            y = total(*arrays)
+        found = tape.gradient(y, arrays)
+    assert float(y) == total(x, mean, cov)
+    for g, value, at in zip(found, (x, mean, cov), range(3), strict=True):
+        expected = np.empty_like(value)
+        for i in np.ndindex(value.shape):
+            h = np.zeros_like(value)
+            h[i] = 1e-6
+            given = [[x, mean, cov], [x, mean, cov]]
+            given[0][at], given[1][at] = value + h, value - h
+            expected[i] = (total(*given[0]) - total(*given[1])) / 2e-6
+        near(g, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_p_values_of_hypothesis_tests():
+    """They follow from the special functions."""
+    a, b = np.array([0.3, 1.2, 2.2, 0.1]), np.array([0.3, 0.1, 0.9, 0.1])
+    cases = {
+        "ttest_1samp": lambda s: stats.ttest_1samp(a * s, 0.2).pvalue,
+        "ttest_ind": lambda s: stats.ttest_ind(a * s, b).pvalue,
+        "pearsonr": lambda s: stats.pearsonr(a**2 * s + a, b).pvalue,
+        "f_oneway": lambda s: stats.f_oneway(a * s, b).pvalue,
+        "chisquare": lambda s: stats.chisquare(a * s / 3.8, f_exp=s * np.ones(4) / 4).pvalue,
+        "kstest": lambda s: stats.kstest(a * s, stats.norm.cdf).pvalue,
+    }
+    for name, f in cases.items():
+        s = xp.asarray(1.1)
+        with interop.scipy(), xp.GradientTape() as tape:
+            tape.watch(s)
+            y = f(s)
+        slope, error = table.difference(lambda v, f=f: float(f(v)), [1.1], 0, 2e-16)
+        assert float(tape.gradient(y, s)) == pytest.approx(slope, rel=1e-5, abs=30 * error + 1e-9), name
+
+
+def test_outside_the_context_a_distribution_says_that_its_value_left():
+    x = xp.asarray([0.5, 1.5])
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = stats.norm.logpdf(x)
+    if isinstance(y, xp.Array):
+        with pytest.warns(xp.TapeWarning, match="left the tape"):
+            assert tape.gradient(y, x) is None
+    else:
+        with pytest.raises(TypeError, match="left this tape"):
+            tape.gradient(y, x)
+
+
+def test_numpy_data_in_the_context_is_as_before():
+    with interop.scipy(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, shapes in list(table.distributions().items())[::7]:
+            if name in SLOW:
+                continue
+            found = getattr(stats, name).logpdf(np.linspace(0.1, 0.9, 5), *shapes)
+            assert type(found) is np.ndarray
