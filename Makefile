@@ -48,7 +48,7 @@ sklearn: .venv/.dev  ## Run scikit-learn's own array API tests on Arrays, then o
 	$(BIN)/python tests/third_party/sklearn_plugin.py
 	$(BIN)/python tests/third_party/sklearn_plugin.py --open-tapes
 
-interop: .venv/.dev  ## Run SciPy's own tests on NumPy data with interop installed
+interop: .venv/.dev  ## Run SciPy's and scikit-learn's own tests on NumPy data with interop installed
 	$(BIN)/python tests/third_party/run_interop.py
 
 bench: .venv/.dev  ## Run the benchmarks and print the table

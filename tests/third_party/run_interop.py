@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SUITES = ("scipy.linalg",)
+SUITES = ("scipy.linalg", "scipy.fft", "scipy.ndimage", "scipy.stats", "sklearn.linear_model")
 
 
 def run(suite: str, report: Path, *options: str) -> None:

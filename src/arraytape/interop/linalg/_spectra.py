@@ -90,8 +90,8 @@ def generalised_joint(
 def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
     """The op of ``eigh`` with or without b; its third result is the place of the first value."""
 
-    def compute(arrays: Any, lower: bool, subset: Any, check_finite: bool, driver: Any) -> Any:
-        index, value = subset
+    def compute(arrays: Any, lower: bool, selection: Any, check_finite: bool, driver: Any) -> Any:
+        index, value = selection
         options = {"lower": lower, "check_finite": check_finite}
         values, vectors = scipy.linalg.eigh(
             *arrays, subset_by_index=index, subset_by_value=value, driver=driver, **options
@@ -103,16 +103,16 @@ def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
         return values, vectors, np.full(values.shape[:-1], first)
 
     def of_one(
-        a: Any, lower: bool = True, subset: Any = (None, None), check_finite: bool = True,
+        a: Any, lower: bool = True, selection: Any = (None, None), check_finite: bool = True,
         driver: Any = None,
     ) -> Any:  # fmt: skip
-        return compute((a,), lower, subset, check_finite, driver)
+        return compute((a,), lower, selection, check_finite, driver)
 
     def of_two(
-        a: Any, b: Any, lower: bool = True, subset: Any = (None, None), check_finite: bool = True,
+        a: Any, b: Any, lower: bool = True, selection: Any = (None, None), check_finite: bool = True,
         driver: Any = None,
     ) -> Any:  # fmt: skip
-        return compute((a, b), lower, subset, check_finite, driver)
+        return compute((a, b), lower, selection, check_finite, driver)
 
     return library_op(
         name, of_two if generalised else of_one, joint=joint, outputs=("values", "vectors", "first"),
@@ -124,7 +124,7 @@ EIGH = eigh_of("scipy.linalg.eigh", False, eigh_joint)
 EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
-def values_rule(g: Any, a: Any, lower: bool, subset: Any, xp: Any) -> Any:
+def values_rule(g: Any, a: Any, lower: bool, xp: Any) -> Any:
     """as that of the array API's ``eigvalsh``, to the triangle that is read"""
     matrix = read(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
@@ -135,7 +135,7 @@ eigvalsh_op = library_op(
     lambda a, lower=True, check_finite=True, driver=None: scipy.linalg.eigh(
         a, lower=lower, eigvals_only=True, check_finite=check_finite, driver=driver
     ),
-    lambda g, a, lower, xp: values_rule(g, a, lower, None, xp),
+    values_rule,
     cores=[2],
 )
 eigvalsh_b_op = library_op(
@@ -172,12 +172,14 @@ def eigh(
     if subset_by_index is None and subset_by_value is None:
         if eigvals_only:
             return (eigvalsh_op if b is None else eigvalsh_b_op)(*arrays, **how)
-        subset: Any = (None, None)
+        selection: Any = (None, None)
     elif eigvals_only:
         raise no_rule("scipy.linalg.eigh", "a subset of the eigenvalues alone")
     else:
-        subset = tuple(None if s is None else tuple(s) for s in (subset_by_index, subset_by_value))
-    return tuple((EIGH if b is None else EIGH_B)(*arrays, subset=subset, **how))[:2]
+        selection = tuple(
+            None if s is None else tuple(s) for s in (subset_by_index, subset_by_value)
+        )
+    return tuple((EIGH if b is None else EIGH_B)(*arrays, selection=selection, **how))[:2]
 
 
 @hooks("scipy.linalg", "eigvalsh")
