@@ -34,6 +34,7 @@ TABLES: dict[str, dict[str, str]] = {
         "scipy.fft": f"{__package__}.fft",
         "scipy.linalg": f"{__package__}.linalg",
         "scipy.ndimage": f"{__package__}.ndimage",
+        "scipy.signal": f"{__package__}.signal",
         "scipy.stats": f"{__package__}.distributions",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },

@@ -16,7 +16,7 @@ from .._context import has_array
 from .._facades import asarray, no_rule
 from .._ops import library_op
 from .._statements import hooks, stands_in
-from ._borders import extended, folded, into, padded_after, window
+from .._borders import extended, folded, into, padded_after, window
 
 Function = Callable[..., Any]
 

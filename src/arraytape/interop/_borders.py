@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._array.array import Array
-from .._facades import refuse_numpy_target
+from .._array.array import Array
+from ._facades import refuse_numpy_target
 
 # What scipy.ndimage and np.pad call the same continuation.
 PADDING = {
