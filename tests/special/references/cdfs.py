@@ -158,7 +158,7 @@ EDGES = {
     "stdtrit": [(3.0, 1e-30), (200.0, 1e-6), (3.0, 0.5000001)],
     "fdtr": [(2.5, 3.0, 1e-20), (2.0, 3.0, 1e6), (500.0, 700.0, 1.1)],
     "fdtrc": [(2.0, 3.0, 1e6), (500.0, 700.0, 0.9)],
-    "share": [(1e-300,), (1e9,)],
+    "share": [(1e-9,), (1e9,)],
     "bdtr": [(5, 5, 0.3), (0, 5, 0.3)],
 }
 _PART = "the derivatives of the functions in whose second ones it has a part"
