@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._record.plan import Unknown
 from ._bessel import ARGUMENTS, PARAMETER
 from ._several import several
 from ._statement import special

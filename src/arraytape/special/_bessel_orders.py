@@ -42,7 +42,9 @@ def kve_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
         sinh = xp.sinh(u / 2.0)
         exponent = v * u - 2.0 * x * sinh * sinh
         mirrored = xp.exp(-2.0 * v * u)
-        total = total + weight * u**n * xp.exp(exponent) * (1.0 + (-mirrored if n % 2 else mirrored))
+        total = total + weight * u**n * xp.exp(exponent) * (
+            1.0 + (-mirrored if n % 2 else mirrored)
+        )
     return sign * xp.where(x > 0, half * total / 2.0, math.nan)
 
 
@@ -133,5 +135,7 @@ def slope_by_order(family: str, sign: float) -> Any:
         slope = sign * (_neighbours(f, 1, v, x) - f(1, v, x))
         return t * xp.where(n == 1, slope, math.nan)
 
-    rule.__doc__ = f"``t`` times the derivative of {family} by the argument, for n = 1; NaN for others"
+    rule.__doc__ = (
+        f"``t`` times the derivative of {family} by the argument, for n = 1; NaN for others"
+    )
     return rule

@@ -7,7 +7,6 @@ orders are kernels of their own, which take Hankel's expansions where the argume
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,8 +14,8 @@ from typing import Any, NamedTuple
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel_orders import slope_by_order
 from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, rising
+from ._bessel_orders import slope_by_order
 from ._statement import special
 
 SMALL_ORDERS = (0, 3)

@@ -417,9 +417,13 @@ def smirnov_derivative(m: Any, n: Any, d: Any, *, xp: Any) -> Any:
         for j in range(int(xp.max(n1)) if n1.shape[0] else 0):
             counted = (d1 + j / n1 < 1) & (j < n1)
             up, down = xp.where(counted, d1 + j / n1, 0.5), xp.where(counted, 1 - d1 - j / n1, 0.5)
-            log_term = binomial_logarithm(n1, float(j), xp) + (j - 1) * xp.log(up) + (n1 - j) * xp.log(down)
+            log_term = (
+                binomial_logarithm(n1, float(j), xp)
+                + (j - 1) * xp.log(up)
+                + (n1 - j) * xp.log(down)
+            )
             slopes = [
-                math.factorial(i - 1) * (-(-1) ** i * (j - 1) / up**i - (n1 - j) / down**i)
+                math.factorial(i - 1) * (-((-1) ** i) * (j - 1) / up**i - (n1 - j) / down**i)
                 for i in range(1, m + 1)
             ]
             factors = bell(slopes, m)

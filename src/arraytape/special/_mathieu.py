@@ -14,7 +14,9 @@ PARAMETER = Unknown("no closed form of the derivative by a parameter of Mathieu 
 SECOND_KIND = Unknown(
     "SciPy's obl_rad2 has wrong or no results in parts of its domain, its derivative among them"
 )
-SPHEROIDAL = Unknown("no closed form of the derivative by a parameter of spheroidal functions is known")
+SPHEROIDAL = Unknown(
+    "no closed form of the derivative by a parameter of spheroidal functions is known"
+)
 ORDERS, STRENGTHS = (1, 5), (0.2, 5.0)
 DEGREE = math.pi / 180  # arguments of Mathieu functions are in degrees, but not of modified ones
 FUNCTIONS: dict[str, Callable[..., Any]] = {}

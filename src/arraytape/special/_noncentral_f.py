@@ -41,7 +41,16 @@ def inner(*operands: Any, xp: Any) -> tuple[Any, list[Any]]:
 
 @double_kernel
 def noncentral_beta_density(
-    i: Any, j: Any, m: Any, a: Any, b: Any, l: Any, x: Any, complement: Any, *, xp: Any  # noqa: E741
+    i: Any,
+    j: Any,
+    m: Any,
+    a: Any,
+    b: Any,
+    l: Any,
+    x: Any,
+    complement: Any,
+    *,
+    xp: Any,  # noqa: E741
 ) -> Any:
     """The mixture of beta densities, differentiated i, j, m times by a, b, x."""
     inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741
@@ -58,16 +67,22 @@ def noncentral_beta_density(
 
 @double_kernel
 def noncentral_beta_step(
-    i: Any, j: Any, a: Any, b: Any, l: Any, x: Any, complement: Any, *, xp: Any  # noqa: E741
+    i: Any,
+    j: Any,
+    a: Any,
+    b: Any,
+    l: Any,
+    x: Any,
+    complement: Any,
+    *,
+    xp: Any,  # noqa: E741
 ) -> Any:
     """The mixture of ``beta_step``: less the derivative of the mixture of betainc by l."""
     inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741
     terms, weights = beta_window(a, b, l, x, xp)
 
     def derivative(i: int, j: int) -> Any:
-        parts = beta_step(
-            i, j, a[:, None] + terms, b[:, None], x[:, None], complement[:, None], xp
-        )
+        parts = beta_step(i, j, a[:, None] + terms, b[:, None], x[:, None], complement[:, None], xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
     return of_orders((i, j), derivative, xp)
@@ -75,7 +90,15 @@ def noncentral_beta_step(
 
 @double_kernel
 def noncentral_beta_by(
-    i: Any, j: Any, a: Any, b: Any, l: Any, x: Any, complement: Any, *, xp: Any  # noqa: E741
+    i: Any,
+    j: Any,
+    a: Any,
+    b: Any,
+    l: Any,
+    x: Any,
+    complement: Any,
+    *,
+    xp: Any,  # noqa: E741
 ) -> Any:
     """The mixture of incomplete beta functions, differentiated i + j > 0 times by a and b."""
     inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741

@@ -127,7 +127,10 @@ def gamma_density(n: Any, m: Any, a: Any, x: Any, *, xp: Any) -> Any:
         for k in range(m + 1):  # Leibniz: k times the power, m - k times the exponential
             falling = falling_factorial(a, k, n)
             factor = sum(
-                [math.comb(n, i) * zero_times(falling[i], moments[n - i], xp) for i in range(min(n, k) + 1)]
+                [
+                    math.comb(n, i) * zero_times(falling[i], moments[n - i], xp)
+                    for i in range(min(n, k) + 1)
+                ]
             )
             power = gamma_power(a, x, k, xp)
             total = total + math.comb(m, k) * (-1) ** (m - k) * both_nonzero(power, factor, xp)
@@ -172,7 +175,9 @@ def gammainc_by(n: Any, a: Any, x: Any, *, xp: Any) -> Any:
             weights = weights * xp.exp(a1[:, None] * v - x1[:, None] * xp.expm1(v))
             for p in range(n, -1, -1):
                 power = (v + center) ** p
-                total = total + math.comb(n, p) * constants[n - p] * xp.sum(weights * power, axis=-1)
+                total = total + math.comb(n, p) * constants[n - p] * xp.sum(
+                    weights * power, axis=-1
+                )
         return xp.where(inside, scale * total, limit)
 
     return of_orders((n,), derivative, xp)
@@ -225,7 +230,9 @@ def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: 
     def derivative(i: int, j: int, m: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
 
-        def moment(p: int, q: int) -> Any:  # the derivative of the density, p times by a, q times by b
+        def moment(
+            p: int, q: int
+        ) -> Any:  # the derivative of the density, p times by a, q times by b
             total = 0.0
             for r, s in itertools.product(range(p + 1), range(q + 1)):
                 power = (log_x**r if r else 1.0) * (log_y**s if s else 1.0)
@@ -248,7 +255,9 @@ def beta_density(i: Any, j: Any, m: Any, a: Any, b: Any, x: Any, y: Any, *, xp: 
 
 def beta_power(a: Any, b: Any, x: Any, y: Any, k: int, r: int, xp: Any) -> Any:
     """x ** (a - 1 - k) y ** (b - 1 - r) / beta(a, b)."""
-    at_end = xp.special.xlogy(a - 1 - k, x) + xp.special.xlogy(b - 1 - r, y) - xp.special.betaln(a, b)
+    at_end = (
+        xp.special.xlogy(a - 1 - k, x) + xp.special.xlogy(b - 1 - r, y) - xp.special.betaln(a, b)
+    )
     inside = (x > 0) & (y > 0)
     found = xp.where(inside, beta_pdf(a, b, x, y, xp) / (x**k * y**r), xp.exp(at_end))
     found = xp.where((a == 0) | (b == 0), 0.0, found)
@@ -314,9 +323,7 @@ def betainc_by(i: Any, j: Any, a: Any, b: Any, x: Any, y: Any, *, xp: Any) -> An
 def log_complement(v: Any, x: Any, y: Any, xp: Any) -> Any:
     """log(y + x exp(v)) for v < 0, where y is 1 - x."""
     near = (v > -1.0) | (x < 0.5)
-    return xp.where(
-        near, xp.log1p(xp.where(near, x * xp.expm1(v), 0.0)), xp.log(y + x * xp.exp(v))
-    )
+    return xp.where(near, xp.log1p(xp.where(near, x * xp.expm1(v), 0.0)), xp.log(y + x * xp.exp(v)))
 
 
 def beta_edges(a: Any, b: Any, x: Any, y: Any, xp: Any) -> list[Any]:

@@ -127,7 +127,11 @@ def student_edges(df: Any, log_odds: Any, outer: Any, xp: Any) -> list[Any]:
     end = xp.where(outer, far, -DEPTH)
     steps = [-size - 0.5 * d for d in reversed(BENDING)]
     steps = [*steps, 0.0 * size, *[size + 0.5 * d for d in BENDING]]
-    low, high, sign = xp.minimum(end, 0.0 * end), xp.maximum(end, 0.0 * end), xp.where(outer, 1.0, -1.0)
+    low, high, sign = (
+        xp.minimum(end, 0.0 * end),
+        xp.maximum(end, 0.0 * end),
+        xp.where(outer, 1.0, -1.0),
+    )
     return [0.0 * df, *[clip(bend + sign * step, low, high, xp) for step in steps], end]
 
 
