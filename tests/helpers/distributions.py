@@ -63,7 +63,11 @@ def difference(
     best, middle = (math.nan, math.inf), float(f(*values))
     for size in (1e-3, 1e-2, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9):
         h = size * max(abs(values[i]), 0.1)
-        if not 0.0 < values[i] - 3 * h < values[i] + 3 * h < 1.0 and i == 0 and 0.0 < values[0] < 1.0:
+        if (
+            not 0.0 < values[i] - 3 * h < values[i] + 3 * h < 1.0
+            and i == 0
+            and 0.0 < values[0] < 1.0
+        ):
             h = min(h, min(values[0], 1.0 - values[0]) / 8)
 
         def at(steps: int, h: float = h) -> float:
@@ -73,7 +77,9 @@ def difference(
 
         near = [at(k) for k in (-3, -2, -1, 1, 2, 3)]
         with np.errstate(all="ignore"):
-            sixth = (45 * (near[3] - near[2]) - 9 * (near[4] - near[1]) + near[5] - near[0]) / (60 * h)
+            sixth = (45 * (near[3] - near[2]) - 9 * (near[4] - near[1]) + near[5] - near[0]) / (
+                60 * h
+            )
             fourth = (8 * (near[3] - near[2]) - (near[4] - near[1])) / (12 * h)
             bent = abs(near[3] + near[2] - 2.0 * middle) > 0.3 * abs(near[3] - near[2])
         noise = (4e-15 * max(map(abs, near)) + rounding) / h
@@ -88,9 +94,16 @@ def difference(
 def check(name: str, method: str, shapes: tuple[float, ...], quantile: float) -> Point:
     """One value with its derivatives by everything."""
     distribution = getattr(stats, name)
-    place = quantile if method in ("ppf", "isf") else float(distribution.ppf(quantile, *shapes, LOC, SCALE))
+    place = (
+        quantile
+        if method in ("ppf", "isf")
+        else float(distribution.ppf(quantile, *shapes, LOC, SCALE))
+    )
     function, values = getattr(distribution, method), (place, *shapes, LOC, SCALE)
-    names = ["x", *(distribution.shapes or "").replace(" ", "").split(",")][: len(shapes) + 1] + ["loc", "scale"]
+    names = ["x", *(distribution.shapes or "").replace(" ", "").split(",")][: len(shapes) + 1] + [
+        "loc",
+        "scale",
+    ]
     by: dict[str, str] = {}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -121,7 +134,11 @@ def one(function: Callable[..., Any], values: Sequence[float], i: int, expected:
     slope, error = difference(function, values, i, rounding)
     found = 0.0 if g is None else float(g)
     if not math.isfinite(error) or abs(found - slope) <= 2e-6 * abs(slope) + 30 * error:
-        return RIGHT if math.isfinite(found) or not math.isfinite(error) else f"{WRONG}: {found} for {slope}"
+        return (
+            RIGHT
+            if math.isfinite(found) or not math.isfinite(error)
+            else f"{WRONG}: {found} for {slope}"
+        )
     return f"{WRONG}: {found!r}, differences {slope!r} +- {error:.1e}"
 
 
@@ -135,7 +152,9 @@ def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
     def gradient(values: Any) -> Any:
         with xp.GradientTape() as tape:
             tape.watch(values)
-            y = distribution.logpdf(*[values[i] if i in free else float(values[i]) for i in range(len(values))])
+            y = distribution.logpdf(
+                *[values[i] if i in free else float(values[i]) for i in range(len(values))]
+            )
         return tape.gradient(y, values, unconnected_gradients="zero")
 
     try:
@@ -146,7 +165,10 @@ def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
             expected = np.empty_like(found)
             for j in range(len(values)):
                 h = 1e-4 * max(abs(values[j]), 0.1)
-                steps = [np.asarray(gradient(xp.asarray(values + k * h * np.eye(len(values))[j]))) for k in (-2, -1, 1, 2)]
+                steps = [
+                    np.asarray(gradient(xp.asarray(values + k * h * np.eye(len(values))[j])))
+                    for k in (-2, -1, 1, 2)
+                ]
                 expected[:, j] = (8 * (steps[2] - steps[1]) - (steps[3] - steps[0])) / (12 * h)
     except (LookupError, TypeError, xp.TapeWarning) as error:
         return f"{LOUD}: {error}"

@@ -6,18 +6,25 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import distributions as table
-from helpers.distributions import LOUD, RIGHT, WRONG
 from scipy import stats
 
 import arraytape as xp
 from arraytape import interop
+from helpers import distributions as table
+from helpers.distributions import LOUD, RIGHT, WRONG
 
 pytestmark = pytest.mark.timeout(300)
 NAMES = sorted(table.distributions())
 # SciPy computes densities of these by quadrature or in C, from which no derivative is known.
 WITHOUT = {"kstwo", "levy_stable", "studentized_range"}
-SLOW = {"gausshyper", "genhyperbolic", "geninvgauss", "levy_stable", "norminvgauss", "studentized_range"}
+SLOW = {
+    "gausshyper",
+    "genhyperbolic",
+    "geninvgauss",
+    "levy_stable",
+    "norminvgauss",
+    "studentized_range",
+}
 
 
 @pytest.mark.parametrize("method", ["logpdf", "cdf", "logsf"])
@@ -143,7 +150,9 @@ def test_the_new_infrastructure(near):
     near(found, slopes, rtol=1e-7)
 
 
-@pytest.mark.parametrize("cov", [np.eye(3), np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 3.0]])])
+@pytest.mark.parametrize(
+    "cov", [np.eye(3), np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 3.0]])]
+)
 @pytest.mark.parametrize("make", ["function", "frozen"])
 def test_multivariate_normal(cov, make, near):
     """By the points, the mean and the triangle of the covariance that SciPy reads; also where eigenvalues coincide."""
@@ -189,7 +198,9 @@ def test_p_values_of_hypothesis_tests():
             tape.watch(s)
             y = f(s)
         slope, error = table.difference(lambda v, f=f: float(f(v)), [1.1], 0, 2e-16)
-        assert float(tape.gradient(y, s)) == pytest.approx(slope, rel=1e-5, abs=30 * error + 1e-9), name
+        assert float(tape.gradient(y, s)) == pytest.approx(
+            slope, rel=1e-5, abs=30 * error + 1e-9
+        ), name
 
 
 def test_outside_the_context_a_distribution_says_that_its_value_left():

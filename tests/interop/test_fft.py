@@ -88,7 +88,7 @@ def test_what_scipy_refuses_is_refused():
     with interop.scipy():
         for options in ({"axis": 5}, {"n": 0}, {"norm": "other"}):
             for name in ("fft", "dct"):
-                with pytest.raises(ValueError, match="."):
+                with pytest.raises(ValueError):
                     getattr(scipy.fft, name)(x, **options)
         with pytest.raises(TypeError, match="real sequence"):
             scipy.fft.rfft(xp.asarray(COMPLEX))
@@ -99,3 +99,9 @@ def test_what_scipy_refuses_is_refused():
 def test_workers_are_heeded():
     check(transform("fft", workers=2), REAL)
     check(transform("dctn", workers=2), REAL)
+
+
+def test_what_a_transform_passes_on_is_no_selection():
+    """Where a curvature may be infinite, a second pass asks which elements matter: here all of them."""
+    check(lambda x: abs(scipy.fft.fft(x)), REAL)
+    check(lambda x: abs(scipy.fft.dct(x)), REAL)

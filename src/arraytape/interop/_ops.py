@@ -76,7 +76,7 @@ def library_op(
     op = Op(
         name, word, inputs, rules=rules or None, joint=joint, outputs=outputs, variadic=variadic,
         parameters=[p for p in signature.parameters if p not in inputs], checked=True,
-        linear_in=linear_in, cusped=cusped, saves=saves,
+        linear_in=linear_in, cusped=cusped, selects=False, saves=saves,
     )  # fmt: skip
     check_names(op, signature)
     raw = Raw(op, forward, cores)

@@ -18,15 +18,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.stats
 
 import arraytape
 
 from .._array.array import Array
-from .._tape.tape import GradientTape
-from ._densities import FORMULAS
-from ._context import entered, has_array
 from .._record.plan import Unknown
+from .._tape.tape import GradientTape
+from ._context import entered, has_array
+from ._densities import FORMULAS
 from ._ops import LibraryOp, library_op
 from ._statements import hooks, keeps_arrays, replaces, stands_in
 

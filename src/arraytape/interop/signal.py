@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.fft
+import scipy.linalg
 import scipy.signal
 from scipy.signal import _signaltools
 
@@ -16,13 +18,14 @@ from .._storage.storage import conjugate
 from ..ops.fft import fitted
 from ._borders import extended, folded, resized, window
 from ._facades import asarray, no_rule
+from ._hooks import original_of
 from ._ops import library_op
 from ._statements import hooks, keeps_arrays, stands_in
 
 Function = Callable[..., Any]
 
 for module in (
-    "_arraytools", "_savitzky_golay", "_short_time_fft", "_signaltools", "_spectral_py",
+    "_arraytools", "_czt", "_filter_design", "_ltisys", "_savitzky_golay", "_spline_filters", "_waveforms", "_short_time_fft", "_signaltools", "_spectral_py",
 ):  # fmt: skip
     keeps_arrays(f"scipy.signal.{module}")
 
@@ -38,10 +41,22 @@ def lfilter_forward(b: Array, a: Array, x: Array, zi: Array, axis: Any = -1) -> 
 def lfilter_joint(
     g: Any, b: Any, a: Any, x: Any, zi: Any, y: Any, axis: int, xp: Any
 ) -> tuple[Any, ...]:
-    g_y, g_z = (xp.moveaxis(part, axis, -1) for part in g)
+    g_y, g_z = (whole_part(part, like, axis, xp) for part, like in zip(g, (y, zi), strict=True))
     x, y = xp.moveaxis(x, axis, -1), xp.moveaxis(y, axis, -1)
-    by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, b, a, x, y, xp)
+    one, others = b / a[0], a / a[0]
+    by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
+    lead = conjugate(a[0], xp)
+    by_b, by_a = by_b / lead, by_a / lead
+    by_lead = -xp.sum(conjugate(one, xp) * by_b) - xp.sum(conjugate(others, xp) * by_a)
+    by_a = xp.concat([xp.reshape(by_lead, (1,)), by_a[1:]])
     return by_b, by_a, xp.moveaxis(by_x, -1, axis), xp.moveaxis(by_z, -1, axis)
+
+
+def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
+    """The cotangent of a result, zeros if nothing reads it, with an axis last."""
+    if g is None or tuple(g.shape) != tuple(like.shape):
+        g = xp.zeros(like.shape, dtype=like.dtype, device=like.device)
+    return xp.moveaxis(g, axis, -1)
 
 
 def recursion_adjoint(
@@ -57,7 +72,7 @@ def recursion_adjoint(
     by_x = sum(conjugate(b[k], xp) * shifted[k] for k in range(len(b)))
     by_b = [xp.sum(conjugate(x, xp) * shifted[k]) for k in range(len(b))]
     by_a = [-xp.sum(conjugate(y, xp) * shifted[k]) for k in range(len(a))]
-    by_a[0] = 0.0 * by_a[0]  # it is 1: the user's was divided out
+    by_a[0] = 0.0 * by_a[0]  # it is 1
     return xp.stack(by_b), xp.stack(by_a), by_x, whole[..., :order]
 
 
@@ -82,11 +97,6 @@ lfilter_op = library_op(
 )
 
 
-def normalised(b: Any, a: Any) -> tuple[Any, Any]:
-    """The coefficients divided by a[0], as SciPy divides them."""
-    return b / a[0], a / a[0]
-
-
 @hooks("scipy.signal._signaltools", "lfilter")
 def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
     b, a, x = np.atleast_1d(asarray(b)), np.atleast_1d(asarray(a)), asarray(x)
@@ -102,21 +112,20 @@ def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
         start = arraytape.zeros(shape, dtype=dtype, device=x.device)
     else:
         start = arraytape.broadcast_to(asarray(zi), shape)
-    y, state = lfilter_op(*normalised(b, a), x, start, axis)
+    y, state = lfilter_op(b, a, x, start, axis)
     return y if zi is None else (y, state)
 
 
 # --- sections of second order ------------------------------------------------------------------------
 def sosfilt_forward(sos: Array, x: Array, zi: Array, axis: Any = -1) -> Any:
-    return scipy.signal.sosfilt(sos, x, axis, zi)
+    return scipy.signal.sosfilt(sos.copy(), x, axis, zi)  # it takes no read-only memory
 
 
-def sosfilt_joint(
-    g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any
-) -> tuple[Any, ...]:
+def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tuple[Any, ...]:
     """Section by section, from the last to the first."""
-    g_y, g_z = xp.moveaxis(g[0], axis, -1), xp.moveaxis(g[1], axis % len(x.shape) + 1, -1)
-    given = xp.moveaxis(zi, axis % len(x.shape) + 1, -1)
+    of_state = axis % len(x.shape) + 1
+    g_y, g_z = whole_part(g[0], x, axis, xp), whole_part(g[1], zi, of_state, xp)
+    given = xp.moveaxis(zi, of_state, -1)
     signals = [xp.moveaxis(x, axis, -1)]
     for s in range(sos.shape[0]):
         signals.append(lfilter_op(sos[s, :3], sos[s, 3:], signals[-1], given[s])[0])
@@ -127,7 +136,7 @@ def sosfilt_joint(
         )
         sections.insert(0, xp.concat([by_b, by_a]))
         states.insert(0, by_z)
-    by_zi = xp.moveaxis(xp.stack(states), -1, axis % len(x.shape) + 1)
+    by_zi = xp.moveaxis(xp.stack(states), -1, of_state)
     return xp.stack(sections), xp.moveaxis(g_y, -1, axis), by_zi
 
 
@@ -216,12 +225,10 @@ def plane_whole(g: Any, sizes1: Any, sizes2: Any, flips: int, part: int, xp: Any
     return whole(g, sizes1, sizes2, part, lambda m: (m - flips) // 2, xp)
 
 
-def plane_first(
-    g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: int, xp: Any
-) -> Any:
+def plane_first(g: Any, x2: Any, shape: Any, flips: int, part: int, boundary: int, xp: Any) -> Any:
     sizes, mode = x2.shape, BOUNDARIES[boundary]
     wide = plane_whole(g, shape, sizes, flips, part, xp)
-    full = [n + m - 1 for n, m in zip(wide.shape, sizes, strict=True)]
+    full = [n + 2 * (m - 1) for n, m in zip(wide.shape, sizes, strict=True)]
     wide = xp.scatter_add(wide, tuple(full), window([m - 1 for m in sizes], wide.shape))
     back = correlated(wide, x2 if flips else xp.flip(x2), xp)
     for axis, (n, m) in enumerate(zip(shape, sizes, strict=True)):
@@ -253,6 +260,46 @@ stands_in(
     _convolve2d=lambda x1, x2, *how: plane_op(asarray(x1), asarray(x2), *how),
     _medfilt2d=median2d,
 )  # fmt: skip
+
+
+@hooks("scipy.signal._signaltools", "choose_conv_method")
+def choose_conv_method(in1: Any, in2: Any, mode: Any = "full", measure: Any = False) -> Any:
+    """By what values do not tell, but for integers, which have no slope."""
+    return original_of(scipy.signal._signaltools.choose_conv_method)(
+        *[plain(x) for x in (in1, in2)], mode, measure
+    )
+
+
+def plain(x: Any) -> Any:
+    """NumPy data in the place of an Array: zeros, or integers as they are."""
+    x = asarray(x)
+    if x.dtype.kind in "fc":
+        return np.zeros(x.shape, x.dtype)
+    return np.asarray(arraytape.stop_gradient(x))
+
+
+# --- what SciPy's Python code does otherwise with other namespaces -----------------------------------
+@hooks("scipy.signal._polyutils", "_lstsq")
+def lstsq(a: Any, b: Any, xp: Any = None, rcond: Any = None) -> Any:
+    a, b = asarray(a), asarray(b)
+    cond = np.finfo(a.dtype).eps * max(a.shape) if rcond is None else rcond
+    return scipy.linalg.lstsq(a, b, cond=cond)
+
+
+@hooks("scipy.signal._spectral_py", "_fft_helper")
+def fft_helper(
+    x: Any, win: Any, detrend_func: Any, nperseg: Any, noverlap: Any, nfft: Any, sides: Any
+) -> Any:
+    """Transforms of windows, as SciPy's own, which asks for a view that can be written to."""
+    if nperseg > 1:
+        starts = np.arange(0, x.shape[-1] - nperseg + 1, nperseg - noverlap)
+        segments = x[..., starts[:, None] + np.arange(nperseg)]
+    else:
+        segments = x[..., None]
+    segments = win * detrend_func(segments)
+    if sides == "twosided":
+        return scipy.fft.fft(segments, n=nfft)
+    return scipy.fft.rfft(segments.real, n=nfft)
 
 
 # --- resampling --------------------------------------------------------------------------------------
@@ -299,6 +346,12 @@ upfirdn_op = library_op("scipy.signal.upfirdn", upfirdn_forward, upfirdn_filter,
 
 @hooks("scipy.signal._upfirdn", "upfirdn")
 def upfirdn(
-    h: Any, x: Any, up: Any = 1, down: Any = 1, axis: Any = -1, mode: Any = "constant", cval: Any = 0
+    h: Any,
+    x: Any,
+    up: Any = 1,
+    down: Any = 1,
+    axis: Any = -1,
+    mode: Any = "constant",
+    cval: Any = 0,
 ) -> Any:
     return upfirdn_op(asarray(h), asarray(x), up, down, axis, mode, cval)

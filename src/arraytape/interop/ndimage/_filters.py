@@ -11,12 +11,13 @@ from scipy._lib._util import normalize_axis_index
 from scipy.ndimage import _filters, _ni_support
 
 from ..._array.array import Array
+from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
+from .._borders import extended, folded, into, padded_after, window
 from .._context import has_array
 from .._facades import asarray, no_rule
 from .._ops import library_op
 from .._statements import hooks, stands_in
-from .._borders import extended, folded, into, padded_after, window
 
 Function = Callable[..., Any]
 
@@ -244,6 +245,11 @@ state_line_filter("minimum_filter1d")
 state_line_filter("maximum_filter1d")
 
 
+def constant(given: Any) -> Any:
+    """A size or footprint, which have no slope, as NumPy data."""
+    return np.asarray(stop_gradient(given)) if isinstance(given, Array) else given
+
+
 def footprint_of(size: Any, footprint: Any, structure: Any, count: int) -> Any:
     """The footprint that SciPy makes of these arguments."""
     if footprint is not None:
@@ -260,8 +266,9 @@ def min_or_max_filter(
     input: Any, size: Any, footprint: Any, structure: Any, output: Any, mode: Any, cval: Any,
     origin: Any, minimum: Any, axes: Any = None,
 ) -> Any:  # fmt: skip
-    if has_array((structure, footprint)):
-        raise no_rule("scipy.ndimage's grey morphology", "its structure or footprint as an Array")
+    if has_array((structure,)):
+        raise no_rule("scipy.ndimage's grey morphology", "its structure as an Array")
+    size, footprint = constant(size), constant(footprint)
     x = asarray(input)
     at = _ni_support._check_axes(axes, x.ndim)
     tall = None if structure is None else np.asarray(structure, np.float64)
@@ -279,7 +286,7 @@ def rank_filter(
     mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, operation: Any = "rank",
     axes: Any = None,
 ) -> Any:  # fmt: skip
-    x = asarray(input)
+    x, size, footprint = asarray(input), constant(size), constant(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
     return selected(
         "_rank_filter",

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..._array.array import Array
+from .._borders import into
 from .._facades import asarray
 from .._ops import library_op
 from .._statements import stands_in
-from .._borders import into
 from ._filters import real_nd_image
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  # SciPy's codes
