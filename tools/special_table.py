@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import math
 import multiprocessing
 import re
 import sys
@@ -239,12 +240,17 @@ def row_by_trial(name: str) -> Row:
         try:
             found = tape.gradient(y, x)
         except LookupError as error:
-            refuses.append((operand, str(error).split(": ", 1)[-1].split(" [at")[0]))
+            refuses.append((operand, why_of(error)))
             continue
         if found is None:
             raise LookupError(f"special.{name} gives None by {operand}, without a reason")
         by.append(operand)
     return Row(name, tuple(by), tuple(counts), tuple(refuses))
+
+
+def why_of(error: LookupError) -> str:
+    """The reason that an error gives."""
+    return re.split(r"\. | \[at", str(error).split(": ", 1)[-1])[0]
 
 
 def called(function: Callable[..., Any], operands: dict[str, Any]) -> Any:
@@ -390,8 +396,10 @@ def measured() -> list[str]:
 def errors_of(name: str) -> Errors:
     """The largest errors over random points and edges."""
     from special.points import derivative, derivatives, points
+    from special.references import REFERENCES
 
     statement, start = STATEMENTS[name], time.monotonic()
+    has_value = not hasattr(REFERENCES[name], "but_for_a_constant")
     worst, conditioned, count = [0.0, 0.0, 0.0], [0.0, 0.0], 0
     for point, places in reversed(list(points(statement, POINTS))):  # edges first
         if time.monotonic() - start > SECONDS:
@@ -403,11 +411,14 @@ def errors_of(name: str) -> Errors:
         h = {(i, j): derivative(statement, point, sorted((i, j))) for i in places for j in places}
         f = derivative(statement, point, [])
         spread = sum(size[i] * abs(g[i]) for i in places)
-        note(worst, conditioned, 0, value, f, spread)
+        if has_value:
+            note(worst, conditioned, 0, value, f, spread)
         for i in places:
             note(worst, conditioned, 1, first[i], g[i], sum(size[j] * abs(h[i, j]) for j in places))
             for j in places:
                 note(worst, conditioned, 2, second[i, j], h[i, j], 0)
+    if not has_value:
+        worst[0] = conditioned[0] = math.nan
     return Errors(name, *worst, tuple(conditioned), count)
 
 
@@ -437,48 +448,48 @@ def all_errors() -> Iterator[Errors]:
 
 def errors_part(rows: list[Errors]) -> str:
     """The part of the page that has errors."""
-    from special.references import LOOSE
-
     versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, mpmath {mpmath.__version__}"
+    within = [sum(row.first <= GOAL for row in rows), sum(row.second <= 1e-8 for row in rows)]
     lines = [
-        f"Measured with {versions}: {len(rows)} functions, {sum(r.count for r in rows)} points. Of these "
-        f"{sum(r.value <= GOAL for r in rows)} have values, "
-        f"{sum(r.first <= GOAL for r in rows)} first derivatives within 1e-10, and "
-        f"{sum(r.second <= 1e-8 for r in rows)} second derivatives within 1e-8, relative to their size.\n",
+        f"Measured with {versions}: {len(rows)} functions at {sum(r.count for r in rows)} points. Of the "
+        f"functions {sum(not r.value > GOAL for r in rows)} have values, "
+        f"{within[0]} first derivatives within 1e-10, and {within[1]} second derivatives within 1e-8, relative to their size.\n",
         "### What exceeds 1e-10\n",
-        "| function | value | ... conditioned | first | ... conditioned | reason |",
+        "| function | value | conditioned | first | conditioned | reason |",
         "| --- | ---: | ---: | ---: | ---: | --- |",
     ]
     for row in rows:
-        if max(row.value, row.first) > GOAL:
-            c = row.conditioned
-            reason = reason_of(row, LOOSE)
-            lines.append(
-                f"| `{row.name}` | {row.value:.0e} | {c[0]:.0e} | {row.first:.0e} | {c[1]:.0e} | {reason} |"
-            )
+        if row.value > GOAL or row.first > GOAL:
+            errors = (row.value, row.conditioned[0], row.first, row.conditioned[1])
+            numbers = " | ".join(as_text(e) for e in errors)
+            lines.append(f"| `{row.name}` | {numbers} | {reason_of(row)} |")
     lines += ["\n### All\n", "| function | points | value | first | second |"]
     lines += ["| --- | ---: | ---: | ---: | ---: |"]
-    lines += [
-        f"| `{r.name}` | {r.count} | {r.value:.0e} | {r.first:.0e} | {r.second:.0e} |" for r in rows
-    ]
+    for row in rows:
+        numbers = " | ".join(as_text(e) for e in (row.value, row.first, row.second))
+        lines.append(f"| `{row.name}` | {row.count} | {numbers} |")
     return "\n".join(lines) + "\n"
 
 
-def reason_of(row: Errors, loose: dict[str, tuple[float, float, str]]) -> str:
+def as_text(error: float) -> str:
+    """An error as the table has it."""
+    return "not measured" if math.isnan(error) else f"{error:.0e}"
+
+
+def reason_of(row: Errors) -> str:
     """Why an error exceeds the goal."""
+    from special.references import LOOSE
+
+    value, first = row.conditioned
     reasons = []
-    if row.name in loose:
-        reasons.append(loose[row.name][2])
+    if row.name in LOOSE:
+        reasons.append(LOOSE[row.name][2])
     if row.value > GOAL:
-        reasons.append(
-            "SciPy's own value"
-            if row.conditioned[0] > GOAL
-            else "SciPy's own value, next to a zero"
-        )
-    if row.first > GOAL and row.name not in loose:
+        reasons.append("SciPy's value" if value > GOAL else "SciPy's value next to a zero")
+    if row.first > GOAL and row.name not in LOOSE:
         reasons.append(
             "the derivative next to a zero of its own"
-            if row.conditioned[1] <= GOAL
+            if first <= GOAL
             else "the derivative is computed from SciPy's values"
         )
     return "; ".join(reasons)

@@ -11,7 +11,7 @@ import numpy as np
 
 import arraytape as xp
 from arraytape._record.plan import Unknown
-from arraytape.special._statement import Statement
+from arraytape.special._statement import STATEMENTS, Statement
 from special.references import EDGES, REFERENCES
 
 POINTS = 4
@@ -56,24 +56,24 @@ def points(statement: Statement, count: int = POINTS) -> Iterator[tuple[tuple, l
 def derivative(statement: Statement, point: tuple[float, ...], by: list[int]) -> mp.mpf:
     """A derivative of the reference by these operands; its value by none."""
     orders = tuple(by.count(i) for i in range(len(point)))
-    return of_reference(statement.name, result_is_complex(statement), point, orders)
+    return of_reference(statement.name, point, orders)
 
 
 @functools.cache
-def of_reference(name: str, is_complex: bool, point: tuple, orders: tuple[int, ...]) -> mp.mpf:
+def of_reference(name: str, point: tuple, orders: tuple[int, ...]) -> mp.mpf:
     """To more digits where it is small beside the function: mp.diff takes differences."""
     for digits in (SHORT, LONG):
         with mp.workdps(digits):
-            found, size, scale = by_differences(name, is_complex, point, orders)
+            found, size, scale = by_differences(name, point, orders)
         if abs(found) > size * mp.mpf(10) ** (-0.6 * digits):
             return found / scale
     return found / scale if abs(found) > size * mp.mpf(10) ** -45 else mp.mpf(0)
 
 
-def by_differences(name: str, is_complex: bool, point: tuple, orders: tuple[int, ...]) -> tuple:
+def by_differences(name: str, point: tuple, orders: tuple[int, ...]) -> tuple:
     """The derivative by relative steps, the function's size, and what divides the derivative."""
     reference = REFERENCES[name]
-    aside = ASIDE if is_complex else 1.0
+    aside = ASIDE if result_is_complex(name) else 1.0
     scales = [abs(v) or 1.0 for v in point]  # steps are as large as the arguments
 
     def of_steps(*steps):
@@ -84,26 +84,17 @@ def by_differences(name: str, is_complex: bool, point: tuple, orders: tuple[int,
     value = of_steps(*start)
     if not any(orders):
         return value, mp.mpf(0), mp.mpf(1)
-    if len(point) == 1:
-        found = mp.diff(of_steps, *start, *orders)
-    else:
-        found = mp.diff(of_steps, start, orders)
+    one = len(point) == 1
+    found = mp.diff(of_steps, *start, *orders) if one else mp.diff(of_steps, start, orders)
     scale = mp.fprod(mp.mpf(s) ** k for s, k in zip(scales, orders, strict=True))
     return found, abs(value) or mp.mpf(1), scale
 
 
 @functools.cache
-def complex_by_name(name: str) -> bool:
+def result_is_complex(name: str) -> bool:
     """Whether a function of real data has complex values."""
-    from arraytape.special._statement import STATEMENTS
-
     statement = STATEMENTS[name]
     return statement.function(*[xp.asarray(v) for v in arguments(statement, 1)]).dtype.kind == "c"
-
-
-def result_is_complex(statement: Statement) -> bool:
-    """Whether a function of real data has complex values."""
-    return complex_by_name(statement.name)
 
 
 def seen(y):
