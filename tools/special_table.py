@@ -451,9 +451,10 @@ def errors_part(rows: list[Errors]) -> str:
     versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, mpmath {mpmath.__version__}"
     within = [sum(row.first <= GOAL for row in rows), sum(row.second <= 1e-8 for row in rows)]
     lines = [
-        f"Measured with {versions}: {len(rows)} functions at {sum(r.count for r in rows)} points. Of the "
-        f"functions {sum(not r.value > GOAL for r in rows)} have values, "
-        f"{within[0]} first derivatives within 1e-10, and {within[1]} second derivatives within 1e-8, relative to their size.\n",
+        f"Measured with {versions}: {len(rows)} functions at {sum(r.count for r in rows)} points. "
+        f"Of the functions {sum(not r.value > GOAL for r in rows)} have values, {within[0]} first "
+        f"derivatives within 1e-10, and {within[1]} second derivatives within 1e-8, relative to their "
+        "size.\n",
         "### What exceeds 1e-10\n",
         "| function | value | conditioned | first | conditioned | reason |",
         "| --- | ---: | ---: | ---: | ---: | --- |",
