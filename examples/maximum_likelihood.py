@@ -1,0 +1,339 @@
+"""Fit SciPy's distributions with exact gradients, and sample a hierarchical model made of them.
+
+    python examples/maximum_likelihood.py --draws 300 --out maximum_likelihood.png
+
+scipy.stats fits a distribution by a search that needs no gradient, and does not say how sure it is of
+what it finds. Inside interop.scipy() its own logpdf, pdf and ppf differentiate as they are installed,
+by their parameters, too: a fit follows the Hessian, and its inverse gives the standard errors. The data
+are 1047 trading days of one share, which come with matplotlib.
+
+Then the same densities make up the hierarchical model of eight schools (Rubin 1981, "Estimation in
+parallel randomized experiments"), which is sampled by Hamiltonian Monte Carlo with the tape's gradient.
+This posterior is known up to an integral over one number: what is sampled can be checked.
+"""
+
+import os
+import sys
+from functools import partial
+from typing import NamedTuple
+
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it when it is imported
+
+import matplotlib
+
+matplotlib.use("Agg")  # draws into a file: no screen needed
+
+import matplotlib.pyplot as plt
+import numpy as np
+from command_line import integer, parser_with_out, verdict
+from matplotlib.cbook import get_sample_data
+from scipy import stats
+from scipy.optimize import fmin
+
+import arraytape as xp
+from arraytape import interop
+from arraytape.optimizers import minimize_scipy
+
+TOLERANCE = 1e-6  # for the largest relative difference of estimates from SciPy's own
+RARE = 0.99  # the probability whose quantile is estimated
+
+EFFECTS = np.array(
+    [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]
+)  # of coaching, in points of a test
+ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])  # standard errors of these
+WIDTH = 5.0  # of the priors of the schools' mean and of the spread between them
+
+
+# --- Maximum likelihood --------------------------------------------------------------------------
+class Problem(NamedTuple):
+    """Data, and the distribution that is fitted to them."""
+
+    title: str
+    data: np.ndarray
+    distribution: stats.rv_continuous
+    start: dict[str, float]  # by name of the parameter
+    fixed: dict[str, float]  # what SciPy's fit is told to leave alone
+
+    def parameters(self, p):
+        """Keywords of SciPy's methods.  p: a vector."""
+        return dict(zip(self.start, p, strict=True))
+
+
+def share_prices():
+    """Three problems of one share: its daily range, its daily returns, and each month's worst day."""
+    days = get_sample_data("goog.npz")["price_data"]
+    returns = 100.0 * np.diff(np.log(days["adj_close"]))
+    ranges = 100.0 * np.log(days["high"] / days["low"])
+    months = days["date"][1:].astype("datetime64[M]")
+    losses = np.array([-returns[months == month].min() for month in np.unique(months)])
+    spread = {"loc": 0.0, "scale": 1.0}
+    return [
+        Problem("daily range (%)", ranges, stats.gamma, {"a": 1.0, "scale": 1.0}, {"floc": 0.0}),
+        Problem("daily return (%)", returns, stats.t, {"df": 5.0, **spread}, {}),
+        Problem("worst day of a month (%)", losses, stats.genextreme, {"c": -0.1, **spread}, {}),
+    ]
+
+
+def negative_log_likelihood(problem, p):
+    with interop.scipy():
+        return -xp.sum(problem.distribution.logpdf(problem.data, **problem.parameters(p)))
+
+
+def quantile(problem, p):
+    with interop.scipy():
+        return problem.distribution.ppf(RARE, **problem.parameters(p))
+
+
+def density(problem, places, p):
+    with interop.scipy():
+        return problem.distribution.pdf(places, **problem.parameters(p))
+
+
+def fit(problem):
+    """The most likely parameters, by Newton steps in the logarithms of those that are positive."""
+    positive = np.array([name in {"a", "df", "scale"} for name in problem.start])
+    start = np.array([*problem.start.values()])
+    start[positive] = np.log(start[positive])
+
+    def loss(free):
+        p = xp.where(positive, xp.exp(free), free)
+        return negative_log_likelihood(problem, p) / problem.data.size
+
+    options = {"method": "trust-exact", "options": {"gtol": 1e-10}}
+    found = np.asarray(minimize_scipy(loss, xp.asarray(start), **options).x)
+    return np.where(positive, np.exp(found), found)
+
+
+def scipy_fit(problem, **options):
+    """SciPy's own estimates of the same parameters."""
+    shapes = problem.distribution.shapes
+    names = [*(shapes.split(", ") if shapes else []), "loc", "scale"]
+    found = problem.distribution.fit(problem.data, **problem.fixed, **options)
+    return np.array(
+        [value for name, value in zip(names, found, strict=True) if name in problem.start]
+    )
+
+
+def delta_method(slopes, covariance):
+    """Standard errors of functions of the estimates.  slopes: their Jacobian, (..., parameters)."""
+    return np.sqrt(np.einsum("...i,ij,...j->...", slopes, covariance, slopes))
+
+
+def standard_errors(problem, p, covariance):
+    """Of the parameters and of the quantile.  covariance: of the parameters."""
+    slope = np.asarray(xp.grad(partial(quantile, problem))(xp.asarray(p)))
+    return delta_method(np.vstack([np.eye(p.size), slope]), covariance)
+
+
+def errors_by_differences(problem, p):
+    """The same from central differences of SciPy's functions on NumPy arrays."""
+    steps = np.diag(1e-3 * p)
+    loss, rare = partial(negative_log_likelihood, problem), partial(quantile, problem)
+
+    def second(a, b):
+        changes = loss(p + a + b) - loss(p + a - b) - loss(p - a + b) + loss(p - a - b)
+        return float(changes) / (4.0 * np.sum(a) * np.sum(b))
+
+    hessian = np.array([[second(a, b) for b in steps] for a in steps])
+    slope = np.array([float(rare(p + a) - rare(p - a)) / (2.0 * np.sum(a)) for a in steps])
+    return delta_method(np.vstack([np.eye(p.size), slope]), np.linalg.inv(hessian))
+
+
+def report(problem, p, covariance):
+    """Print a table of the fit; the largest relative difference of estimates from SciPy's."""
+    loose = scipy_fit(problem)
+    # SciPy's fit stops when four digits are sure: here its search goes on to the end.
+    tight = scipy_fit(problem, optimizer=partial(fmin, xtol=1e-10, ftol=1e-14, maxfun=10_000))
+    rows = zip(
+        [*problem.start, f"{RARE:.0%} quantile"],
+        [*loose, float(quantile(problem, loose))],
+        [*p, float(quantile(problem, p))],
+        standard_errors(problem, p, covariance),
+        errors_by_differences(problem, p),
+        strict=True,
+    )
+    titles = "SciPy's fit", "by tape", "standard error", "by differences"
+    print("{:<24}{:>15}{:>15}{:>16}{:>16}".format(problem.title, *titles))
+    for name, *row in rows:
+        print("{:<24}{:>15.6f}{:>15.6f}{:>16.6f}{:>16.6f}".format(name, *row))
+    likelihoods = [-float(negative_log_likelihood(problem, q)) for q in (loose, p)]
+    print("{:<24}{:>15.8f}{:>15.8f}\n".format("log likelihood", *likelihoods))
+    return np.max(np.abs(p - tight)) / np.max(np.abs(tight))
+
+
+# --- Hierarchical model ------------------------------------------------------------------------------
+def schools(q):
+    """Means of the schools' effects, the spread between schools, and each school's own effect.
+
+    q: (..., 10), in units of which the posterior is neither narrow nor wide.
+    """
+    mean, spread = WIDTH * q[..., 0], WIDTH * xp.exp(q[..., 1])
+    return mean, spread, mean[..., None] + spread[..., None] * q[..., 2:]
+
+
+def log_posterior(q):
+    """Up to a constant, of q: (..., 10)."""
+    mean, spread, effects = schools(q)
+    with interop.scipy():
+        likelihood = xp.sum(stats.norm.logpdf(EFFECTS, effects, ERRORS), axis=-1)
+        prior = stats.norm.logpdf(mean, 0.0, WIDTH) + stats.halfcauchy.logpdf(spread, 0.0, WIDTH)
+        # The spread is sampled as its logarithm, whose density has the factor d spread / d q.
+        return likelihood + prior + q[..., 1] + xp.sum(stats.norm.logpdf(q[..., 2:]), axis=-1)
+
+
+def energy_and_force(q):
+    """Of all chains, q: (chains, 10), whose energies are independent: one gradient for all."""
+    watched = xp.asarray(q)
+    with xp.GradientTape() as tape:
+        tape.watch(watched)
+        value = log_posterior(watched)
+    return -np.asarray(value), np.asarray(tape.gradient(value, watched))
+
+
+def leapfrog(q, momentum, force, step, count):
+    """Follow Hamilton's equations; where it ends, the momenta, energies and forces there."""
+    for _ in range(count):
+        momentum = momentum + 0.5 * step * force
+        q = q + step * momentum
+        energy, force = energy_and_force(q)
+        momentum = momentum + 0.5 * step * force
+    return q, momentum, energy, force
+
+
+def sample(chains, draws, seed):
+    """Draws of the posterior, (draws, chains, 10), after half as many that find the step.
+
+    Source: Neal 2011, "MCMC using Hamiltonian dynamics".  The step is that at which chains accept
+    80% on average.  Length and number of steps are random: no orbit closes, and a chain that came to
+    where the density is narrow goes on by short steps.
+    """
+    random = np.random.default_rng(seed)
+    q = 0.1 * random.normal(size=(chains, 2 + EFFECTS.size))
+    energy, force = energy_and_force(q)
+    kept, warm_up, log_step = [], draws // 2, np.log(0.3)
+    for draw in range(-warm_up, draws):
+        momentum = random.normal(size=q.shape)
+        start = energy + 0.5 * np.sum(momentum**2, axis=1)
+        count = random.integers(3, 12)
+        step = np.exp(log_step) * random.uniform(0.4, 1.0, size=(chains, 1))
+        *moved, ends, forces = leapfrog(q, momentum, force, step, count)
+        change = start - ends - 0.5 * np.sum(moved[1] ** 2, axis=1)
+        accepted = np.log(random.uniform(size=chains)) < change
+        q, force = (np.where(accepted[:, None], *pair) for pair in ((moved[0], q), (forces, force)))
+        energy = np.where(accepted, ends, energy)
+        if draw < 0:
+            rate = np.mean(np.exp(np.minimum(change, 0.0)))
+            log_step += (rate - 0.8) / np.sqrt(draw + warm_up + 1.0)
+        else:
+            kept.append(q)
+    return np.stack(kept)
+
+
+def convergence(values):
+    """Standard error of the mean of draws, and R-hat.  values: (draws, chains, quantities).
+
+    Both compare chains, which know nothing of each other.  Source: Gelman et al. 2013, "Bayesian data
+    analysis", sec. 11.4, each chain cut in two.
+    """
+    draws, chains, _ = values.shape
+    error = np.std(np.mean(values, axis=0), axis=0, ddof=1) / np.sqrt(chains)
+    halves = np.concatenate([values[: draws // 2], values[-(draws // 2) :]], axis=1)
+    within = np.mean(np.var(halves, axis=0, ddof=1), axis=0)
+    between = np.var(np.mean(halves, axis=0), axis=0, ddof=1)
+    return error, np.sqrt(1.0 - 2.0 / draws + between / within)
+
+
+def exact_posterior():
+    """Means and standard deviations of the schools' effects, by a sum over the spread.
+
+    Given the spread, everything is Gaussian: the effects' prior covariance K and the measurements'
+    S give the posterior's, K - K (K + S)^-1 K, and the density of what was measured.
+    """
+    n, spreads = EFFECTS.size, np.exp(np.linspace(-8.0, 8.0, 801))
+    weights, means, squares = [], [], []
+    for spread in spreads:
+        prior = spread**2 * np.eye(n) + WIDTH**2
+        gain = np.linalg.solve(prior + np.diag(ERRORS**2), prior).T
+        mean, covariance = gain @ EFFECTS, prior - gain @ prior
+        seen = stats.multivariate_normal.pdf(EFFECTS, cov=prior + np.diag(ERRORS**2))
+        weights.append(seen * stats.halfcauchy.pdf(spread, 0.0, WIDTH) * spread)
+        means.append(mean)
+        squares.append(np.diag(covariance) + mean**2)
+    mean, square = (np.average(moments, axis=0, weights=weights) for moments in (means, squares))
+    return mean, np.sqrt(square - mean**2)
+
+
+def report_schools(effects):
+    """Print a table of the posterior; whether it is the exact one.  effects: (draws, chains, 8)."""
+    (error, r_hat), (mean, deviation) = convergence(effects), exact_posterior()
+    sampled, around = np.mean(effects, axis=(0, 1)), np.std(effects, axis=(0, 1))
+    titles = "measured", "sampled", "exact", "error", "R-hat"
+    print("{:<8}{:>16}{:>18}{:>18}{:>10}{:>10}".format("school", *titles))
+    columns = EFFECTS, ERRORS, sampled, around, mean, deviation, error, r_hat
+    for name, row in zip("ABCDEFGH", zip(*columns, strict=True), strict=True):
+        pairs = "{:>8.1f} +- {:>4.1f}{:>10.3f} +- {:>5.3f}{:>9.3f} +- {:>5.3f}".format(*row[:6])
+        print("{:<7}{}{:>10.3f}{:>10.4f}".format(name, pairs, *row[6:]))
+    away = np.max(np.abs(sampled - mean) / error)
+    print(f"\nfurthest from the exact means: {away:.1f} standard errors of the sampling")
+    return away < 4.0 and np.max(r_hat) < 1.02
+
+
+def draw_fit(axes, problem, p, covariance) -> None:
+    places = np.linspace(problem.data.min(), problem.data.max(), 200)
+    middle = np.asarray(density(problem, places, p))
+    slopes = np.asarray(xp.jacobian(partial(density, problem, places))(xp.asarray(p)))
+    band = 2.0 * delta_method(slopes, covariance)
+    bins = min(60, problem.data.size // 3)
+    axes.hist(problem.data, bins, density=True, color="lightgray", label="share, 2004 to 2008")
+    axes.plot(places, middle, color="tab:orange", label=f"scipy.stats.{problem.distribution.name}")
+    label = "two standard errors"
+    axes.fill_between(
+        places, middle - band, middle + band, color="tab:orange", alpha=0.3, label=label
+    )
+    axes.set(title=f"Fit of the {problem.title}", xlabel=problem.title, ylabel="density")
+    axes.legend()
+
+
+def draw_schools(axes, effects) -> None:
+    places = np.arange(EFFECTS.size)
+    parts = axes.violinplot(effects.reshape(-1, EFFECTS.size), places - 0.15, showextrema=False)
+    parts["bodies"][0].set_label("posterior, sampled")
+    mean, deviation = exact_posterior()
+    axes.errorbar(places - 0.15, mean, deviation, fmt="k.", label="posterior, exact")
+    label = "measured"
+    axes.errorbar(places + 0.15, EFFECTS, ERRORS, fmt=".", color="tab:red", label=label)
+    axes.set(title="Eight schools: effects and what one knows of them", ylabel="effect (points)")
+    axes.set(xlabel="school", ylim=(-25.0, 50.0))
+    axes.set_xticks(places, "ABCDEFGH")
+    axes.legend()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = parser_with_out("Fit and sample SciPy's distributions.", "maximum_likelihood.png")
+    option = parser.add_argument
+    option("--draws", type=integer(20), default=300, help="draws of each chain (%(default)s)")
+    option("--chains", type=integer(4), default=64, help="chains side by side (%(default)s)")
+    option("--seed", type=integer(0), default=0, help="seed of the sampling (%(default)s)")
+    options = parser.parse_args(arguments)
+
+    figure, axes = plt.subplots(2, 2, figsize=(12, 8), layout="constrained")
+    differences = []
+    for problem, place in zip(share_prices(), axes.flat, strict=False):
+        p = fit(problem)
+        hessian = xp.hessian(partial(negative_log_likelihood, problem))(xp.asarray(p))
+        covariance = np.linalg.inv(np.asarray(hessian))
+        differences.append(report(problem, p, covariance))
+        draw_fit(place, problem, p, covariance)
+
+    draws = xp.asarray(sample(options.chains, options.draws, options.seed))
+    effects = np.asarray(schools(draws)[-1])
+    agree = report_schools(effects)
+    draw_schools(axes[1, 1], effects)
+    figure.savefig(options.out, dpi=120)
+    plt.close(figure)
+    code = verdict(max(differences), TOLERANCE, options.out)
+    return code if agree else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
