@@ -1,11 +1,10 @@
 """Fit SciPy's distributions with exact gradients, and sample a hierarchical model made of them.
 
-    python examples/maximum_likelihood.py --draws 300 --out maximum_likelihood.png
+    python examples/maximum_likelihood.py --draws 200 --out maximum_likelihood.png
 
 scipy.stats fits a distribution by a search that needs no gradient, and does not say how sure it is of
-what it finds. Inside interop.scipy() its own logpdf, pdf and ppf differentiate as they are installed,
-by their parameters, too: a fit follows the Hessian, and its inverse gives the standard errors. The data
-are 1047 trading days of one share, which come with matplotlib.
+what it finds. Inside interop.scipy() its own logpdf and ppf differentiate as they are installed, by
+their parameters, too: a fit follows the Hessian, whose inverse gives the standard errors.
 
 Then the same densities make up the hierarchical model of eight schools (Rubin 1981, "Estimation in
 parallel randomized experiments"), which is sampled by Hamiltonian Monte Carlo with the tape's gradient.
@@ -29,6 +28,7 @@ from command_line import integer, parser_with_out, verdict
 from matplotlib.cbook import get_sample_data
 from scipy import stats
 from scipy.optimize import fmin
+from sklearn.datasets import load_wine
 
 import arraytape as xp
 from arraytape import interop
@@ -37,16 +37,15 @@ from arraytape.optimizers import minimize_scipy
 TOLERANCE = 1e-6  # for the largest relative difference of estimates from SciPy's own
 RARE = 0.99  # the probability whose quantile is estimated
 
-EFFECTS = np.array(
-    [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]
-)  # of coaching, in points of a test
-ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])  # standard errors of these
+# What coaching brought in eight schools, in points of a test, and the standard errors.
+EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 WIDTH = 5.0  # of the priors of the schools' mean and of the spread between them
 
 
 # --- Maximum likelihood --------------------------------------------------------------------------
 class Problem(NamedTuple):
-    """Data, and the distribution that is fitted to them."""
+    """Data, and the distribution, of one shape, that is fitted to them."""
 
     title: str
     data: np.ndarray
@@ -54,39 +53,32 @@ class Problem(NamedTuple):
     start: dict[str, float]  # by name of the parameter
     fixed: dict[str, float]  # what SciPy's fit is told to leave alone
 
-    def parameters(self, p):
-        """Keywords of SciPy's methods.  p: a vector."""
-        return dict(zip(self.start, p, strict=True))
+    def call(self, method, p, x):
+        """A method of SciPy's at x, as it is installed.  p: a vector of parameters."""
+        with interop.scipy():
+            return getattr(self.distribution, method)(x, **dict(zip(self.start, p, strict=True)))
+
+    def loss(self, p):
+        """The negative log likelihood."""
+        return -xp.sum(self.call("logpdf", p, self.data))
+
+    def rare(self, p):
+        """The quantile of a probability close to 1."""
+        return self.call("ppf", p, RARE)
 
 
-def share_prices():
-    """Three problems of one share: its daily range, its daily returns, and each month's worst day."""
-    days = get_sample_data("goog.npz")["price_data"]
-    returns = 100.0 * np.diff(np.log(days["adj_close"]))
-    ranges = 100.0 * np.log(days["high"] / days["low"])
-    months = days["date"][1:].astype("datetime64[M]")
+def problems():
+    """Colours of wines (scikit-learn's data), and what a share returns (matplotlib's)."""
+    wine, days = load_wine(), get_sample_data("goog.npz")["price_data"]
+    colours = wine.data[:, wine.feature_names.index("color_intensity")]
+    returns, months = 100.0 * np.diff(np.log(days["adj_close"])), days["date"][1:].astype("M8[M]")
     losses = np.array([-returns[months == month].min() for month in np.unique(months)])
     spread = {"loc": 0.0, "scale": 1.0}
     return [
-        Problem("daily range (%)", ranges, stats.gamma, {"a": 1.0, "scale": 1.0}, {"floc": 0.0}),
-        Problem("daily return (%)", returns, stats.t, {"df": 5.0, **spread}, {}),
-        Problem("worst day of a month (%)", losses, stats.genextreme, {"c": -0.1, **spread}, {}),
+        Problem("colour of a wine", colours, stats.gamma, {"a": 1.0, "scale": 1.0}, {"floc": 0.0}),
+        Problem("return of a day (%)", returns, stats.t, {"df": 5.0, **spread}, {}),
+        Problem("worst loss of a month (%)", losses, stats.genextreme, {"c": -0.1, **spread}, {}),
     ]
-
-
-def negative_log_likelihood(problem, p):
-    with interop.scipy():
-        return -xp.sum(problem.distribution.logpdf(problem.data, **problem.parameters(p)))
-
-
-def quantile(problem, p):
-    with interop.scipy():
-        return problem.distribution.ppf(RARE, **problem.parameters(p))
-
-
-def density(problem, places, p):
-    with interop.scipy():
-        return problem.distribution.pdf(places, **problem.parameters(p))
 
 
 def fit(problem):
@@ -97,7 +89,7 @@ def fit(problem):
 
     def loss(free):
         p = xp.where(positive, xp.exp(free), free)
-        return negative_log_likelihood(problem, p) / problem.data.size
+        return problem.loss(p) / problem.data.size
 
     options = {"method": "trust-exact", "options": {"gtol": 1e-10}}
     found = np.asarray(minimize_scipy(loss, xp.asarray(start), **options).x)
@@ -106,12 +98,10 @@ def fit(problem):
 
 def scipy_fit(problem, **options):
     """SciPy's own estimates of the same parameters."""
-    shapes = problem.distribution.shapes
-    names = [*(shapes.split(", ") if shapes else []), "loc", "scale"]
-    found = problem.distribution.fit(problem.data, **problem.fixed, **options)
-    return np.array(
-        [value for name, value in zip(names, found, strict=True) if name in problem.start]
-    )
+    names = problem.distribution.shapes, "loc", "scale"
+    values = problem.distribution.fit(problem.data, **problem.fixed, **options)
+    found = dict(zip(names, values, strict=True))
+    return np.array([found[name] for name in problem.start])
 
 
 def delta_method(slopes, covariance):
@@ -121,14 +111,14 @@ def delta_method(slopes, covariance):
 
 def standard_errors(problem, p, covariance):
     """Of the parameters and of the quantile.  covariance: of the parameters."""
-    slope = np.asarray(xp.grad(partial(quantile, problem))(xp.asarray(p)))
+    slope = np.asarray(xp.grad(problem.rare)(xp.asarray(p)))
     return delta_method(np.vstack([np.eye(p.size), slope]), covariance)
 
 
 def errors_by_differences(problem, p):
     """The same from central differences of SciPy's functions on NumPy arrays."""
     steps = np.diag(1e-3 * p)
-    loss, rare = partial(negative_log_likelihood, problem), partial(quantile, problem)
+    loss, rare = problem.loss, problem.rare
 
     def second(a, b):
         changes = loss(p + a + b) - loss(p + a - b) - loss(p - a + b) + loss(p - a - b)
@@ -146,8 +136,8 @@ def report(problem, p, covariance):
     tight = scipy_fit(problem, optimizer=partial(fmin, xtol=1e-10, ftol=1e-14, maxfun=10_000))
     rows = zip(
         [*problem.start, f"{RARE:.0%} quantile"],
-        [*loose, float(quantile(problem, loose))],
-        [*p, float(quantile(problem, p))],
+        [*loose, float(problem.rare(loose))],
+        [*p, float(problem.rare(p))],
         standard_errors(problem, p, covariance),
         errors_by_differences(problem, p),
         strict=True,
@@ -156,7 +146,7 @@ def report(problem, p, covariance):
     print("{:<24}{:>15}{:>15}{:>16}{:>16}".format(problem.title, *titles))
     for name, *row in rows:
         print("{:<24}{:>15.6f}{:>15.6f}{:>16.6f}{:>16.6f}".format(name, *row))
-    likelihoods = [-float(negative_log_likelihood(problem, q)) for q in (loose, p)]
+    likelihoods = [-float(problem.loss(q)) for q in (loose, p)]
     print("{:<24}{:>15.8f}{:>15.8f}\n".format("log likelihood", *likelihoods))
     return np.max(np.abs(p - tight)) / np.max(np.abs(tight))
 
@@ -280,17 +270,20 @@ def report_schools(effects):
 
 def draw_fit(axes, problem, p, covariance) -> None:
     places = np.linspace(problem.data.min(), problem.data.max(), 200)
-    middle = np.asarray(density(problem, places, p))
-    slopes = np.asarray(xp.jacobian(partial(density, problem, places))(xp.asarray(p)))
-    band = 2.0 * delta_method(slopes, covariance)
-    bins = min(60, problem.data.size // 3)
-    axes.hist(problem.data, bins, density=True, color="lightgray", label="share, 2004 to 2008")
-    axes.plot(places, middle, color="tab:orange", label=f"scipy.stats.{problem.distribution.name}")
+    # The band is that of the logarithm, and so stays above 0.
+    slopes = xp.jacobian(lambda p: problem.call("logpdf", p, places))(xp.asarray(p))
+    factor = np.exp(2.0 * delta_method(np.asarray(slopes), covariance))
+    middle = problem.call("pdf", p, places)
+    bins = int(2.0 * np.sqrt(problem.data.size))
+    axes.hist(problem.data, bins, density=True, color="lightgray", label="data")
+    axes.plot(places, middle, color="tab:orange", label="most likely density")
     label = "two standard errors"
     axes.fill_between(
-        places, middle - band, middle + band, color="tab:orange", alpha=0.3, label=label
+        places, middle / factor, middle * factor, color="tab:orange", alpha=0.3, label=label
     )
-    axes.set(title=f"Fit of the {problem.title}", xlabel=problem.title, ylabel="density")
+    axes.set(
+        title=f"SciPy's {problem.distribution.name}, fitted", xlabel=problem.title, ylabel="density"
+    )
     axes.legend()
 
 
@@ -311,16 +304,16 @@ def draw_schools(axes, effects) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = parser_with_out("Fit and sample SciPy's distributions.", "maximum_likelihood.png")
     option = parser.add_argument
-    option("--draws", type=integer(20), default=300, help="draws of each chain (%(default)s)")
-    option("--chains", type=integer(4), default=64, help="chains side by side (%(default)s)")
+    option("--draws", type=integer(20), default=200, help="draws of each chain (%(default)s)")
+    option("--chains", type=integer(4), default=100, help="chains side by side (%(default)s)")
     option("--seed", type=integer(0), default=0, help="seed of the sampling (%(default)s)")
     options = parser.parse_args(arguments)
 
     figure, axes = plt.subplots(2, 2, figsize=(12, 8), layout="constrained")
     differences = []
-    for problem, place in zip(share_prices(), axes.flat, strict=False):
+    for problem, place in zip(problems(), axes.flat, strict=False):
         p = fit(problem)
-        hessian = xp.hessian(partial(negative_log_likelihood, problem))(xp.asarray(p))
+        hessian = xp.hessian(problem.loss)(xp.asarray(p))
         covariance = np.linalg.inv(np.asarray(hessian))
         differences.append(report(problem, p, covariance))
         draw_fit(place, problem, p, covariance)
