@@ -35,6 +35,7 @@ from arraytape import interop
 from arraytape.optimizers import minimize_scipy
 
 TOLERANCE = 1e-6  # for the largest relative difference of estimates from SciPy's own
+MOST_ERRORS, MOST_R_HAT = 4.0, 1.02  # for what is sampled to be the exact posterior
 RARE = 0.99  # the probability whose quantile is estimated
 
 # What coaching brought in eight schools, in points of a test, and the standard errors.
@@ -117,7 +118,7 @@ def standard_errors(problem, p, covariance):
 
 def errors_by_differences(problem, p):
     """The same from central differences of SciPy's functions on NumPy arrays."""
-    steps = np.diag(1e-3 * p)
+    steps = np.diag(3e-4 * p)
     loss, rare = problem.loss, problem.rare
 
     def second(a, b):
@@ -143,11 +144,11 @@ def report(problem, p, covariance):
         strict=True,
     )
     titles = "SciPy's fit", "by tape", "standard error", "by differences"
-    print("{:<24}{:>15}{:>15}{:>16}{:>16}".format(problem.title, *titles))
+    print("{:<26}{:>14}{:>14}{:>17}{:>17}".format(problem.title, *titles))
     for name, *row in rows:
-        print("{:<24}{:>15.6f}{:>15.6f}{:>16.6f}{:>16.6f}".format(name, *row))
+        print("{:<26}{:>14.6f}{:>14.6f}{:>17.6f}{:>17.6f}".format(name, *row))
     likelihoods = [-float(problem.loss(q)) for q in (loose, p)]
-    print("{:<24}{:>15.8f}{:>15.8f}\n".format("log likelihood", *likelihoods))
+    print("{:<26}{:>14.6f}{:>14.6f}\n".format("log likelihood", *likelihoods))
     return np.max(np.abs(p - tight)) / np.max(np.abs(tight))
 
 
@@ -171,51 +172,55 @@ def log_posterior(q):
         return likelihood + prior + q[..., 1] + xp.sum(stats.norm.logpdf(q[..., 2:]), axis=-1)
 
 
-def energy_and_force(q):
-    """Of all chains, q: (chains, 10), whose energies are independent: one gradient for all."""
+def state_at(q):
+    """Positions of all chains, (chains, 10), their energies, (chains, 1), and forces: one gradient."""
     watched = xp.asarray(q)
     with xp.GradientTape() as tape:
         tape.watch(watched)
         value = log_posterior(watched)
-    return -np.asarray(value), np.asarray(tape.gradient(value, watched))
+    force = tape.gradient(value, watched)  # of the sum: no chain's density depends on another chain
+    return q, -np.asarray(value)[:, None], np.asarray(force)
 
 
-def leapfrog(q, momentum, force, step, count):
-    """Follow Hamilton's equations; where it ends, the momenta, energies and forces there."""
+def leapfrog(state, momentum, step, count):
+    """Follow Hamilton's equations; the state and the momenta where they lead."""
+    q, _, force = state
     for _ in range(count):
         momentum = momentum + 0.5 * step * force
-        q = q + step * momentum
-        energy, force = energy_and_force(q)
+        q, energy, force = state_at(q + step * momentum)
         momentum = momentum + 0.5 * step * force
-    return q, momentum, energy, force
+    return (q, energy, force), momentum
+
+
+def move(state, step, random):
+    """One proposal for each chain: the state after it, and how probable each was to be accepted.
+
+    Source: Neal 2011, "MCMC using Hamiltonian dynamics", sec. 5.3.  Length and number of the steps are
+    random, so that no orbit closes, and a chain that is where the density is narrow gets away.
+    """
+    before = random.normal(size=state[0].shape)
+    steps = step * random.uniform(0.4, 1.0, size=(len(before), 1))
+    proposal, after = leapfrog(state, before, steps, random.integers(3, 12))
+    kinetic = 0.5 * np.sum(after**2 - before**2, axis=1, keepdims=True)
+    probability = np.exp(np.minimum(state[1] - proposal[1] - kinetic, 0.0))
+    accepted = random.uniform(size=probability.shape) < probability
+    return [np.where(accepted, *pair) for pair in zip(proposal, state, strict=True)], probability
 
 
 def sample(chains, draws, seed):
     """Draws of the posterior, (draws, chains, 10), after half as many that find the step.
 
-    Source: Neal 2011, "MCMC using Hamiltonian dynamics".  The step is that at which chains accept
-    80% on average.  Length and number of steps are random: no orbit closes, and a chain that came to
-    where the density is narrow goes on by short steps.
+    It is that at which 80% of the proposals are accepted, for all chains together.
     """
-    random = np.random.default_rng(seed)
-    q = 0.1 * random.normal(size=(chains, 2 + EFFECTS.size))
-    energy, force = energy_and_force(q)
-    kept, warm_up, log_step = [], draws // 2, np.log(0.3)
-    for draw in range(-warm_up, draws):
-        momentum = random.normal(size=q.shape)
-        start = energy + 0.5 * np.sum(momentum**2, axis=1)
-        count = random.integers(3, 12)
-        step = np.exp(log_step) * random.uniform(0.4, 1.0, size=(chains, 1))
-        *moved, ends, forces = leapfrog(q, momentum, force, step, count)
-        change = start - ends - 0.5 * np.sum(moved[1] ** 2, axis=1)
-        accepted = np.log(random.uniform(size=chains)) < change
-        q, force = (np.where(accepted[:, None], *pair) for pair in ((moved[0], q), (forces, force)))
-        energy = np.where(accepted, ends, energy)
-        if draw < 0:
-            rate = np.mean(np.exp(np.minimum(change, 0.0)))
-            log_step += (rate - 0.8) / np.sqrt(draw + warm_up + 1.0)
-        else:
-            kept.append(q)
+    random, log_step, warm_up = np.random.default_rng(seed), np.log(0.3), draws // 2
+    state = state_at(0.1 * random.normal(size=(chains, 2 + EFFECTS.size)))
+    for draw in range(warm_up):
+        state, probability = move(state, np.exp(log_step), random)
+        log_step += (np.mean(probability) - 0.8) / np.sqrt(draw + 1.0)
+    kept = []
+    for _ in range(draws):
+        state, _ = move(state, np.exp(log_step), random)
+        kept.append(state[0])
     return np.stack(kept)
 
 
@@ -264,8 +269,10 @@ def report_schools(effects):
         pairs = "{:>8.1f} +- {:>4.1f}{:>10.3f} +- {:>5.3f}{:>9.3f} +- {:>5.3f}".format(*row[:6])
         print("{:<7}{}{:>10.3f}{:>10.4f}".format(name, pairs, *row[6:]))
     away = np.max(np.abs(sampled - mean) / error)
-    print(f"\nfurthest from the exact means: {away:.1f} standard errors of the sampling")
-    return away < 4.0 and np.max(r_hat) < 1.02
+    away, ratio = np.max(np.abs(sampled - mean) / error), np.max(r_hat)
+    print(f"\nfurthest from the exact means: {away:.1f} standard errors (at most {MOST_ERRORS})")
+    print(f"largest R-hat: {ratio:.4f} (at most {MOST_R_HAT})")
+    return away <= MOST_ERRORS and ratio <= MOST_R_HAT
 
 
 def draw_fit(axes, problem, p, covariance) -> None:
@@ -277,13 +284,10 @@ def draw_fit(axes, problem, p, covariance) -> None:
     bins = int(2.0 * np.sqrt(problem.data.size))
     axes.hist(problem.data, bins, density=True, color="lightgray", label="data")
     axes.plot(places, middle, color="tab:orange", label="most likely density")
-    label = "two standard errors"
-    axes.fill_between(
-        places, middle / factor, middle * factor, color="tab:orange", alpha=0.3, label=label
-    )
-    axes.set(
-        title=f"SciPy's {problem.distribution.name}, fitted", xlabel=problem.title, ylabel="density"
-    )
+    band = middle / factor, middle * factor
+    axes.fill_between(places, *band, color="tab:orange", alpha=0.3, label="two standard errors")
+    axes.set(title=f"scipy.stats.{problem.distribution.name}", xlabel=problem.title)
+    axes.set(ylabel="density")
     axes.legend()
 
 
@@ -293,9 +297,10 @@ def draw_schools(axes, effects) -> None:
     parts["bodies"][0].set_label("posterior, sampled")
     mean, deviation = exact_posterior()
     axes.errorbar(places - 0.15, mean, deviation, fmt="k.", label="posterior, exact")
-    label = "measured"
-    axes.errorbar(places + 0.15, EFFECTS, ERRORS, fmt=".", color="tab:red", label=label)
-    axes.set(title="Eight schools: effects and what one knows of them", ylabel="effect (points)")
+    axes.errorbar(places + 0.15, EFFECTS, ERRORS, fmt="r.", label="measured")
+    axes.set(
+        title="Eight schools: what was measured, and what one knows then", ylabel="effect (points)"
+    )
     axes.set(xlabel="school", ylim=(-25.0, 50.0))
     axes.set_xticks(places, "ABCDEFGH")
     axes.legend()
