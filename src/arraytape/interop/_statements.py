@@ -35,6 +35,7 @@ TABLES: dict[str, dict[str, str]] = {
         "scipy.linalg": f"{__package__}.linalg",
         "scipy.ndimage": f"{__package__}.ndimage",
         "scipy.signal": f"{__package__}.signal",
+        "scipy.spatial": f"{__package__}.spatial",
         "scipy.stats": f"{__package__}.distributions",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
