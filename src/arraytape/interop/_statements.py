@@ -39,7 +39,7 @@ TABLES: dict[str, dict[str, str]] = {
         "scipy.stats": f"{__package__}.distributions",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
-    "sklearn": {},
+    "sklearn": {"sklearn.metrics": f"{__package__}.metrics"},
 }
 Change = Callable[[ModuleType], None]
 
