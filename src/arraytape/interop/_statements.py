@@ -32,6 +32,7 @@ TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.namespace",
         "scipy.fft": f"{__package__}.fft",
+        "scipy.interpolate": f"{__package__}.interpolate",
         "scipy.linalg": f"{__package__}.linalg",
         "scipy.ndimage": f"{__package__}.ndimage",
         "scipy.signal": f"{__package__}.signal",

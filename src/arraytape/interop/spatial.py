@@ -17,6 +17,7 @@ from .._array.array import Array
 from ._borders import into
 from ._facades import asarray, no_rule
 from ._ops import library_op
+from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays
 
 Function = Callable[..., Any]
@@ -110,11 +111,6 @@ def pdist_forward(a: Array, metric: Any = "", options: Any = ()) -> Any:
 
 cdist_value = library_op("scipy.spatial.cdist", cdist_forward, word="nondifferentiable")
 pdist_value = library_op("scipy.spatial.pdist", pdist_forward, word="nondifferentiable")
-
-
-def with_slope(value: Any, formula: Any) -> Any:
-    """A library's value, bit for bit, with the derivatives of a formula."""
-    return value + (formula - arraytape.stop_gradient(formula))
 
 
 def named(metric: Any) -> str | None:
