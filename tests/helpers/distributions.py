@@ -59,7 +59,10 @@ def parameter_points(name: str) -> list[tuple[float, ...]]:
 def difference(
     f: Callable[..., float], values: Sequence[float], i: int, rounding: float
 ) -> tuple[float, float]:
-    """A derivative by central differences, and what it may be off by; rounding : of f, beyond its last bit."""
+    """A derivative by central differences, and what it may be off by.
+
+    rounding : of f, beyond its last bit.
+    """
     best, middle = (math.nan, math.inf), float(f(*values))
     for size in (1e-3, 1e-2, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9):
         h = size * max(abs(values[i]), 0.1)
@@ -100,10 +103,8 @@ def check(name: str, method: str, shapes: tuple[float, ...], quantile: float) ->
         else float(distribution.ppf(quantile, *shapes, LOC, SCALE))
     )
     function, values = getattr(distribution, method), (place, *shapes, LOC, SCALE)
-    names = ["x", *(distribution.shapes or "").replace(" ", "").split(",")][: len(shapes) + 1] + [
-        "loc",
-        "scale",
-    ]
+    named = ["x", *(distribution.shapes or "").replace(" ", "").split(",")][: len(shapes) + 1]
+    names = [*named, "loc", "scale"]
     by: dict[str, str] = {}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -153,12 +154,16 @@ def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
         with xp.GradientTape() as tape:
             tape.watch(values)
             y = distribution.logpdf(
-                *[values[i] if i in free else float(values[i]) for i in range(len(values))]
+                *[
+                    values[i] if i in free else xp.stop_gradient(values[i])
+                    for i in range(len(values))
+                ]
             )
         return tape.gradient(y, values, unconnected_gradients="zero")
 
     try:
         with interop.scipy(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             warnings.simplefilter("error", xp.TapeWarning)
             x = xp.asarray(values)
             found = np.asarray(xp.jacobian(gradient)(x))

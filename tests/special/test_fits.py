@@ -48,7 +48,9 @@ def test_the_gamma_distribution_is_fitted_with_its_hessian():
         terms = (theta[0] - 1) * xp.log(x) - x / theta[1] - theta[0] * xp.log(theta[1])
         return -xp.mean(terms - scipy.special.gammaln(theta[0]))
 
-    found = minimize_scipy(loss, xp.asarray([1.0, 2.0]), method="trust-exact", options={"gtol": 1e-9})
+    found = minimize_scipy(
+        loss, xp.asarray([1.0, 2.0]), method="trust-exact", options={"gtol": 1e-9}
+    )
     assert found.success, found.message
     shape, _, scale = scipy.stats.gamma.fit(DATA, floc=0)
     np.testing.assert_allclose(np.asarray(found.x), [shape, scale], rtol=1e-7)

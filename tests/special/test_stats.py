@@ -1,4 +1,4 @@
-"""Distributions' functions: inverses against what they invert, slow references along directions, corners."""
+"""Distributions' functions: inverses, slow references along directions, corners."""
 
 from __future__ import annotations
 
@@ -24,10 +24,16 @@ INVERSES = {
     "ncfdtridfd": ("ncfdtr", 1, 1),
     "ncfdtridfn": ("ncfdtr", 0, 0),
     "ncfdtrinc": ("ncfdtr", 2, 2),
+    "nctdtrit": ("nctdtr", 2, 2),
+    "nctdtridf": ("nctdtr", 0, 0),
+    "nctdtrinc": ("nctdtr", 1, 1),
+    "_nct_isf": ("_nct_sf", 0, 0),
     "_ncf_isf": ("_ncf_sf", 0, 0),
 }
 # How exact SciPy's solutions are, where not to 1e-10; slopes are those at the solution.
-SOLVED = dict.fromkeys(["ncfdtridfd", "ncfdtridfn", "ncfdtrinc"], 1e-5)
+SOLVED = dict.fromkeys(
+    ["ncfdtridfd", "ncfdtridfn", "ncfdtrinc", "nctdtridf", "nctdtrinc", "nctdtrit"], 1e-5
+)
 
 
 def point(name, seed=0):
@@ -82,7 +88,9 @@ def test_mixtures_are_those_of_mpmath_along_directions(name, seed):
     _, slope, curvature = along(FUNCTIONS[name], start, direction)
 
     def reference(s):
-        return ALONG[name](*[mp.mpf(a) + s * mp.mpf(d) for a, d in zip(start, direction, strict=True)])
+        return ALONG[name](
+            *[mp.mpf(a) + s * mp.mpf(d) for a, d in zip(start, direction, strict=True)]
+        )
 
     with mp.workdps(40):
         np.testing.assert_allclose(slope, float(mp.diff(reference, 0)), rtol=1e-10)
@@ -157,3 +165,15 @@ def test_scipys_functions_of_namespaces_give_scipys_bits(name, arguments):
     found = getattr(scipy.special, name)(*arrays)
     expected = getattr(scipy.special._ufuncs, name)(*arguments)
     np.testing.assert_array_equal(np.asarray(found), [expected] * 2)
+
+
+def test_landaus_distribution_has_first_derivatives_by_data():
+    from scipy.special import _ufuncs
+
+    x, h = 1.3, 1e-5
+    slope = (_ufuncs._landau_cdf(x + h, 0, 1) - _ufuncs._landau_cdf(x - h, 0, 1)) / (2 * h)
+    found = xp.grad(lambda x: FUNCTIONS["_landau_cdf"](x, 0.0, 1.0))(xp.asarray(x))
+    np.testing.assert_allclose(float(found), slope, rtol=1e-9)
+    p = _ufuncs._landau_cdf(x, 0, 1)
+    found = xp.grad(lambda p: FUNCTIONS["_landau_ppf"](p, 0.0, 1.0))(xp.asarray(p))
+    np.testing.assert_allclose(float(found), 1 / slope, rtol=1e-9)

@@ -94,7 +94,7 @@ class Op:
         Each element of the result depends on one element of each input, so the op's raw function
         serves batched data as it is.  The words say it of elementwise ops.
     own_dtype
-        The result may have another dtype than operands of one dtype, such as complex results of real data.
+        The result may have another dtype than operands of one dtype: complex results of real data.
     """
 
     def __init__(

@@ -21,6 +21,12 @@ KERNELS: dict[str, Callable[..., Any]] = {}  # name -> what computes it, called 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Enter a kernel under its name.  It gets its operands as data of one floating-point dtype, and does
     not warn."""
+    KERNELS[function.__name__] = of_one_dtype(function)
+    return function
+
+
+def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of data, called with its operands in one floating-point dtype; it does not warn."""
 
     @functools.wraps(function)
     def call(*operands: Any, xp: Any) -> Any:
@@ -33,8 +39,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         with np.errstate(all="ignore"):
             return function(*[as_operand(x, dtype, arrays, xp) for x in operands], xp=xp)
 
-    KERNELS[function.__name__] = call
-    return function
+    return call
 
 
 def as_operand(x: Any, dtype: Any, arrays: list[Any], xp: Any) -> Any:

@@ -38,6 +38,7 @@ CHAPTERS = (
     "_cdfs",
     "_noncentral",
     "_noncentral_f",
+    "_noncentral_t",
     "_stats",
 )
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]

@@ -9,7 +9,8 @@ from typing import Any
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel_scaled import is_complex, real_part
+from ._bessel import is_complex
+from ._bessel_scaled import real_part
 from ._several import several
 from ._statement import STATEMENTS, special
 

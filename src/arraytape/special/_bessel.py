@@ -12,10 +12,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from .._array.array import Array
 from .._record.plan import Unknown
+from ..ops import elementwise_functions as elements
+from ..ops.creation_functions import asarray
+from ..ops.data_type_functions import astype
+from ..ops.searching_functions import where
 from ._bessel_orders import iv_by_order, kv_by_order
 from ._several import several
-from ._statement import special
+from ._statement import STATEMENTS, special
 
 ORDER = Unknown("no closed form of the derivative by the order of a Bessel function is known")
 PARAMETER = Unknown("no closed form of the derivative by this parameter is known")
@@ -194,6 +201,57 @@ special(
 )  # fmt: skip
 
 
+def is_complex(z: Any) -> bool:
+    """Whether an operand is complex: an Array, NumPy's, or a number."""
+    dtype = getattr(z, "dtype", None)
+    return isinstance(z, complex) if dtype is None else dtype.kind == "c"
+
+
+def spherical(name: str, sign: int) -> Callable[..., Array]:
+    """scipy.special's function of this name: for real negative z by reflection (DLMF 10.47(v)), with
+    ``sign`` for even n; by the complex function where that is 0."""
+
+    def function(n: Any, z: Any, derivative: bool = False) -> Array:
+        f: Callable[..., Array] = STATEMENTS[f"_{name}_d" if derivative else f"_{name}"].function
+        n = astype(n, np.int64) if isinstance(n, Array) else np.asarray(n, dtype=np.int64)
+        if is_complex(z):
+            return f(n, z)
+        z = z if isinstance(z, Array) else asarray(z)
+        positive = f(n, where(z < 0, -z, z))
+        if not sign:
+            reflected: Array = elements.real(f(n, z + 0j))
+            return where(z < 0, reflected, positive)
+        odd = (n % 2 == 1) != (sign < 0)
+        return where((z < 0) & (odd != derivative), -positive, positive)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "arraytape.special"
+    function.__doc__ = f"""``scipy.special.{name}``: a spherical Bessel function or its derivative.
+
+Parameters
+----------
+n : int or Array
+    The degree, a whole number.
+z : Array or number
+    Of floating-point dtype, real or complex.
+derivative : bool
+    Whether to give the derivative by z.
+
+Returns
+-------
+Array
+    Of the shape to which n and z broadcast."""
+    return function
+
+
+SPHERICAL: dict[str, Callable[..., Any]] = {
+    name: spherical(name, sign)
+    for name, sign in (
+        ("spherical_jn", 1), ("spherical_yn", -1), ("spherical_in", 1), ("spherical_kn", 0),
+    )
+}  # fmt: skip
+
+
 # --- Kelvin's ---------------------------------------------------------------------------------------
 # ber + i bei is J0(x exp(3 pi i / 4)), ker + i kei is K0(x exp(pi i / 4)): DLMF 10.61.1.
 TURN_J, TURN_K = cmath.exp(0.75j * math.pi), cmath.exp(0.25j * math.pi)
@@ -252,7 +310,7 @@ special(
 )  # fmt: skip
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = SPHERICAL | {
     "kelvin": several(
         "kelvin", "x",
         {

@@ -90,7 +90,7 @@ special(
 
 
 def by_scale(a: Any, lmb: Any, nu: Any, y: Any, xp: Any) -> Any:
-    """``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``; at a = 0 the integral of t ** (lmb + 1) for nu = 1."""
+    """``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``; at a = 0 the limit of its first term."""
     zero = a == 0
     at_zero = xp.where(nu == 1, 1 / (lmb + 2.0), 0.0) + 0 * y
     at_zero = xp.where((nu > 0) & (nu < 1), math.inf + 0 * y, at_zero)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
-from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, rising
+from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, is_complex, rising
 from ._bessel_orders import slope_by_order
 from ._statement import special
 
@@ -153,7 +153,9 @@ special(
     summary="``exp(x) * k1(x)``",
 )  # fmt: skip
 special(
-    "kve", "v z", lambda t, v, z, xp: t * xp.special.kve_by_order(1, v, z), lambda t, v, z, xp: t * xp.special.kve_derivative(1, v, z),
+    "kve", "v z",
+    lambda t, v, z, xp: t * xp.special.kve_by_order(1, v, z),
+    lambda t, v, z, xp: t * xp.special.kve_derivative(1, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True, summary="``exp(z) * kv(v, z)``",
 )  # fmt: skip
 special(
@@ -179,7 +181,9 @@ REAL_OF = {
         domains=[ORDERS, ARGUMENTS], summary="``yv(v, z) * exp(-abs(imag(z)))``",
     ),
     "ive": special(
-        "ive", "v z", lambda t, v, z, xp: t * xp.special.ive_by_order(1, v, z), lambda t, v, z, xp: t * xp.special.ive_derivative(1, v, z),
+        "ive", "v z",
+        lambda t, v, z, xp: t * xp.special.ive_by_order(1, v, z),
+        lambda t, v, z, xp: t * xp.special.ive_derivative(1, v, z),
         domains=[ORDERS, ARGUMENTS], summary="``iv(v, z) * exp(-abs(real(z)))``",
     ),
 }  # fmt: skip
@@ -235,12 +239,6 @@ def scaled(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
     function.__doc__ = of_real.__doc__
     function.__module__ = of_real.__module__
     return function
-
-
-def is_complex(z: Any) -> bool:
-    """Whether an operand is complex: an Array, NumPy's, or a number."""
-    dtype = getattr(z, "dtype", None)
-    return isinstance(z, complex) if dtype is None else dtype.kind == "c"
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -28,7 +28,7 @@ ROOT_2PI = math.sqrt(2.0 * math.pi)
 COUNT = (0, 5)  # of successes; of trials it is TRIALS
 TRIALS = (6, 12)
 
-# --- chi-square ---------------------------------------------------------------------------------------------
+# --- chi-square ---------------------------------------------------------------------------------------
 chdtr = special(
     "chdtr", "v x",
     lambda t, v, x, xp: 0.5 * t * gamma_by_a(v / 2, x / 2, xp),
@@ -56,7 +56,7 @@ chdtriv = special(
     domains=[PROBABILITY, POSITIVE], summary="The v at which chdtr(v, x) is p",
 )  # fmt: skip
 
-# --- gamma: of rate a and shape b ---------------------------------------------------------------------------
+# --- gamma: of rate a and shape b ---------------------------------------------------------------------
 gdtr = special(
     "gdtr", "a b x",
     lambda t, a, b, x, xp: t * x * gamma_pdf(b, a * x, xp),
@@ -93,7 +93,7 @@ gdtrix = special(
     domains=[POSITIVE, SHAPE, PROBABILITY], summary="The x at which gdtr(a, b, x) is p",
 )  # fmt: skip
 
-# --- Poisson --------------------------------------------------------------------------------------------------
+# --- Poisson ------------------------------------------------------------------------------------------
 pdtr = special(
     "pdtr", "k m", None, lambda t, k, m, xp: -t * gamma_pdf(k // 1 + 1, m, xp),
     domains=[COUNT, POSITIVE], integers="k",
@@ -116,7 +116,7 @@ pdtrik = special(
 )  # fmt: skip
 
 
-# --- binomial and negative binomial ----------------------------------------------------------------------------
+# --- binomial and negative binomial -------------------------------------------------------------------
 def successes(k: Any, n: Any, p: Any, xp: Any) -> Any:
     """The derivative of the probability of more than k successes in n trials by that of one."""
     return beta_pdf(k // 1 + 1, n - k // 1, p, 1 - p, xp)
@@ -139,7 +139,8 @@ bdtrc = special(
 )  # fmt: skip
 bdtri = special(
     "bdtri", "k n q", None, None, lambda t, k, n, y, xp: -t / successes(k, n, y, xp),
-    domains=[COUNT, TRIALS, PROBABILITY], integers="k", counts="n", summary="The p at which bdtr(k, n, p) is q",
+    domains=[COUNT, TRIALS, PROBABILITY], integers="k", counts="n",
+    summary="The p at which bdtr(k, n, p) is q",
 )  # fmt: skip
 nbdtr = special(
     "nbdtr", "k n p", None, None, lambda t, k, n, p, xp: t * failures(k, n, p, xp),
@@ -210,7 +211,7 @@ nbdtrin = special(
     summary="The real n at which nbdtr is q", source="DLMF 8.17.24",
 )  # fmt: skip
 
-# --- beta, by its shapes ----------------------------------------------------------------------------------------
+# --- beta, by its shapes ------------------------------------------------------------------------------
 btdtria = special(
     "btdtria", "p b x",
     lambda t, b, x, y, xp: t / beta_by_a(y, b, x, 1 - x, xp),
@@ -227,7 +228,7 @@ btdtrib = special(
 )  # fmt: skip
 
 
-# --- from odds to a probability -----------------------------------------------------------------------------------
+# --- from odds to a probability -----------------------------------------------------------------------
 @kernel
 def share(odds: Any, *, xp: Any) -> Any:
     """odds / (1 + odds)."""
@@ -240,7 +241,7 @@ share_of_odds = special(
 )  # fmt: skip
 
 
-# --- F -------------------------------------------------------------------------------------------------------------
+# --- F ------------------------------------------------------------------------------------------------
 def of_beta(dfn: Any, dfd: Any, x: Any, xp: Any) -> tuple[Any, ...]:
     """The arguments of betainc of which fdtr(dfn, dfd, x) is the value."""
     odds = dfn * x / dfd
@@ -293,7 +294,7 @@ fdtridfd = special(
 )  # fmt: skip
 
 
-# --- Student's t -----------------------------------------------------------------------------------------------------
+# --- Student's t --------------------------------------------------------------------------------------
 def t_pdf(df: Any, x: Any, xp: Any) -> Any:
     """The derivative of stdtr by x."""
     return xp.special.t_density(0, 0, df, x)
@@ -325,7 +326,7 @@ stdtridf = special(
 )  # fmt: skip
 
 
-# --- normal, by its parameters ------------------------------------------------------------------------------------------
+# --- normal, by its parameters ------------------------------------------------------------------------
 def normal_slope(t: Any, p: Any, xp: Any) -> Any:
     """The derivative of ndtri; t is a tangent."""
     quantile = xp.special.ndtri(as_data(p, t, xp))
@@ -350,7 +351,7 @@ nrdtrisd = special(
 )  # fmt: skip
 
 
-# --- Kolmogorov and Smirnov -----------------------------------------------------------------------------------------------
+# --- Kolmogorov and Smirnov ---------------------------------------------------------------------------
 @rules_by_order
 def kolmogorov_derivative(n: int, x: Any, *, xp: Any) -> Any:
     """The derivative of an order n > 0 of kolmogorov(x), by one of two theta series."""

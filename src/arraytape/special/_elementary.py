@@ -339,9 +339,9 @@ def _pseudo_huber_by_width(t: Any, delta: Any, r: Any, xp: Any) -> Any:
     """``t * r**4 / (h * (delta + h)**2)``, with h the hypotenuse"""
     h = xp.hypot(as_data(delta, t, xp), as_data(r, t, xp))
     share = r / (delta + h)
-    return t * _within_width(
-        t, delta, flat_at_tip(h == 0, r * (r / h) * (share * share), h, xp), xp
-    )
+    slope = r * (r / h) * (share * share)
+    at_tip = flat_at_tip(h == 0, slope, h, xp)  # type: ignore[no-untyped-call]
+    return t * _within_width(t, delta, at_tip, xp)
 
 
 def _pseudo_huber_by_residual(t: Any, delta: Any, r: Any, xp: Any) -> Any:
@@ -656,8 +656,9 @@ def softmax(x: Any, axis: Any = None) -> Array:
     Array
         Of the shape of x.
     """
-    shifted = exp(x - stop_gradient(greatest(x, axis=axis, keepdims=True)))
-    return shifted / sum_of(shifted, axis=axis, keepdims=True)
+    shifted: Array = exp(x - stop_gradient(greatest(x, axis=axis, keepdims=True)))
+    total: Array = sum_of(shifted, axis=axis, keepdims=True)
+    return shifted / total
 
 
 def log_softmax(x: Any, axis: Any = None) -> Array:
@@ -676,7 +677,7 @@ def log_softmax(x: Any, axis: Any = None) -> Array:
         Of the shape of x.
     """
     top = stop_gradient(greatest(x, axis=axis, keepdims=True))
-    shifted = x - where(isfinite(top), top, 0.0)
+    shifted: Array = x - where(isfinite(top), top, 0.0)
     return shifted - log(sum_of(exp(shifted), axis=axis, keepdims=True))
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._array.array import Array
-from .._storage.storage import is_complex
+from .._storage.storage import is_complex, storage_of
 from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
 from ._rules import as_data, by_order, where_defined
@@ -62,7 +62,7 @@ def polygamma_of(n: int, z: Any, *, xp: Any) -> Any:
     total = xp.zeros_like(z)
     for _ in range(LONGEST):
         low = is_low(z)
-        if not xp.any(low):
+        if not storage_of(low).host(low).any():
             break
         total = total + xp.where(low, 1.0 / z ** (n + 1), 0.0)
         z = xp.where(low, z + 1.0, z)

@@ -16,7 +16,7 @@ PROBABILITY = (0.02, 0.98)
 SHAPE = (0.3, 6.0)
 
 
-# --- derivatives of all orders ----------------------------------------------------------------------------
+# --- derivatives of all orders ------------------------------------------------------------------------
 gamma_density = special(
     "gamma_density", "n m a x", None, None,
     lambda t, n, m, a, x, xp: t * xp.special.gamma_density(n + 1, m, a, x),
@@ -90,7 +90,7 @@ def beta_by_b(a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
     return xp.special.betainc_by(0, 1, a, b, x, complement)
 
 
-# --- the gamma function's ----------------------------------------------------------------------------------
+# --- the gamma function's -----------------------------------------------------------------------------
 gammainc = special(
     "gammainc", "a x",
     lambda t, a, x, xp: t * gamma_by_a(a, x, xp),
@@ -120,7 +120,7 @@ gammainccinv = special(
     summary="The x at which gammaincc(a, x) is p",
 )  # fmt: skip
 
-# --- the beta function's -----------------------------------------------------------------------------------
+# --- the beta function's ------------------------------------------------------------------------------
 betainc = special(
     "betainc", "a b x",
     lambda t, a, b, x, xp: t * beta_by_a(a, b, x, 1 - x, xp),

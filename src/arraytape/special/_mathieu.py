@@ -14,6 +14,9 @@ PARAMETER = Unknown("no closed form of the derivative by a parameter of Mathieu 
 SECOND_KIND = Unknown(
     "SciPy's obl_rad2 has wrong or no results in parts of its domain, its derivative among them"
 )
+INEXACT = Unknown(
+    "SciPy's pro_rad2 is in parts of its domain no solution of its equation, which would give it"
+)
 SPHEROIDAL = Unknown(
     "no closed form of the derivative by a parameter of spheroidal functions is known"
 )
@@ -33,11 +36,11 @@ def mathieu(name: str, value: str, *, modified: bool) -> None:
             return a - 2 * q * xp.cosh(2 * x)
         return 2 * q * xp.cos(2 * DEGREE * x) - a
 
-    def first_line(t, m, q, x, xp):
+    def first_line(t: Any, m: Any, q: Any, x: Any, xp: Any) -> Any:
         """``t * yp``, per degree"""
         return t * scale * getattr(xp.special, f"{name}_yp")(m, q, x)
 
-    def second_line(t, m, q, x, xp):
+    def second_line(t: Any, m: Any, q: Any, x: Any, xp: Any) -> Any:
         """``t * y * (2 q cos(2 x) - a)``, or that of the modified equation"""
         return t * scale * second(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
 
@@ -89,21 +92,21 @@ def spheroidal(
 ) -> None:
     """State a spheroidal function and its derivative, with and without a given characteristic value."""
 
-    def first(t, m, n, c, x, xp):
+    def first(t: Any, m: Any, n: Any, c: Any, x: Any, xp: Any) -> Any:
         """``t * sp``"""
         return t * getattr(xp.special, f"{name}_sp")(m, n, c, x)
 
-    def second(t, m, n, c, x, xp):
+    def second(t: Any, m: Any, n: Any, c: Any, x: Any, xp: Any) -> Any:
         """``t`` times the second derivative, by the differential equation"""
         cv = getattr(xp.special, value)(m, n, c)
         s, sp = (getattr(xp.special, f"{name}_{part}")(m, n, c, x) for part in ("s", "sp"))
         return t * equation(m, c, cv, x, s, sp)
 
-    def first_given(t, m, n, c, cv, x, xp):
+    def first_given(t: Any, m: Any, n: Any, c: Any, cv: Any, x: Any, xp: Any) -> Any:
         """``t * sp``"""
         return t * getattr(xp.special, f"{name}_cv_sp")(m, n, c, cv, x)
 
-    def second_given(t, m, n, c, cv, x, xp):
+    def second_given(t: Any, m: Any, n: Any, c: Any, cv: Any, x: Any, xp: Any) -> Any:
         """``t`` times the second derivative, by the differential equation; NaN where cv is not a
         characteristic value, with which the function is no solution"""
         s, sp = (getattr(xp.special, f"{name}_cv_{part}")(m, n, c, cv, x) for part in ("s", "sp"))
@@ -114,6 +117,8 @@ def spheroidal(
     lines: list[Rule | Unknown] = [first, second, first_given, second_given]
     if name == "obl_rad2":
         lines = [SECOND_KIND] * 4
+    if name == "pro_rad2":
+        lines[1] = lines[3] = INEXACT
     given, by = [None, None, SPHEROIDAL], [(0, 2), (2, 5), (0.5, 3.0)]
     FUNCTIONS[name] = several(
         name, "m n c x", {"s": [*given, lines[0]], "sp": [*given, lines[1]]},

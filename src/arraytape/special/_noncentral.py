@@ -1,8 +1,9 @@
 """Noncentral chi-square and F distributions: Poisson mixtures of the central ones.
 
-    F(a, l, x) = sum over s of exp(-l) l ** s / s! gammainc(a + s, x)
+    F(a, rate, x) = sum over s of exp(-rate) rate ** s / s! gammainc(a + s, x)
 
-A derivative by the noncentrality l is the mixture of the difference of neighbours, which is a density.
+The rate is half of the noncentrality.  A derivative by it is the mixture of the differences of
+neighbours, which is a density.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from ._statement import POSITIVE, special
 LAMBDA = (0.3, 3.0)
 
 
-# --- mixtures -------------------------------------------------------------------------------------------------
-def window(peak: Any, l: Any, xp: Any) -> tuple[Any, Any]:  # noqa: E741
+# --- mixtures -----------------------------------------------------------------------------------------
+def window(peak: Any, rate: Any, xp: Any) -> tuple[Any, Any]:
     """The terms about the largest one, and their Poisson weights, along a last axis."""
     width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
     first = xp.floor(xp.where(peak > width, peak - width, 0.0))
     count = int(xp.max(2 * width)) if peak.shape[0] else 1
     terms = first[:, None] + xp.arange(count, dtype=xp.float64, device=peak.device)
-    rate = xp.where(l > 0, l, 1.0)[:, None]
-    weights = xp.special._igam_fac(terms + 1.0, rate) / rate
-    return terms, xp.where((l > 0)[:, None], weights, xp.where(terms == 0, 1.0, 0.0))
+    positive = xp.where(rate > 0, rate, 1.0)[:, None]
+    weights = xp.special._igam_fac(terms + 1.0, positive) / positive
+    return terms, xp.where((rate > 0)[:, None], weights, xp.where(terms == 0, 1.0, 0.0))
 
 
 def finite(*operands: Any, xp: Any) -> Any:
@@ -45,16 +46,16 @@ def from_steps(first: Any, last: Any, steps: Any, lower: Any, xp: Any) -> Any:
     return xp.where(lower, down, first[:, None] - (sums - steps))
 
 
-def gamma_window(a: Any, l: Any, x: Any, xp: Any) -> tuple[Any, Any]:  # noqa: E741
-    return window(0.5 * (xp.sqrt(a * a + 4 * l * x) - a), l, xp)
+def gamma_window(a: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
+    return window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
 @double_kernel
-def noncentral_gamma_density(n: Any, m: Any, a: Any, l: Any, x: Any, *, xp: Any) -> Any:  # noqa: E741
+def noncentral_gamma_density(n: Any, m: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
     """The mixture of gamma densities, differentiated n times by a and m times by x."""
-    inside = finite(a, l, x, xp=xp)
-    a, l, x = (xp.where(inside, z, 1.0) for z in (a, l, x))  # noqa: E741
-    terms, weights = gamma_window(a, l, x, xp)
+    inside = finite(a, rate, x, xp=xp)
+    a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
+    terms, weights = gamma_window(a, rate, x, xp)
 
     def derivative(n: int, m: int) -> Any:
         parts = xp.special.gamma_density(n, m, a[:, None] + terms, x[:, None])
@@ -64,11 +65,11 @@ def noncentral_gamma_density(n: Any, m: Any, a: Any, l: Any, x: Any, *, xp: Any)
 
 
 @double_kernel
-def noncentral_gamma_by(n: Any, a: Any, l: Any, x: Any, *, xp: Any) -> Any:  # noqa: E741
+def noncentral_gamma_by(n: Any, a: Any, rate: Any, x: Any, *, xp: Any) -> Any:
     """The mixture of incomplete gamma functions, differentiated n > 0 times by a."""
-    inside = finite(a, l, x, xp=xp)
-    a, l, x = (xp.where(inside, z, 1.0) for z in (a, l, x))  # noqa: E741
-    terms, weights = gamma_window(a, l, x, xp)
+    inside = finite(a, rate, x, xp=xp)
+    a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
+    terms, weights = gamma_window(a, rate, x, xp)
 
     def derivative(n: int) -> Any:
         order = float(n)
@@ -83,27 +84,27 @@ def noncentral_gamma_by(n: Any, a: Any, l: Any, x: Any, *, xp: Any) -> Any:  # n
 
 
 density = special(
-    "noncentral_gamma_density", "n m a l x", None, None,
-    lambda t, n, m, a, l, x, xp: t * xp.special.noncentral_gamma_density(n + 1, m, a, l, x),
-    lambda t, n, m, a, l, x, xp: t * (
-        xp.special.noncentral_gamma_density(n, m, a + 1, l, x)
-        - xp.special.noncentral_gamma_density(n, m, a, l, x)
+    "noncentral_gamma_density", "n m a rate x", None, None,
+    lambda t, n, m, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n + 1, m, a, rate, x),
+    lambda t, n, m, a, rate, x, xp: t * (
+        xp.special.noncentral_gamma_density(n, m, a + 1, rate, x)
+        - xp.special.noncentral_gamma_density(n, m, a, rate, x)
     ),
-    lambda t, n, m, a, l, x, xp: t * xp.special.noncentral_gamma_density(n, m + 1, a, l, x),
+    lambda t, n, m, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n, m + 1, a, rate, x),
     domains=[ORDER, ORDER, SHAPE, LAMBDA, POSITIVE], integers="n m", public=False,
     summary="A Poisson mixture of gamma densities, n times by a and m times by x",
 )  # fmt: skip
 cumulative = special(
-    "noncentral_gamma_by", "n a l x", None,
-    lambda t, n, a, l, x, xp: t * xp.special.noncentral_gamma_by(n + 1, a, l, x),
-    lambda t, n, a, l, x, xp: -t * xp.special.noncentral_gamma_density(n, 0, a + 1, l, x),
-    lambda t, n, a, l, x, xp: t * xp.special.noncentral_gamma_density(n, 0, a, l, x),
+    "noncentral_gamma_by", "n a rate x", None,
+    lambda t, n, a, rate, x, xp: t * xp.special.noncentral_gamma_by(n + 1, a, rate, x),
+    lambda t, n, a, rate, x, xp: -t * xp.special.noncentral_gamma_density(n, 0, a + 1, rate, x),
+    lambda t, n, a, rate, x, xp: t * xp.special.noncentral_gamma_density(n, 0, a, rate, x),
     domains=[(1, 3), SHAPE, LAMBDA, POSITIVE], integers="n", public=False,
     summary="A Poisson mixture of incomplete gamma functions, n > 0 times by a",
 )  # fmt: skip
 
 
-# --- chi-square -------------------------------------------------------------------------------------------------
+# --- chi-square ---------------------------------------------------------------------------------------
 def chi_density(x: Any, df: Any, nc: Any, xp: Any, n: int = 0, m: int = 0) -> Any:
     """The derivative of chndtr by x, and its own, n times by df and m times by x."""
     found = xp.special.noncentral_gamma_density(n, m, df / 2, nc / 2, x / 2)

@@ -12,12 +12,12 @@ from ._quadrature import double_kernel, of_orders
 from ._statement import POSITIVE, UNIT, special
 
 
-# --- mixtures -------------------------------------------------------------------------------------------------
-def beta_window(a: Any, b: Any, l: Any, x: Any, xp: Any) -> tuple[Any, Any]:  # noqa: E741
-    """The largest terms: neighbours have the ratio l x (a + b + s) / ((s + 1) (a + s))."""
-    shift = a - l * x
-    peak = 0.5 * (xp.sqrt(shift * shift + 4 * l * x * (a + b)) - shift)
-    return window(xp.where(peak > 0, peak, 0.0), l, xp)
+# --- mixtures -----------------------------------------------------------------------------------------
+def beta_window(a: Any, b: Any, rate: Any, x: Any, xp: Any) -> tuple[Any, Any]:
+    """The largest terms: neighbours have the ratio rate x (a + b + s) / ((s + 1) (a + s))."""
+    shift = a - rate * x
+    peak = 0.5 * (xp.sqrt(shift * shift + 4 * rate * x * (a + b)) - shift)
+    return window(xp.where(peak > 0, peak, 0.0), rate, xp)
 
 
 def beta_step(i: int, j: int, a: Any, b: Any, x: Any, complement: Any, xp: Any) -> Any:
@@ -46,15 +46,15 @@ def noncentral_beta_density(
     m: Any,
     a: Any,
     b: Any,
-    l: Any,
+    rate: Any,
     x: Any,
     complement: Any,
     *,
-    xp: Any,  # noqa: E741
+    xp: Any,
 ) -> Any:
     """The mixture of beta densities, differentiated i, j, m times by a, b, x."""
-    inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741
-    terms, weights = beta_window(a, b, l, x, xp)
+    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    terms, weights = beta_window(a, b, rate, x, xp)
 
     def derivative(i: int, j: int, m: int) -> Any:
         parts = xp.special.beta_density(
@@ -71,15 +71,15 @@ def noncentral_beta_step(
     j: Any,
     a: Any,
     b: Any,
-    l: Any,
+    rate: Any,
     x: Any,
     complement: Any,
     *,
-    xp: Any,  # noqa: E741
+    xp: Any,
 ) -> Any:
-    """The mixture of ``beta_step``: less the derivative of the mixture of betainc by l."""
-    inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741
-    terms, weights = beta_window(a, b, l, x, xp)
+    """The mixture of ``beta_step``: less the derivative of the mixture of betainc by rate."""
+    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    terms, weights = beta_window(a, b, rate, x, xp)
 
     def derivative(i: int, j: int) -> Any:
         parts = beta_step(i, j, a[:, None] + terms, b[:, None], x[:, None], complement[:, None], xp)
@@ -94,15 +94,15 @@ def noncentral_beta_by(
     j: Any,
     a: Any,
     b: Any,
-    l: Any,
+    rate: Any,
     x: Any,
     complement: Any,
     *,
-    xp: Any,  # noqa: E741
+    xp: Any,
 ) -> Any:
     """The mixture of incomplete beta functions, differentiated i + j > 0 times by a and b."""
-    inside, (a, b, l, x, complement) = inner(a, b, l, x, complement, xp=xp)  # noqa: E741
-    terms, weights = beta_window(a, b, l, x, xp)
+    inside, (a, b, rate, x, complement) = inner(a, b, rate, x, complement, xp=xp)
+    terms, weights = beta_window(a, b, rate, x, xp)
 
     def derivative(i: int, j: int) -> Any:
         ends = (terms[:, 0], terms[:, -1] + 1.0)
@@ -118,57 +118,57 @@ def noncentral_beta_by(
 
 
 special(
-    "noncentral_beta_density", "i j m a b l x complement", None, None, None,
-    lambda t, i, j, m, a, b, l, x, complement, xp: (
-        t * xp.special.noncentral_beta_density(i + 1, j, m, a, b, l, x, complement)
+    "noncentral_beta_density", "i j m a b rate x complement", None, None, None,
+    lambda t, i, j, m, a, b, rate, x, complement, xp: (
+        t * xp.special.noncentral_beta_density(i + 1, j, m, a, b, rate, x, complement)
     ),
-    lambda t, i, j, m, a, b, l, x, complement, xp: (
-        t * xp.special.noncentral_beta_density(i, j + 1, m, a, b, l, x, complement)
+    lambda t, i, j, m, a, b, rate, x, complement, xp: (
+        t * xp.special.noncentral_beta_density(i, j + 1, m, a, b, rate, x, complement)
     ),
-    lambda t, i, j, m, a, b, l, x, complement, xp: t * (
-        xp.special.noncentral_beta_density(i, j, m, a + 1, b, l, x, complement)
-        - xp.special.noncentral_beta_density(i, j, m, a, b, l, x, complement)
+    lambda t, i, j, m, a, b, rate, x, complement, xp: t * (
+        xp.special.noncentral_beta_density(i, j, m, a + 1, b, rate, x, complement)
+        - xp.special.noncentral_beta_density(i, j, m, a, b, rate, x, complement)
     ),
-    lambda t, i, j, m, a, b, l, x, complement, xp: (
-        t * xp.special.noncentral_beta_density(i, j, m + 1, a, b, l, x, complement)
+    lambda t, i, j, m, a, b, rate, x, complement, xp: (
+        t * xp.special.noncentral_beta_density(i, j, m + 1, a, b, rate, x, complement)
     ),
     None,
     domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j m", public=False,
     summary="A Poisson mixture of beta densities, i, j, m times by a, b, x",
 )  # fmt: skip
 special(
-    "noncentral_beta_step", "i j a b l x complement", None, None,
-    lambda t, i, j, a, b, l, x, complement, xp: (
-        t * xp.special.noncentral_beta_step(i + 1, j, a, b, l, x, complement)
+    "noncentral_beta_step", "i j a b rate x complement", None, None,
+    lambda t, i, j, a, b, rate, x, complement, xp: (
+        t * xp.special.noncentral_beta_step(i + 1, j, a, b, rate, x, complement)
     ),
-    lambda t, i, j, a, b, l, x, complement, xp: (
-        t * xp.special.noncentral_beta_step(i, j + 1, a, b, l, x, complement)
+    lambda t, i, j, a, b, rate, x, complement, xp: (
+        t * xp.special.noncentral_beta_step(i, j + 1, a, b, rate, x, complement)
     ),
-    lambda t, i, j, a, b, l, x, complement, xp: t * (
-        xp.special.noncentral_beta_step(i, j, a + 1, b, l, x, complement)
-        - xp.special.noncentral_beta_step(i, j, a, b, l, x, complement)
+    lambda t, i, j, a, b, rate, x, complement, xp: t * (
+        xp.special.noncentral_beta_step(i, j, a + 1, b, rate, x, complement)
+        - xp.special.noncentral_beta_step(i, j, a, b, rate, x, complement)
     ),
-    lambda t, i, j, a, b, l, x, complement, xp: t * (
-        xp.special.noncentral_beta_density(i, j, 0, a, b, l, x, complement)
-        - xp.special.noncentral_beta_density(i, j, 0, a + 1, b, l, x, complement)
+    lambda t, i, j, a, b, rate, x, complement, xp: t * (
+        xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, complement)
+        - xp.special.noncentral_beta_density(i, j, 0, a + 1, b, rate, x, complement)
     ),
     None,
     domains=[ORDER, ORDER, SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j", public=False,
     summary="A Poisson mixture of betainc(a, b, x) - betainc(a + 1, b, x), i, j times by a, b",
 )  # fmt: skip
 special(
-    "noncentral_beta_by", "i j a b l x complement", None, None,
-    lambda t, i, j, a, b, l, x, complement, xp: (
-        t * xp.special.noncentral_beta_by(i + 1, j, a, b, l, x, complement)
+    "noncentral_beta_by", "i j a b rate x complement", None, None,
+    lambda t, i, j, a, b, rate, x, complement, xp: (
+        t * xp.special.noncentral_beta_by(i + 1, j, a, b, rate, x, complement)
     ),
-    lambda t, i, j, a, b, l, x, complement, xp: (
-        t * xp.special.noncentral_beta_by(i, j + 1, a, b, l, x, complement)
+    lambda t, i, j, a, b, rate, x, complement, xp: (
+        t * xp.special.noncentral_beta_by(i, j + 1, a, b, rate, x, complement)
     ),
-    lambda t, i, j, a, b, l, x, complement, xp: (
-        -t * xp.special.noncentral_beta_step(i, j, a, b, l, x, complement)
+    lambda t, i, j, a, b, rate, x, complement, xp: (
+        -t * xp.special.noncentral_beta_step(i, j, a, b, rate, x, complement)
     ),
-    lambda t, i, j, a, b, l, x, complement, xp: (
-        t * xp.special.noncentral_beta_density(i, j, 0, a, b, l, x, complement)
+    lambda t, i, j, a, b, rate, x, complement, xp: (
+        t * xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, complement)
     ),
     None,
     domains=[(1, 3), (1, 3), SHAPE, SHAPE, LAMBDA, UNIT, UNIT], integers="i j", public=False,
@@ -176,7 +176,7 @@ special(
 )  # fmt: skip
 
 
-# --- F, by its arguments ----------------------------------------------------------------------------------------
+# --- F, by its arguments ------------------------------------------------------------------------------
 def of_mixture(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, ...]:
     """The arguments of the mixtures of which the noncentral F distribution is one."""
     odds = dfn * f / dfd
@@ -185,8 +185,8 @@ def of_mixture(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, ...]:
 
 def ncf_density(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
     """The derivative of ncfdtr by f."""
-    a, b, l, x, c = of_mixture(dfn, dfd, nc, f, xp)  # noqa: E741
-    return xp.special.noncentral_beta_density(0, 0, 0, a, b, l, x, c) * c * c * dfn / dfd
+    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+    return xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
 def ncf_by_dfn(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
@@ -208,9 +208,9 @@ def ncf_by_nc(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> Any:
 
 def density_by_odds(dfn: Any, dfd: Any, nc: Any, f: Any, xp: Any) -> tuple[Any, Any]:
     """The density of the odds dfn f / dfd, and its derivative by them."""
-    a, b, l, x, c = of_mixture(dfn, dfd, nc, f, xp)  # noqa: E741
-    value = xp.special.noncentral_beta_density(0, 0, 0, a, b, l, x, c) * c * c
-    slope = xp.special.noncentral_beta_density(0, 0, 1, a, b, l, x, c)
+    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+    value = xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c
+    slope = xp.special.noncentral_beta_density(0, 0, 1, a, b, rate, x, c)
     return value, (slope * c * c - 2 * value / c) * c * c
 
 
@@ -226,14 +226,14 @@ def pdf_by_ratio(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
 
 def pdf_by_shape(i: int, j: int, f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
     """The derivative of the density by half of dfn and half of dfd, of equal odds."""
-    a, b, l, x, c = of_mixture(dfn, dfd, nc, f, xp)  # noqa: E741
-    return xp.special.noncentral_beta_density(i, j, 0, a, b, l, x, c) * c * c * dfn / dfd
+    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+    return xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
 def pdf_by_nc(f: Any, dfn: Any, dfd: Any, nc: Any, xp: Any) -> Any:
-    a, b, l, x, c = of_mixture(dfn, dfd, nc, f, xp)  # noqa: E741
-    above = xp.special.noncentral_beta_density(0, 0, 0, a + 1, b, l, x, c)
-    difference = above - xp.special.noncentral_beta_density(0, 0, 0, a, b, l, x, c)
+    a, b, rate, x, c = of_mixture(dfn, dfd, nc, f, xp)
+    above = xp.special.noncentral_beta_density(0, 0, 0, a + 1, b, rate, x, c)
+    difference = above - xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c)
     return 0.5 * difference * c * c * dfn / dfd
 
 

@@ -38,6 +38,17 @@ def legendre_slope(n: Any, x: Any, xp: Any) -> Any:
     return lower(lambda k: xp.special.eval_gegenbauer(k, 1.5, x), n, xp)
 
 
+def chebyshev_slope(n: Any, x: Any, xp: Any) -> Any:
+    """The derivative of U of degree n, which is that of -2 - n but for the sign."""
+    sign = 1
+    if hasattr(n, "dtype"):
+        sign = xp.where(n < -1, -1, 1)
+        n = xp.where(n < -1, -2 - n, n)
+    elif n < -1:
+        sign, n = -1, -2 - n
+    return 2 * sign * lower(lambda k: xp.special.eval_gegenbauer(k, 2.0, x), n, xp)
+
+
 # --- by the argument --------------------------------------------------------------------------------
 special(
     "eval_chebyt", "n x", DEGREE,
@@ -47,7 +58,7 @@ special(
 )  # fmt: skip
 special(
     "eval_chebyu", "n x", DEGREE,
-    lambda t, n, x, xp: t * 2 * lower(lambda k: xp.special.eval_gegenbauer(k, 2.0, x), n, xp),
+    lambda t, n, x, xp: t * chebyshev_slope(n, x, xp),
     domains=[DEGREES, ARGUMENTS], integers="n", complex=True,
     summary="Chebyshev polynomial of the second kind", source="DLMF 18.9.19",
 )  # fmt: skip
@@ -59,7 +70,7 @@ special(
 )  # fmt: skip
 special(
     "eval_chebys", "n x", DEGREE,
-    lambda t, n, x, xp: t * lower(lambda k: xp.special.eval_gegenbauer(k, 2.0, 0.5 * x), n, xp),
+    lambda t, n, x, xp: t * 0.5 * chebyshev_slope(n, 0.5 * x, xp),
     domains=[DEGREES, DOUBLED], integers="n", complex=True,
     summary="Chebyshev polynomial of the second kind on [-2, 2]", source="DLMF 18.9.19",
 )  # fmt: skip
@@ -71,8 +82,7 @@ special(
 )  # fmt: skip
 special(
     "eval_sh_chebyu", "n x", DEGREE,
-    lambda t, n, x, xp: t * 4 * lower(
-        lambda k: xp.special.eval_gegenbauer(k, 2.0, 2 * x - 1), n, xp),
+    lambda t, n, x, xp: t * 2 * chebyshev_slope(n, 2 * x - 1, xp),
     domains=[DEGREES, SHIFTED], integers="n", complex=True,
     summary="Shifted Chebyshev polynomial of the second kind", source="DLMF 18.9.19",
 )  # fmt: skip

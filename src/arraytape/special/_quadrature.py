@@ -65,7 +65,7 @@ def both_nonzero(x1: Any, x2: Any, xp: Any) -> Any:
     return xp.where((x1 == 0) | (x2 == 0), 0.0, x1 * x2)
 
 
-# --- quadrature -----------------------------------------------------------------------------------------
+# --- quadrature ---------------------------------------------------------------------------------------
 @functools.cache
 def legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of a Gauss-Legendre rule on [0, 1]."""
@@ -103,7 +103,7 @@ def bell(derivatives: Sequence[Any], order: int) -> list[Any]:
     return found
 
 
-# --- the gamma function ---------------------------------------------------------------------------------
+# --- the gamma function -------------------------------------------------------------------------------
 def gamma_constants(n: int, a: Any, xp: Any) -> list[Any]:
     """The derivatives by e of exp(loggamma(a) + digamma(a) e - loggamma(a + e)), at e = 0."""
     return bell([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
@@ -196,7 +196,7 @@ def gamma_edges(a: Any, x: Any, upper: Any, xp: Any) -> list[Any]:
     return [zero, *[clip(edge, low, high, xp) for edge in inner], end]
 
 
-# --- the beta function ----------------------------------------------------------------------------------
+# --- the beta function --------------------------------------------------------------------------------
 def beta_constants(i: int, j: int, a: Any, b: Any, xp: Any) -> list[list[Any]]:
     """The derivatives of 1 / beta(a + d, b + e), relative to 1 / beta(a, b) and without what the
     centred logarithms have, at d = e = 0: of exp(s(d + e) - p(d) - q(e)), where s, p, q are loggamma

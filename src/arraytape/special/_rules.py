@@ -16,8 +16,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._storage.special import kernel
-from .._storage.storage import is_complex
+from .._storage.special import KERNELS, of_one_dtype
+from .._storage.storage import is_complex, storage_of
 
 
 def as_data(x: Any, t: Any, xp: Any) -> Any:
@@ -31,24 +31,26 @@ def where_defined(slope: Any, y: Any, xp: Any) -> Any:
 
 
 def by_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enter a kernel of one order at a time; the public one takes orders as data.
-
-    It computes in double precision, as SciPy does for single precision: recurrences lose digits.
-    """
+    """Enter a kernel of one order at a time, which it gets as a Python int; orders may be data."""
 
     @functools.wraps(function)
     def call(n: Any, *operands: Any, xp: Any) -> Any:
-        dtype = n.dtype
-        double = xp.complex128 if is_complex(n) else xp.float64
-        operands = tuple([xp.astype(x, double) for x in operands])
-        n = xp.real(n) if is_complex(n) else n
-        orders = range(int(xp.min(n)), int(xp.max(n)) + 1) if math.prod(n.shape) else range(1)
+        if not hasattr(n, "dtype"):
+            return of_one_dtype(functools.partial(in_double, function, int(n)))(*operands, xp=xp)
         found: Any = math.nan
-        for order in orders:
-            found = xp.where(n == order, function(order, *operands, xp=xp), found)
-        return xp.astype(found, dtype)
+        for order in sorted({int(v.real) for v in storage_of(n).host(n).ravel()} or {0}):
+            found = xp.where(n == order, call(order, *operands, xp=xp), found)
+        return found
 
-    return kernel(call)
+    KERNELS[function.__name__] = call
+    return function
+
+
+def in_double(function: Callable[..., Any], n: int, *operands: Any, xp: Any) -> Any:
+    """A function, computed in double precision as SciPy does it for single: recurrences lose digits."""
+    dtype = operands[0].dtype
+    double = xp.complex128 if is_complex(operands[0]) else xp.float64
+    return xp.astype(function(n, *[xp.astype(x, double) for x in operands], xp=xp), dtype)
 
 
 def horner(ratios: list[float], x: Any, xp: Any) -> Any:

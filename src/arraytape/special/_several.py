@@ -29,18 +29,11 @@ def several(
     parts = []
     for place, (result, rules) in enumerate(results.items()):
         kernel(result_of(name, result, place))
-        parts.append(
-            special(
-                f"{name}_{result}",
-                inputs,
-                *rules,
-                domains=domains,
-                integers=integers,
-                complex=complex,
-                source=source,
-                public=False,
-            )  # fmt: skip
-        )
+        part = special(
+            f"{name}_{result}", inputs, *rules, domains=domains, integers=integers,
+            complex=complex, source=source, public=False,
+        )  # fmt: skip
+        parts.append(part)
 
     def function(*operands: Any) -> tuple[Array, ...]:
         return tuple([part(*operands) for part in parts])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._record.plan import Unknown
 from ._incomplete import (
     PROBABILITY,
     SHAPE,
@@ -23,7 +24,7 @@ from ._statement import POSITIVE, REAL, UNIT, special
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 SUCCESSES, TRIALS = (0.0, 5.0), (6.0, 12.0)
 
-# --- beta ---------------------------------------------------------------------------------------------------
+# --- beta ---------------------------------------------------------------------------------------------
 _beta_pdf = special(
     "_beta_pdf", "x a b",
     lambda t, x, a, b, xp: t * xp.special.beta_density(0, 0, 1, a, b, x, 1 - x),
@@ -50,7 +51,7 @@ _beta_ppf = special(
 )  # fmt: skip
 
 
-# --- binomial: of real k and n ------------------------------------------------------------------------------
+# --- binomial: of real k and n ------------------------------------------------------------------------
 def binomial(i: int, j: int, m: int, k: Any, n: Any, p: Any, xp: Any) -> Any:
     """The derivatives of the probability of k successes in n trials, times n + 1."""
     return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
@@ -90,7 +91,7 @@ _binom_sf = special(
     source="DLMF 8.17.5",
 )  # fmt: skip
 
-# --- negative binomial: of real k and r ---------------------------------------------------------------------
+# --- negative binomial: of real k and r ---------------------------------------------------------------
 _nbinom_pmf = special(
     "_nbinom_pmf", "k r p",
     lambda t, k, r, p, y, xp: (
@@ -148,7 +149,7 @@ _nbinom_kurtosis_excess = special(
     summary="The negative binomial distribution's excess kurtosis",
 )  # fmt: skip
 
-# --- what is counted in whole numbers -----------------------------------------------------------------------
+# --- what is counted in whole numbers -----------------------------------------------------------------
 for _name, _inputs in {
     "_binom_ppf": "q n p", "_binom_isf": "q n p", "_nbinom_ppf": "q r p", "_nbinom_isf": "q r p",
 }.items():  # fmt: skip
@@ -170,7 +171,7 @@ for _name in ("mean", "variance", "skewness"):
     )  # fmt: skip
 
 
-# --- Cauchy and cosine --------------------------------------------------------------------------------------
+# --- Cauchy and cosine --------------------------------------------------------------------------------
 def standard(loc: Any, scale: Any, x: Any) -> Any:
     return (x - loc) / scale
 
@@ -207,7 +208,7 @@ _cosine_invcdf = special(
 )  # fmt: skip
 
 
-# --- inverse Gaussian ---------------------------------------------------------------------------------------
+# --- inverse Gaussian ---------------------------------------------------------------------------------
 def inverse_gauss_by_mean(mu: Any, scale: Any, y: Any, xp: Any) -> Any:
     """The derivative of the quantile by the mean: -F_mu / F_x, of which exponentials cancel."""
     mills = xp.special.erfcx(xp.sqrt(0.5 * scale / y) * (y / mu + 1))
@@ -243,7 +244,7 @@ _invgauss_isf = special(
 )  # fmt: skip
 
 
-# --- skew normal --------------------------------------------------------------------------------------------
+# --- skew normal --------------------------------------------------------------------------------------
 def skew_normal_pdf(t: Any, z: Any, alpha: Any, xp: Any) -> Any:
     """The density at z; t is a tangent."""
     z = as_data(z, t, xp)
@@ -297,3 +298,89 @@ _skewnorm_isf = special(
     domains=[PROBABILITY, (-1.0, 1.0), POSITIVE, (-3.0, 3.0)], public=False,
     summary="The inverse of the skew normal distribution's survival function",
 )  # fmt: skip
+
+
+# --- Landau -------------------------------------------------------------------------------------------
+NO_SLOPE = Unknown("the derivative of Landau's density is not built: it is an integral of its own")
+OF_SCALE = Unknown(
+    "Landau's distribution is stable with the exponent 1, where a scale shifts it, too: standardize the "
+    "data, as scipy.stats does"
+)
+_landau_pdf = special(
+    "_landau_pdf", "x loc scale", NO_SLOPE, NO_SLOPE, OF_SCALE,
+    domains=[REAL, REAL, POSITIVE], public=False, summary="The density of Landau's distribution",
+)  # fmt: skip
+_landau_cdf = special(
+    "_landau_cdf", "x loc scale",
+    lambda t, x, loc, scale, xp: t * xp.special._landau_pdf(x, loc, scale),
+    lambda t, x, loc, scale, xp: -t * xp.special._landau_pdf(x, loc, scale),
+    OF_SCALE, domains=[REAL, REAL, POSITIVE], public=False,
+    summary="The cumulative function of Landau's distribution",
+)  # fmt: skip
+_landau_sf = special(
+    "_landau_sf", "x loc scale",
+    lambda t, x, loc, scale, xp: -t * xp.special._landau_pdf(x, loc, scale),
+    lambda t, x, loc, scale, xp: t * xp.special._landau_pdf(x, loc, scale),
+    OF_SCALE, domains=[REAL, REAL, POSITIVE], public=False,
+    summary="The survival function of Landau's distribution",
+)  # fmt: skip
+_landau_ppf = special(
+    "_landau_ppf", "p loc scale",
+    lambda t, loc, scale, y, xp: t / xp.special._landau_pdf(y, loc, scale),
+    lambda t: t, OF_SCALE, domains=[PROBABILITY, REAL, POSITIVE], public=False,
+    summary="The quantile of Landau's distribution",
+)  # fmt: skip
+_landau_isf = special(
+    "_landau_isf", "p loc scale",
+    lambda t, loc, scale, y, xp: -t / xp.special._landau_pdf(y, loc, scale),
+    lambda t: t, OF_SCALE, domains=[PROBABILITY, REAL, POSITIVE], public=False,
+    summary="The inverse of the survival function of Landau's distribution",
+)  # fmt: skip
+
+
+# --- moments of the noncentral distributions ----------------------------------------------------------
+def nct_mean_by_df(df: Any, xp: Any) -> Any:
+    """The derivative of the logarithm of the mean by df."""
+    return 0.5 * (1 / df + xp.special.digamma(0.5 * (df - 1)) - xp.special.digamma(0.5 * df))
+
+
+def nct_unit_mean(t: Any, df: Any, xp: Any) -> Any:
+    """The mean of noncentrality 1; t is a tangent."""
+    df = as_data(df, t, xp)
+    return xp.sqrt(0.5 * df) * xp.special.poch(0.5 * df, -0.5)
+
+
+FREEDOM, NC = (5.0, 9.0), (0.3, 3.0)
+_nct_mean = special(
+    "_nct_mean", "df nc",
+    lambda t, df, y, xp: t * y * nct_mean_by_df(df, xp),
+    lambda t, df, xp: t * nct_unit_mean(t, df, xp),
+    domains=[FREEDOM, NC], public=False, summary="The mean of the noncentral t distribution",
+)  # fmt: skip
+_nct_variance = special(
+    "_nct_variance", "df nc",
+    lambda t, df, nc, xp: -2 * t * (
+        (1 + nc * nc) / ((df - 2) * (df - 2))
+        + xp.special._nct_mean(df, nc) ** 2 * nct_mean_by_df(df, xp)
+    ),
+    lambda t, df, nc, xp: 2 * t * nc * (df / (df - 2) - nct_unit_mean(t, df, xp) ** 2),
+    domains=[FREEDOM, NC], public=False, summary="The variance of the noncentral t distribution",
+)  # fmt: skip
+_ncf_mean = special(
+    "_ncf_mean", "dfn dfd nc",
+    lambda t, dfn, dfd, nc: -t * dfd * nc / (dfn * dfn * (dfd - 2)),
+    lambda t, dfn, dfd, nc: -2 * t * (dfn + nc) / (dfn * (dfd - 2) * (dfd - 2)),
+    lambda t, dfn, dfd: t * dfd / (dfn * (dfd - 2)),
+    domains=[FREEDOM, FREEDOM, NC], public=False,
+    summary="The mean of the noncentral F distribution",
+)  # fmt: skip
+NOT_BUILT = Unknown("of these moments the mean of F and mean and variance of t are built")
+for _name, _inputs in {
+    "_nct_skewness": "df nc", "_nct_kurtosis_excess": "df nc", "_ncf_variance": "dfn dfd nc",
+    "_ncf_skewness": "dfn dfd nc", "_ncf_kurtosis_excess": "dfn dfd nc",
+}.items():  # fmt: skip
+    _count = len(_inputs.split())
+    special(
+        _name, _inputs, *[NOT_BUILT] * _count, domains=[*[(10.0, 14.0)] * (_count - 1), NC],
+        public=False, summary="A moment of a noncentral distribution",
+    )  # fmt: skip

@@ -78,7 +78,7 @@ def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
                 right = right + j * ((df + 1) * at(i, j - 1) + i * at(i - 1, j - 1))
                 left = 2 * j * x * at(i, j) + j * (j - 1) * at(i, j - 1) + i * at(i - 1, j + 1)
                 table[i, j + 1] = -(left + right) / (df + x * x)
-        return table[n, m] + 0.0 * x
+        return xp.where(xp.isinf(x), 0.0, table[n, m] + 0.0 * df)
 
     return of_orders((n, m), derivative, xp)
 
@@ -87,12 +87,12 @@ def t_density(n: Any, m: Any, df: Any, x: Any, *, xp: Any) -> Any:
 def stdtr_by(n: Any, df: Any, x: Any, *, xp: Any) -> Any:
     """The derivative of stdtr(df, x), n > 0 times by df: an odd function of x."""
     inside = (x != 0) & xp.isfinite(x) & (df > 0) & xp.isfinite(df)
+    limit = xp.where((df > 0) & ~xp.isnan(x), 0.0, math.nan)
     df, size = xp.where(inside, df, 1.0), xp.where(inside, xp.abs(x), 1.0)
     outer = size > MIDDLE
     log_odds = 2 * xp.log(size) - xp.log(df)
     scale = xp.where((x > 0) == outer, -1.0, 1.0) * size * xp.exp(log_density(df, log_odds, xp))
     edges = student_edges(df, log_odds, outer, xp)
-    limit = xp.where((df > 0) & ~xp.isnan(x), 0.0, math.nan)
 
     def derivative(n: int) -> Any:
         constants = [z[:, None] for z in constant_parts(n, df, xp)]

@@ -2,7 +2,6 @@
 
 import mpmath as mp
 
-
 NODES = mp.calculus.quadrature.GaussLegendre(mp.mp).calc_nodes(5, 450)
 
 
@@ -60,11 +59,13 @@ EDGES = {
     "ellipk": [(0.0,), (1e-10,), (0.999999,), (-1e6,), (0.5,)],
     "ellipkm1": [(1e-12,), (1.0,), (100.0,)],
     "ellipe": [(0.0,), (1e-10,), (0.999999,), (-1e6,), (0.5,)],
-    "ellipkinc": [(1.0, 0.0), (1.0, 1e-9), (1e-4, 0.5), (1.5707, 0.999), (10.0, 0.7), (-2.0, 0.3), (1.0, -1e4)],
-    "ellipeinc": [(1.0, 0.0), (1.0, 1e-9), (1e-4, 0.5), (1.5707, 0.999), (10.0, 0.7), (-2.0, 0.3), (1.0, -1e4)],
+    "ellipkinc": [(1.0, 0.0), (1.0, 1e-9), (1e-4, 0.5), (1.5707, 0.999), (10.0, 0.7), (-2.0, 0.3)],
+    "ellipeinc": [(1.0, 0.0), (1.0, 1e-9), (1e-4, 0.5), (1.5707, 0.999), (10.0, 0.7), (-2.0, 0.3)],
     "ellipj_sn": [(0.5, 0.999), (1e-3, 0.5), (6.0, 0.3), (0.5, 1e-6)],
     "ellipj_cn": [(0.5, 0.999), (1e-3, 0.5), (6.0, 0.3), (0.5, 1e-6)],
     "ellipj_dn": [(0.5, 0.999), (1e-3, 0.5), (6.0, 0.3), (0.5, 1e-6)],
     "ellipj_ph": [(0.5, 0.999), (1e-3, 0.5), (0.5, 1e-6)],
 }  # fmt: skip
-BY_DIFFERENCES = {"carlson_integral": "checked by those of elliprd, elliprg and elliprj: quadrature is slow"}
+BY_DIFFERENCES = {
+    "carlson_integral": "checked by those of elliprd, elliprg and elliprj: quadrature is slow"
+}

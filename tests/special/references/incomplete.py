@@ -68,9 +68,24 @@ REFERENCES = {
     "betaincinv": inverse(betainc, _ufuncs.betaincinv, 2, 2),
     "betainccinv": inverse(betaincc, _ufuncs.betainccinv, 2, 2),
 }
-GAMMA_EDGES = [(1e-3, 0.5), (1e-3, 1e-30), (0.5, 1e-20), (30.0, 2.0), (30.0, 120.0), (1e4, 9.7e3), (1e4, 1.05e4)]
+GAMMA_EDGES = [
+    (1e-3, 0.5),
+    (1e-3, 1e-30),
+    (0.5, 1e-20),
+    (30.0, 2.0),
+    (30.0, 120.0),
+    (1e4, 9.7e3),
+    (1e4, 1.05e4),
+]
 GAMMA_QUANTILES = [(0.5, 1e-30), (20.0, 1e-30), (300.0, 1e-9), (300.0, 0.9)]
-BETA_EDGES = [(1e-2, 2.0, 0.3), (2.0, 1e-2, 0.3), (0.5, 0.5, 1e-12), (40.0, 60.0, 0.1), (40.0, 60.0, 0.7), (1e3, 2e3, 0.34)]
+BETA_EDGES = [
+    (1e-2, 2.0, 0.3),
+    (2.0, 1e-2, 0.3),
+    (0.5, 0.5, 1e-12),
+    (40.0, 60.0, 0.1),
+    (40.0, 60.0, 0.7),
+    (1e3, 2e3, 0.34),
+]
 BETA_QUANTILES = [(0.5, 0.5, 1e-9), (30.0, 2.0, 1e-12), (2.0, 30.0, 1e-12), (200.0, 300.0, 0.4)]
 EDGES = {
     "gammainc": GAMMA_EDGES,
@@ -83,4 +98,6 @@ EDGES = {
     "betainccinv": [(0.5, 0.5, 1e-4), *BETA_QUANTILES[1:]],
 }
 _PART = "the derivatives of gammainc and betainc, whose second ones it has a part in"
-BY_DIFFERENCES = dict.fromkeys(["gamma_density", "gammainc_by", "beta_density", "betainc_by"], _PART)
+BY_DIFFERENCES = dict.fromkeys(
+    ["gamma_density", "gammainc_by", "beta_density", "betainc_by"], _PART
+)

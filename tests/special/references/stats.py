@@ -61,7 +61,15 @@ def skewnorm_cdf(x, loc, scale, shape):
     return mp.ncdf(z) - angle * total / mp.pi
 
 
+@exact
+def nct_mean(df, nc):
+    return nc * mp.sqrt(df / 2) * mp.gamma((df - 1) / 2) / mp.gamma(df / 2)
+
+
 REFERENCES = {
+    "_nct_mean": nct_mean,
+    "_nct_variance": exact(lambda df, nc: df * (1 + nc * nc) / (df - 2) - nct_mean(df, nc) ** 2),
+    "_ncf_mean": exact(lambda dfn, dfd, nc: dfd * (dfn + nc) / (dfn * (dfd - 2))),
     "_beta_pdf": beta_pdf,
     "_beta_ppf": inverse(lambda x, a, b: betainc(a, b, x), _ufuncs._beta_ppf, 0, 0),
     "_binom_pmf": binom_pmf,
@@ -84,12 +92,15 @@ REFERENCES = {
     ),
     "_skewnorm_cdf": skewnorm_cdf,
 }
+_OF_DENSITY = "the first derivative of test_stats.py, which is SciPy's own density"
 BY_DIFFERENCES = dict.fromkeys(
+    ["_landau_cdf", "_landau_sf", "_landau_ppf", "_landau_isf"], _OF_DENSITY
+) | dict.fromkeys(
     ["_skewnorm_ppf", "_skewnorm_isf"],
     "the identity cdf(ppf(p)) = p in test_stats.py, since roots of an integral are slow to find",
 )
 EDGES = {
-    "_cauchy_ppf": [(1e-100, 0.5, 2.0)],
+    "_cauchy_ppf": [(1e-12, 0.5, 2.0)],
     "_cosine_cdf": [(-3.1415,), (3.14159,)],
     "_beta_pdf": [(1e-9, 2.0, 0.5), (0.3, 1.0, 1.0)],
 }
