@@ -41,8 +41,9 @@ with interop.scipy():
 ```
 
 "yes": each derivative agrees with central differences of SciPy's values wherever they tell it, at three
-points of the shapes, in the middle and in both tails.  "refused": a gradient by some argument is an error that
-names it.  Parameters that are whole numbers have no derivative; nor have discrete distributions by k.
+points of the shapes, in the middle and in both tails.  "refused": a gradient by some argument is an
+error that names it.  Parameters that are whole numbers have no derivative; nor have discrete
+distributions by k.
 """
 
 
@@ -81,7 +82,10 @@ def main() -> int:
     names = [*table.METHODS, "logpdf, 2nd order"]
     count = len(table.distributions())
     lines = [HEAD, f"Made with SciPy {scipy.__version__}, NumPy {numpy.__version__}.", ""]
-    lines += [f"| {count} distributions | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    lines += [
+        f"| {count} distributions | " + " | ".join(names) + " |",
+        "|---" * (len(names) + 1) + "|",
+    ]
     lines += ["| **right** | " + " | ".join(str(c["yes"]) for c in totals.values()) + " |"]
     lines += ["| **refused** | " + " | ".join(str(c["refused"]) for c in totals.values()) + " |"]
     PAGE.write_text("\n".join([*lines, *rows, ""]), encoding="utf-8")
