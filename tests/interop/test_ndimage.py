@@ -62,7 +62,10 @@ FILTERS = {
     "gaussian_filter1d": ((IMAGE,), applied("gaussian_filter1d", 1.0, order=1, axis=0)),
     "correlate along one axis": ((IMAGE, LINE), applied("correlate", axes=1)),
     "correlate1d, complex": ((COMPLEX, LINE + 1j), applied("correlate1d")),
-    "convolve, complex": ((COMPLEX, WEIGHTS + 1j), applied("convolve", mode="constant", cval=0.3 + 0.2j)),
+    "convolve, complex": (
+        (COMPLEX, WEIGHTS + 1j),
+        applied("convolve", mode="constant", cval=0.3 + 0.2j),
+    ),
     "correlate, complex weights": ((IMAGE, WEIGHTS + 1j), applied("correlate")),
     "uniform, complex": ((COMPLEX,), applied("uniform_filter", 3)),
     "gaussian, complex": ((COMPLEX,), applied("gaussian_filter", 1.0)),
@@ -83,7 +86,7 @@ FILTERS = {
     "fourier_uniform": ((COMPLEX,), applied("fourier_uniform", 2.0, n=9, axis=0)),
     "fourier_ellipsoid": ((IMAGE,), applied("fourier_ellipsoid", 2.0)),
     "vectorized_filter": ((IMAGE,), applied("vectorized_filter", np.mean, size=3)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FILTERS)

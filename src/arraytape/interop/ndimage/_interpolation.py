@@ -1,4 +1,4 @@
-"""Interpolation: the spline filter, and sums of B-splines at coordinates, by coefficients and coordinates."""
+"""Interpolation: the spline filter, and sums of B-splines by coefficients and by coordinates."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: A
 @functools.lru_cache(16)
 def spline_matrix(length: int, order: int, border: int) -> Any:
     """The filter of a line as a matrix."""
-    return spline_forward(np.eye(length), order, 0, border, np.float64)
+    lines: Any = np.eye(length)
+    return spline_forward(lines, order, 0, border, np.float64)
 
 
 spline_op = library_op(
