@@ -297,8 +297,8 @@ def fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method:
     low, high = distribution._get_support(*[plain(n) for n in counts], plain(odds))
     places = np.arange(np.min(low), np.max(high) + 1.0)
     given = [arraytape.expand_dims(p, axis=-1) for p in (*counts, odds)]
-    places = arraytape.asarray(np.broadcast_to(places, (*x.shape, len(places))))
-    mean = arraytape.sum(places * distribution._pmf(places, *given), axis=-1)
+    spread = arraytape.asarray(np.broadcast_to(places, (*x.shape, len(places))))
+    mean = arraytape.sum(spread * distribution._pmf(spread, *given), axis=-1)
     return [None, *[None] * len(counts), g * y * (x - mean) / odds]
 
 

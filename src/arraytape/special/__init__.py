@@ -40,10 +40,12 @@ CHAPTERS = (
     "_noncentral_f",
     "_noncentral_t",
     "_stats",
+    "_counting",
+    "_harmonics",
 )
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 
-OTHER_NAMES = {"psi": "digamma"}  # SciPy's second names
+OTHER_NAMES = {"psi": "digamma", "jn": "jv"}  # SciPy's second names
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
 for _chapter in _chapters:  # compositions of statements: of several results, of complex data
     FUNCTIONS |= getattr(_chapter, "FUNCTIONS", {})

@@ -1,0 +1,176 @@
+"""Combinations, permutations and factorials of real numbers, with SciPy's values.
+
+SciPy's functions of these names convert what they get to NumPy: call them as ``xp.special.comb``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._util.errors import user_line
+from ..ops.creation_functions import asarray
+from ..ops.searching_functions import where
+from ._gamma import binom, gamma, poch, rgamma
+
+
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Array:
+    """The number of combinations of N things taken k at a time, by both.
+
+    Parameters
+    ----------
+    N, k : Array or number
+        Of real dtype.  Where k is negative or above N, the result is 0.
+    exact : bool
+        Not supported: exact results are Python's integers.
+    repetition : bool
+        Whether a thing may be taken repeatedly.
+
+    Returns
+    -------
+    Array
+        Of the shape to which N and k broadcast.
+    """
+    refuse_exact("comb", exact)
+    if repetition:
+        none: Array = (k == 0) & (N == 0)  # where SciPy's binom(-1, 0) is no 1
+        return where(none, 1.0, binom(N + k - 1, k))
+    return where_countable(binom(N, k), N, k)
+
+
+def perm(N: Any, k: Any, exact: bool = False) -> Array:
+    """The number of ordered choices of k out of N things, by both.
+
+    Parameters
+    ----------
+    N, k : Array or number
+        Of real dtype.  Where k is negative or above N, the result is 0.
+    exact : bool
+        Not supported: exact results are Python's integers.
+
+    Returns
+    -------
+    Array
+        Of the shape to which N and k broadcast.
+    """
+    refuse_exact("perm", exact)
+    return where_countable(poch(N - k + 1, k), N, k)
+
+
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
+    """The factorial, of real numbers the gamma function of n + 1.
+
+    Parameters
+    ----------
+    n : Array
+        Of real dtype, with ``extend="complex"`` of complex dtype, too.
+    exact : bool
+        Not supported: exact results are integers.
+    extend : str
+        ``"zero"``: 0 where n is negative.  ``"complex"``: the gamma function there.
+
+    Returns
+    -------
+    Array
+        Of the shape of n.
+    """
+    refuse_exact("factorial", exact)
+    if extend not in ("zero", "complex"):
+        raise ValueError(
+            f"special.factorial: extend is 'zero' or 'complex', got {extend!r} [at {user_line()}]"
+        )
+    found: Array = gamma_of_next(asarray(n))
+    return found if extend == "complex" else where(n < 0, 0.0, found)
+
+
+def factorial2(n: Any, exact: bool = False, extend: str = "zero") -> Array:
+    """The double factorial: ``factorialk`` of k = 2.
+
+    Parameters
+    ----------
+    n : Array
+        Of integer dtype, with ``extend="complex"`` of real or complex dtype.
+    exact : bool
+        Not supported: exact results are integers.
+    extend : str
+        ``"zero"`` or ``"complex"``.
+
+    Returns
+    -------
+    Array
+        Of the shape of n.
+    """
+    return multifactorial("factorial2", n, 2, exact, extend)
+
+
+def factorialk(n: Any, k: int, exact: bool = False, extend: str = "zero") -> Array:
+    """The multifactorial n (n - k) (n - 2 k) ..., by n.
+
+    Parameters
+    ----------
+    n : Array
+        Of integer dtype, with ``extend="complex"`` of real or complex dtype.
+    k : int
+        The step.
+    exact : bool
+        Not supported: exact results are integers.
+    extend : str
+        ``"zero"``: of integers, 0 where n is negative.  ``"complex"``: the function of the gamma
+        function, which differs at most integers.
+
+    Returns
+    -------
+    Array
+        Of the shape of n.
+    """
+    return multifactorial("factorialk", n, k, exact, extend)
+
+
+def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array:
+    """SciPy's own function of integers, which have no derivative; else one of the gamma function."""
+    refuse_exact(name, exact)
+    if extend != "complex":
+        import scipy.special
+
+        found: Array = asarray(scipy.special.factorialk(np.asarray(n), k, extend=extend))
+        return found
+    if isinstance(k, Array) or isinstance(k, complex) or k <= 0:
+        raise TypeError(
+            f"special.{name} takes k as a positive number, got {k!r} [at {user_line()}]"
+        )
+    ratio = asarray(n) / k
+    scaled: Array = k**ratio * gamma_of_next(ratio)
+    return scaled * (rgamma(1 / k + 1) / k ** (1 / k))
+
+
+def gamma_of_next(n: Any) -> Any:
+    """``gamma(n + 1)``, NaN at -1."""
+    found = gamma(n + 1)
+    return found if found.dtype.kind == "c" else where(n == -1, math.nan, found)
+
+
+def where_countable(value: Any, N: Any, k: Any) -> Any:
+    """0 where there is nothing to count."""
+    return where((k <= N) & (N >= 0) & (k >= 0), value, 0.0)
+
+
+def refuse_exact(name: str, exact: bool) -> None:
+    """Say that exact results are none of an Array."""
+    if exact:
+        raise TypeError(
+            f"special.{name} has no exact=True, whose results are integers without a derivative: "
+            f"call scipy.special.{name} on NumPy data [at {user_line()}]"
+        )
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "comb": comb,
+    "factorial": factorial,
+    "factorial2": factorial2,
+    "factorialk": factorialk,
+    "perm": perm,
+}
