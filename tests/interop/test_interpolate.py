@@ -118,6 +118,46 @@ def test_b_splines_by_coefficients_knots_and_places(nu):
     check(lambda p: f(KNOTS, C, p), INNER)
 
 
+OUTSIDE_PLACES = np.asarray([-0.63, 0.6, 4.9])
+PERIODIC = np.concatenate([Y[:-1], Y[:1]])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda y, p: interpolate.CubicSpline(X, y)(p),
+        lambda y, p: interpolate.PchipInterpolator(X, y)(p, nu=1),
+        lambda y, p: interpolate.make_interp_spline(X, y)(p),
+        lambda y, p: interpolate.make_interp_spline(X, y, k=1)(p),
+        lambda y, p: interpolate.make_interp_spline(X, y)(p, nu=4),
+        lambda y, p: interpolate.PPoly(y[None, 1:], X)(p),
+        lambda y, p: interpolate.PPoly(y[None, 1:], X)(p, nu=1),
+        lambda y, p: interpolate.PPoly(y.reshape(4, 2), -X[:3])(p),
+        lambda y, p: interpolate.BSpline(np.arange(9.0) - 2, y, 0)(p),
+        lambda y, p: interpolate.BSpline(np.asarray([-3.0, -2, -1, 0, 1, 1, 2, 3, 4, 5, 6]), y, 2)(
+            p
+        ),
+    ],
+)
+def test_beyond_the_ends_and_at_other_degrees(f):
+    check(f, Y, OUTSIDE_PLACES, vmap=False)
+
+
+def test_periodic_splines():
+    def f(y, p):
+        y = y * np.asarray([1.0] * 7 + [0.0])
+        y[-1] = y[0]
+        return interpolate.CubicSpline(X, y, bc_type="periodic")(p)
+
+    check(f, PERIODIC, OUTSIDE_PLACES, vmap=False)
+    check(
+        lambda c, p: interpolate.BSpline(KNOTS, c, 3, extrapolate="periodic")(p),
+        C,
+        OUTSIDE_PLACES,
+        vmap=False,
+    )
+
+
 def test_a_derivative_is_a_spline():
     check(lambda c, p: interpolate.BSpline(KNOTS, c, 3).derivative()(p), C, INNER, vmap=False)
 
