@@ -292,9 +292,9 @@ def fft_helper(
     x: Any, win: Any, detrend_func: Any, nperseg: Any, noverlap: Any, nfft: Any, sides: Any
 ) -> Any:
     """Transforms of windows, as SciPy's own, which asks for a view that can be written to."""
-    if nperseg > 1:
-        starts = np.arange(0, x.shape[-1] - nperseg + 1, nperseg - noverlap)
-        segments = x[..., starts[:, None] + np.arange(nperseg)]
+    if nperseg > 1 or noverlap:
+        windows = np.lib.stride_tricks.sliding_window_view(x, nperseg, axis=-1)
+        segments = windows[..., :: nperseg - noverlap, :]
     else:
         segments = x[..., None]
     segments = win * detrend_func(segments)
