@@ -30,6 +30,7 @@ from scipy.special import _ufuncs
 
 import arraytape as xp
 from arraytape._record.plan import Unknown
+from arraytape.interop.namespace import COUNTERPARTS
 from arraytape.special import FUNCTIONS, OTHER_NAMES, computed
 from arraytape.special._statement import STATEMENTS, Statement
 
@@ -199,12 +200,10 @@ def row_of_counterpart(name: str) -> Row:
 
 def parts_of(name: str) -> list[Statement]:
     """The statements of the results of a function of several."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        code = FUNCTIONS[name]
-    closed = inspect.getclosurevars(code).nonlocals if inspect.isfunction(code) else {}
-    ops = [p.__name__ for p in closed.get("parts", ())]
-    found = [s for s in STATEMENTS.values() if s.function.__name__ in ops]
+    function = FUNCTIONS[name]
+    closed = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
+    parts = closed.get("parts", ())  # of _several.several
+    found = [s for s in STATEMENTS.values() if s.function in parts]
     return found or [s for n, s in STATEMENTS.items() if n.startswith(f"{name}_") and not s.public]
 
 
@@ -264,9 +263,9 @@ def called(function: Callable[..., Any], operands: dict[str, Any]) -> Any:
     return function(*given.values())
 
 
-def tried(call: Callable[[Any], Any]) -> tuple[str, str]:
+def tried(call: Callable[[Any], Any], at: float = 0.4) -> tuple[str, str]:
     """What happens to a function of scipy.special that is called with an Array."""
-    x = xp.asarray(0.4)
+    x = xp.asarray(at)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
@@ -299,7 +298,7 @@ def lists() -> str:
     others = [row for row in public if row.name not in FUNCTIONS]
     parts = [
         totals(public, private),
-        "## Functions with a rule\n\n" + table(own),
+        "## Functions with a rule\n\n" + converted() + table(own),
         "## Public functions without one\n\n" + without(others),
         "## Private ufuncs, which scipy.stats calls\n\n" + table(private),
     ]
@@ -337,6 +336,20 @@ def totals(public: list[Row], private: list[Row]) -> str:
     }.items():
         lines.append(f"| {title} | {count(public, test)} | {count(private, test)} |")
     return "\n".join(lines) + "\n\nNone answers None without a reason.\n"
+
+
+def in_interop() -> list[str]:
+    """The functions that SciPy computes on NumPy arrays but inside ``interop.scipy()``."""
+    return sorted([*(n for names in COUNTERPARTS.values() for n in names), "sph_harm_y"])
+
+
+def converted() -> str:
+    """What to do with functions that convert to NumPy."""
+    names = ", ".join(f"`{name}`" for name in in_interop())
+    return (
+        f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning: call "
+        "`xp.special`'s, or SciPy's inside [`interop.scipy()`](interop.md).\n\n"
+    )
 
 
 def table(rows: list[Row]) -> str:
@@ -451,9 +464,10 @@ def errors_part(rows: list[Errors]) -> str:
     versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, mpmath {mpmath.__version__}"
     within = [sum(row.first <= GOAL for row in rows), sum(row.second <= 1e-8 for row in rows)]
     lines = [
-        f"Measured with {versions}: {len(rows)} functions at {sum(r.count for r in rows)} points. Of the "
-        f"functions {sum(not r.value > GOAL for r in rows)} have values, "
-        f"{within[0]} first derivatives within 1e-10, and {within[1]} second derivatives within 1e-8, relative to their size.\n",
+        f"Measured with {versions}: {len(rows)} functions at {sum(r.count for r in rows)} points. "
+        f"Of the functions {sum(not r.value > GOAL for r in rows)} have values, {within[0]} first "
+        f"derivatives within 1e-10, and {within[1]} second derivatives within 1e-8, relative to their "
+        "size.\n",
         "### What exceeds 1e-10\n",
         "| function | value | conditioned | first | conditioned | reason |",
         "| --- | ---: | ---: | ---: | ---: | --- |",

@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("scipy")
 
 import scipy
+import scipy.special
 from scipy.special import _ufuncs
 
 import special_table
@@ -50,6 +51,17 @@ def test_every_measured_function_is_in_the_table_of_errors():
     page = special_table.PAGE.read_text(encoding="utf-8").split("### All")[1]
     missing = [n for n in special_table.measured() if f"| `{n}` |" not in page]
     assert not missing, "run python tools/special_table.py"
+
+
+@pytest.mark.parametrize("name", special_table.in_interop())
+def test_what_converts_to_numpy_warns(name):
+    function = getattr(scipy.special, name)
+    example = special_table.EXAMPLES.get(name, {"x": 0.5, "n": 3})
+    if name == "sph_harm_y":
+        example = {"n": 2, "m": 1, "theta": 0.5, "phi": 1.0}
+    operand, value = next((k, v) for k, v in example.items() if isinstance(v, float))
+    called = lambda x: special_table.called(function, {**example, operand: x})  # noqa: E731
+    assert special_table.tried(called, value)[0] == special_table.LEAVES
 
 
 def test_a_function_that_is_not_stated_is_reported(monkeypatch):
