@@ -90,7 +90,7 @@ def test_tensordot_takes_axes_as_numpy_does(axes):
 @pytest.mark.parametrize(
     ("axes", "error", "says"),
     [
-        (3, ValueError, r"float64\(2, 2\) .* do not both have 3 axes"),
+        (3, IndexError, r"float64\(2, 2\) .* do not both have 3 axes"),
         (-1, ValueError, "-1 axes"),
         ("ab", TypeError, "pair of sequences of axes, got str 'ab'"),
         (None, TypeError, "got NoneType"),

@@ -89,6 +89,41 @@ def test_a_gaussian_process_reaches_the_likelihood_of_scikit_learns(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.fixture(scope="module")
+def likelihood(tmp_path_factory):
+    """The output of maximum_likelihood, short chains, in blocks."""
+    picture = tmp_path_factory.mktemp("likelihood") / "plot.png"
+    sizes = ["--draws", "80", "--chains", "60"]
+    done = run("maximum_likelihood.py", *sizes, "--out", str(picture))
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert done.stderr == ""
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return done.stdout.split("\n\n")
+
+
+def test_distributions_are_fitted_to_scipys_own_optimum(likelihood):
+    """And to a likelihood that is at least as high as SciPy's fit finds when it stops by itself."""
+    *fits, _, _, end = likelihood
+    assert "(<= 1e-06)" in end  # from SciPy's fit, when its search goes on to the end
+    for block, names in zip(fits, (["a"], ["df", "loc"], ["c", "loc"]), strict=True):
+        for name in [*names, "scale", "99% quantile"]:
+            scipys, by_tape, error, by_differences = figures(block, name)
+            assert by_tape == pytest.approx(scipys, rel=2e-4, abs=1e-6)
+            assert error == pytest.approx(by_differences, rel=2e-5)
+        scipys, by_tape = figures(block, "log likelihood")
+        assert by_tape >= scipys
+
+
+def test_a_hierarchical_model_has_its_exact_posterior(likelihood):
+    schools, checks = likelihood[-3:-1]
+    for name in "ABCDEFGH":
+        *_, mean, deviation, exact, exact_deviation, error, r_hat = figures(schools, name)
+        assert abs(mean - exact) < 4.0 * error < 0.5
+        assert deviation == pytest.approx(exact_deviation, rel=0.05)
+        assert r_hat < 1.02
+    assert figures(checks, "furthest from the exact means:")[0] <= 4.0
+
+
 def digits(folder, name, *options):
     """A run of train_digits with files of this name; its output, and the checkpoint."""
     picture, file = folder / f"{name}.png", folder / f"{name}.safetensors"
@@ -155,6 +190,7 @@ def test_a_gradient_by_hand_is_that_of_the_tape(tmp_path):
         ("train_digits.py", ["--checkpoint", os.devnull + "/run.safetensors"], "cannot write"),
         ("higher_derivatives.py", ["--order", "0"], "not an integer of at least 1"),
         ("fit_continents.py", ["--out", "plot.txt"], "must end in one of"),
+        ("maximum_likelihood.py", ["--draws", "19"], "not an integer of at least 20"),
     ],
 )
 def test_a_bad_option_gets_a_clear_message(name, options, message):

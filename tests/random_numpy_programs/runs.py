@@ -52,6 +52,9 @@ class Runs:
             raise Skipped(str(error)) from error
         except (ValueError, TypeError) as error:
             raise Skipped("an error in NumPy outside of try, of a read-only array, say") from error
+        # Powers of NumPy's scalars are the C library's, those of its arrays are not.
+        scalars = any(isinstance(x, np.inexact) for x in self.expected.values())
+        self.exact = self.exact and not (scalars and "**" in text)
         self.targets = {
             name: weights(np.shape(x), np.dtype("c16" if x.dtype.kind == "c" else "f8"), turn % 50)
             for turn, (name, x) in enumerate(self.alive(self.expected))

@@ -47,5 +47,22 @@ def has_array(values: Iterable[Any]) -> bool:
 
 
 def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    """Whether a call of a replaced function is ours: the context is active, and it has an Array."""
-    return is_active(library) and (has_array(args) or has_array(keywords.values()))
+    """Whether a call of a replaced function is ours: the context is active, and it has an Array.
+
+    Also a method's, whose object is one of the library and holds an Array.
+    """
+    return is_active(library) and (
+        has_array(args)
+        or has_array(keywords.values())
+        or (bool(args) and has_array(held_by(library, args[0])))
+    )
+
+
+def held_by(library: str, thing: Any) -> Iterable[Any]:
+    """The attributes of an object of a library, by name or in slots."""
+    kind = type(thing)
+    if kind.__module__.partition(".")[0] != library:
+        return ()
+    slots = [name for base in kind.__mro__ for name in vars(base).get("__slots__", ())]
+    found = [getattr(thing, name, None) for name in slots if name != "__dict__"]
+    return [*found, *getattr(thing, "__dict__", {}).values()]

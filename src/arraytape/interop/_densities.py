@@ -1,4 +1,4 @@
-"""Formulas of distributions for their rules, where SciPy's own program has no derivative, or a wrong one.
+"""Formulas of distributions for their rules, where SciPy's own program has no derivative, or another.
 
 SciPy branches at parameters where a formula is 0 / 0, such as the shape 0 of the generalized Pareto
 distribution: the branch does not contain the parameter.  The same functions are written here without
@@ -30,7 +30,7 @@ def exponential(y: Any, c: Any) -> Any:
     return y * xp.special.exprel(c * y)
 
 
-# --- extreme values ---------------------------------------------------------------------------------------
+# --- extreme values -------------------------------------------------------------------------------
 def genpareto(x: Any, c: Any) -> Any:
     return -(c + 1.0) * logarithm(x, c)
 
@@ -81,7 +81,7 @@ def genhalflogistic_ppf(q: Any, c: Any) -> Any:
     return -exponential(xp.log1p(-q) - xp.log1p(q), c)
 
 
-# --- Bessel functions -------------------------------------------------------------------------------------
+# --- Bessel functions -----------------------------------------------------------------------------
 def log_of_bessel_i0(x: Any) -> Any:
     """For x >= 0, with its derivatives at 0, where those of i0e are of one side."""
     near = xp.asarray(np.asarray(xp.stop_gradient(x)) < 1.0)
@@ -116,7 +116,28 @@ def geninvgauss(x: Any, p: Any, b: Any) -> Any:
     return quasi - log_of_bessel_k(p, b) - LOG_OF_TWO
 
 
-# --- close to the normal distribution -----------------------------------------------------------------------
+# --- noncentral chi-squared, whose functions have the noncentrality 0, too ------------------------
+def ncx2(x: Any, df: Any, nc: Any) -> Any:
+    return xp.log(xp.special._ncx2_pdf(x, df, nc))
+
+
+def ncx2_cdf(x: Any, df: Any, nc: Any) -> Any:
+    return xp.special.chndtr(x, df, nc)
+
+
+def ncx2_sf(x: Any, df: Any, nc: Any) -> Any:
+    return xp.special._ncx2_sf(x, df, nc)
+
+
+def ncx2_ppf(q: Any, df: Any, nc: Any) -> Any:
+    return xp.special.chndtrix(q, df, nc)
+
+
+def ncx2_isf(q: Any, df: Any, nc: Any) -> Any:
+    return xp.special._ncx2_isf(q, df, nc)
+
+
+# --- close to the normal distribution -------------------------------------------------------------
 def skewnorm(x: Any, a: Any) -> Any:
     return LOG_OF_TWO - x * x / 2.0 - HALF_LOG_OF_TWO_PI + xp.special.log_ndtr(a * x)
 
@@ -191,6 +212,12 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "kappa4_gen._logcdf": kappa4_logcdf,
     "kappa4_gen._logpdf": kappa4,
     "kappa4_gen._ppf": kappa4_ppf,
+    "ncx2_gen._cdf": ncx2_cdf,
+    "ncx2_gen._isf": ncx2_isf,
+    "ncx2_gen._logpdf": ncx2,
+    "ncx2_gen._pdf": ncx2,
+    "ncx2_gen._ppf": ncx2_ppf,
+    "ncx2_gen._sf": ncx2_sf,
     "pearson3_gen._logpdf": pearson3,
     "pearson3_gen._pdf": pearson3,
     "rice_gen._pdf": rice,

@@ -18,7 +18,7 @@ import arraytape
 
 from .._array.array import Array
 from .._util.errors import describe, user_line
-from ._context import concerned, has_array, is_active
+from ._context import concerned, has_array, held_by, is_active
 
 Function = Callable[..., Any]
 
@@ -71,7 +71,8 @@ def making(library: str, name: str) -> Function:
 
     def function(*args: Any, **keywords: Any) -> Any:
         if is_active(library) and (
-            has_array((*args, *keywords.values())) or computes_with_arrays(sys._getframe(1))
+            has_array((*args, *keywords.values()))
+            or computes_with_arrays(library, sys._getframe(1))
         ):
             return made_as_array(original, *args, **keywords)
         return original(*args, **keywords)
@@ -97,9 +98,10 @@ def named_as(original: Any, function: Any) -> Function:
     return named
 
 
-def computes_with_arrays(frame: FrameType) -> bool:
-    """Whether an Array is among a frame's variables."""
-    return has_array(frame.f_locals.values())
+def computes_with_arrays(library: str, frame: FrameType) -> bool:
+    """Whether an Array is among a frame's variables, or what its ``self`` holds."""
+    local = frame.f_locals
+    return has_array(local.values()) or has_array(held_by(library, local.get("self")))
 
 
 def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
@@ -204,8 +206,8 @@ KEEPING: dict[str, Function] = {
     "array": array, "asanyarray": asarray, "asarray": asarray, "asarray_chkfinite": asarray_chkfinite,
     "ascontiguousarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
     "asfortranarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
-    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar, "place": place,
-    "putmask": putmask, "transpose": transpose,
+    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar,
+    "place": place, "putmask": putmask, "transpose": transpose,
 }  # fmt: skip
 MAKING = ("empty", "full", "ones", "zeros")
 

@@ -73,6 +73,8 @@ def library_op(
         inputs = [p.name for p in signature.parameters.values() if p.default is p.empty]
     if variadic and rules:
         joint, rules = rules[0], ()
+    if {*inputs} & {*outputs}:
+        raise TypeError(f"{name}: an input may not be called as a result is, {outputs}")
     op = Op(
         name, word, inputs, rules=rules or None, joint=joint, outputs=outputs, variadic=variadic,
         parameters=[p for p in signature.parameters if p not in inputs], checked=True,

@@ -32,13 +32,15 @@ TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.namespace",
         "scipy.fft": f"{__package__}.fft",
+        "scipy.interpolate": f"{__package__}.interpolate",
         "scipy.linalg": f"{__package__}.linalg",
         "scipy.ndimage": f"{__package__}.ndimage",
         "scipy.signal": f"{__package__}.signal",
+        "scipy.spatial": f"{__package__}.spatial",
         "scipy.stats": f"{__package__}.distributions",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
-    "sklearn": {},
+    "sklearn": {"sklearn.metrics": f"{__package__}.metrics"},
 }
 Change = Callable[[ModuleType], None]
 

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import arraytape
 
@@ -26,6 +28,8 @@ from .._record.plan import Unknown
 from .._tape.tape import GradientTape
 from ._context import entered, has_array
 from ._densities import FORMULAS
+from ._facades import no_rule
+from ._hooks import original_of
 from ._ops import LibraryOp, library_op
 from ._statements import hooks, keeps_arrays, replaces, stands_in
 
@@ -40,7 +44,7 @@ for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE, LEVY, NEW, NEWER, "scipy._
     keeps_arrays(_module)
 
 
-# --- SciPy's helpers, which take Arrays or NumPy data but no mixture -----------------------------------
+# --- SciPy's helpers, which take Arrays or NumPy data but no mixture ------------------------------
 def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
     """Values as Arrays."""
     return tuple([x if isinstance(x, Array) else arraytape.asarray(x) for x in values])
@@ -109,7 +113,7 @@ def log_gauss_mass(a: Any, b: Any) -> Any:
     return log_of_normal_mass(*operands_of((a, b)))
 
 
-# --- methods whose values SciPy integrates, solves for or has in C ---------------------------------------
+# --- methods whose values SciPy integrates, solves for or has in C --------------------------------
 Derive = Callable[[Array, list[Array], Array, Any, str], Any]
 
 
@@ -214,7 +218,7 @@ def plain(x: Any) -> Any:
     return np.asarray(arraytape.stop_gradient(x) if isinstance(x, Array) else x)
 
 
-# --- rules ------------------------------------------------------------------------------------------------
+# --- rules ----------------------------------------------------------------------------------------
 def integrated(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
     """The density by x; the integral of its derivative by the parameters"""
     x, *parameters = operands
@@ -288,13 +292,19 @@ def summed(g: Array, operands: list[Array], y: Array, distribution: Any, method:
 
 
 def fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """``y * (x - mean) / odds`` by the odds, on which the probabilities depend as powers"""
+    """``y * (x - mean) / odds`` by the odds, on which Fisher's probabilities depend as powers"""
+    if type(distribution).__name__ != "nchypergeom_fisher_gen":
+        raise no_rule(f"scipy.stats.{distribution.name}.pmf")
     x, *counts, odds = operands
-    mean = distribution._munp(1, *counts, odds)
+    low, high = distribution._get_support(*[plain(n) for n in counts], plain(odds))
+    places = np.arange(np.min(low), np.max(high) + 1.0)
+    given = [arraytape.expand_dims(p, axis=-1) for p in (*counts, odds)]
+    spread = arraytape.asarray(np.broadcast_to(places, (*x.shape, len(places))))
+    mean = arraytape.sum(spread * distribution._pmf(spread, *given), axis=-1)
     return [None, *[None] * len(counts), g * y * (x - mean) / odds]
 
 
-# --- quadrature -------------------------------------------------------------------------------------------
+# --- quadrature -----------------------------------------------------------------------------------
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 LEVELS = np.array(
     [1e-300, 1e-100, 1e-30, 1e-16, 1e-12, 1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98]
@@ -319,7 +329,7 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
     stretch = arraytape.where(arraytape.asarray(finite), (here - moved) / reach, 1.0)
     given = [arraytape.expand_dims(p, axis=-1) for p in parameters]
     total = arraytape.zeros_like(x)
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         wide = b - a > 1e-14 * np.maximum(np.abs(a), np.abs(b))
         if wide.any():
             a, b = np.where(wide, a, here), np.where(wide, b, here)
@@ -349,7 +359,7 @@ def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, uppe
     return np.concatenate([low[None], np.sort(cuts, axis=0), high[None]])
 
 
-# --- the table --------------------------------------------------------------------------------------------
+# --- the table ------------------------------------------------------------------------------------
 def sum_of_uniforms(
     g: Array, operands: list[Array], y: Array, distribution: Any, method: str
 ) -> Any:
@@ -384,4 +394,51 @@ by(density, NUMERICAL)("studentized_range_gen._cdf")
 by(density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
 by(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
 by(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
+by(fisher)("_nchypergeom_gen._pmf", module=DISCRETE)
 by(summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
+
+
+# --- entropy -----------------------------------------------------------------------------------------
+@hooks(INFRASTRUCTURE, "rv_generic.entropy")
+def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
+    """SciPy's value, which does not depend on loc; refused where SciPy integrates it numerically."""
+    shapes, _, scale = self._parse_args(*args, **keywords)
+    by_quadrature = type(self)._entropy in (
+        stats.rv_continuous._entropy,
+        stats.rv_discrete._entropy,
+    )
+    if by_quadrature:
+        raise no_rule(f"scipy.stats.{self.name}.entropy")
+    names = (*[f"shape_{i}" for i in range(len(shapes))], "scale")
+    op = entropy_op(names)
+    return op(*operands_of((*shapes, scale)), distribution=self, method="entropy")
+
+
+@functools.cache
+def entropy_op(names: tuple[str, ...]) -> LibraryOp:
+    """The op of the entropy of distributions with so many shapes."""
+
+    def forward(*operands: Any, distribution: Any) -> Any:
+        *shapes, scale = operands
+        return original_of(type(distribution).entropy)(distribution, *shapes, scale=scale)
+
+    def called(*values: Any, **keywords: Any) -> Any:
+        given = dict(zip([*names, *OTHERS[1:]], values, strict=False)) | keywords
+        return forward(*[given[x] for x in names], distribution=given["distribution"])
+
+    called.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
+    called.__annotations__ = dict.fromkeys(names, "Array")
+    rule = Rule(of_entropy, names)
+    return library_op(
+        "scipy.stats distribution's entropy", called, joint=rule, cores=(0,) * len(names)
+    )
+
+
+def of_entropy(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """Through SciPy's own formula, plus the logarithm of the scale"""
+
+    def formula(*operands: Array) -> Any:
+        *shapes, scale = operands
+        return distribution._entropy(*shapes) + arraytape.log(scale)
+
+    return pull_back(formula, operands, g)

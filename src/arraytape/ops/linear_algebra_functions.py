@@ -190,7 +190,10 @@ def tensordot(
     """
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
-            raise ValueError(
+            # As in NumPy: whichever comes first, lengths that differ or an axis that is not there.
+            pairs = zip(x1.shape[max(x1.ndim - axes, 0) :], x2.shape, strict=False)
+            differ = x1.ndim >= axes >= 0 and any(m != n for m, n in pairs)
+            raise (ValueError if differ or axes < 0 else IndexError)(
                 f"tensordot: {describe(x1)} and {describe(x2)} do not both have {axes} axes "
                 f"[at {user_line()}]"
             )

@@ -1,0 +1,356 @@
+"""The splines of scipy.interpolate: by values, by coefficients, and by places.
+
+SciPy's Python code computes coefficients with Arrays as it stands; what it asks compiled code for has
+SciPy's value and the derivatives of its formula.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+import arraytape
+
+from .._array.array import Array
+from ._borders import into
+from ._context import has_array
+from ._facades import asarray, no_rule
+from ._hooks import original_of
+from ._ops import library_op
+from ._slopes import with_slope
+from ._statements import facade_of, hooks, keeps_arrays, replaces, stands_in
+
+Function = Callable[..., Any]
+
+for module in ("_bsplines", "_cubic", "_interpolate", "_polyint", "_rgi"):
+    keeps_arrays(f"scipy.interpolate.{module}")
+replaces("scipy.interpolate._cubic", "np_compat", facade_of("scipy"))
+
+
+@hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
+@hooks("scipy.interpolate._bsplines", "BSpline._ensure_c_contiguous")
+def _ensure_c_contiguous(self: Any) -> None:
+    """Arrays lie as they lie: compiled code gets copies."""
+
+
+@hooks("scipy._lib._util", "_asarray_validated")
+def _asarray_validated(
+    a: Any, check_finite: bool = True, sparse_ok: bool = False, objects_ok: bool = False,
+    mask_ok: bool = False, as_inexact: bool = False,
+) -> Any:  # fmt: skip
+    x = np.asarray_chkfinite(a) if check_finite and not has_array((a,)) else asarray(a)
+    if check_finite and not bool(arraytape.all(arraytape.isfinite(x))):
+        raise ValueError("array must not contain infs or NaNs")
+    return arraytape.astype(x, np.float64) if as_inexact and x.dtype.kind not in "fc" else x
+
+
+def keeps_results(module: str, kind: str) -> None:
+    """Objects made of NumPy data give Arrays at places that are Arrays."""
+
+    @hooks(module, f"{kind}.__call__")
+    def __call__(self: Any, *args: Any, **keywords: Any) -> Any:
+        twin = copy.copy(self)
+        twin._asarray = arraytape.asarray
+        return original_of(type(self).__call__)(twin, *args, **keywords)
+
+
+keeps_results("scipy.interpolate._interpolate", "_PPolyBase")
+keeps_results("scipy.interpolate._bsplines", "BSpline")
+
+
+def values_of(x: Any) -> Any:
+    """Data without a slope."""
+    return arraytape.stop_gradient(x) if isinstance(x, Array) else x
+
+
+# --- piecewise polynomials ---------------------------------------------------------------------------
+def polynomial_forward(
+    c: Array, x: Array, places: Array, nu: Any = 0, extrapolate: Any = True
+) -> Any:
+    from scipy.interpolate import _ppoly
+
+    found = np.empty((len(places), c.shape[2]), c.dtype)
+    given = [np.array(part, order="C") for part in (c, x, places)]  # it takes no read-only memory
+    _ppoly.evaluate(*given, nu, extrapolate, found)
+    return found
+
+
+polynomial_value = library_op(
+    "scipy.interpolate.PPoly", polynomial_forward, word="nondifferentiable"
+)
+
+
+def interval(x: Any, places: Any) -> Any:
+    """The interval of each place; the outer ones go on."""
+    x, places = asarray(values_of(x)), asarray(values_of(places))
+    if bool(x[-1] < x[0]):
+        x, places = -x, -places
+    found = arraytape.searchsorted(x, places, side="right") - 1
+    return arraytape.clip(found, 0, x.shape[0] - 2)
+
+
+def polynomial(c: Any, x: Any, places: Any, nu: int) -> Any:
+    """The derivative of order nu of the polynomials, by Horner's scheme."""
+    at = interval(x, places)
+    step = (places - x[at])[:, None]
+    degree = c.shape[0] - 1
+    found = 0.0 * (c[0][at] * step)
+    for i in range(degree - nu + 1):
+        factor = float(np.prod(np.arange(degree - i - nu + 1, degree - i + 1)))
+        found = found * step + factor * c[i][at]
+    return found
+
+
+def evaluate(c: Any, x: Any, places: Any, nu: Any, extrapolate: Any, out: Any) -> None:
+    c, x, places = asarray(c), asarray(x), asarray(places)
+    value = polynomial_value(c, x, places, nu, extrapolate)
+    into(out, lambda dtype: with_slope(value, polynomial(c, x, places, nu)))
+
+
+def continuity_forward(c: Array, x: Array, order: Any = 0) -> Any:
+    from scipy.interpolate import _ppoly
+
+    found = np.array(c, order="C")
+    _ppoly.fix_continuity(found, np.array(x), order)
+    return found
+
+
+continuity_value = library_op(
+    "scipy.interpolate.PPoly.antiderivative", continuity_forward, word="nondifferentiable"
+)
+
+
+def continuous(c: Any, x: Any, order: int) -> Any:
+    """Coefficients of which those of lower degree make the derivatives up to an order continuous."""
+    rows = [c[i] for i in range(c.shape[0])]
+    step = (x[1:] - x[:-1])[:, None]
+    for d in range(order, -1, -1):
+        row, jump = len(rows) - 1 - d, 0.0 * c[0]
+        for i in range(row):  # what the terms of higher degree add until the end of an interval
+            degree = len(rows) - 1 - i
+            jump = jump + float(math.comb(degree, d)) * rows[i] * step ** (degree - d)
+        first = rows[row][:1]
+        later = first + arraytape.cumulative_sum(jump, axis=0)[:-1]
+        rows[row] = arraytape.concat([first, later])
+    return arraytape.stack(rows)
+
+
+def fix_continuity(c: Any, x: Any, order: Any) -> None:
+    given, x = asarray(c), asarray(x)
+    value = continuity_value(given, x, order)
+    into(c, lambda dtype: with_slope(value, continuous(given, x, order)))
+
+
+def integral_forward(c: Array, x: Array, start: Array, stop: Array, extrapolate: Any = True) -> Any:
+    from scipy.interpolate import _ppoly
+
+    found = np.empty(c.shape[2], c.dtype)
+    given = [np.array(part, order="C") for part in (c, x)]
+    _ppoly.integrate(*given, float(start), float(stop), extrapolate, found)
+    return found
+
+
+integral_value = library_op(
+    "scipy.interpolate.PPoly.integrate", integral_forward, word="nondifferentiable"
+)
+
+
+def integrate(c: Any, x: Any, start: Any, stop: Any, extrapolate: Any, out: Any) -> None:
+    c, x, start, stop = (asarray(part) for part in (c, x, start, stop))
+    value = integral_value(c, x, start, stop, extrapolate)
+    rows = [c[i] / float(c.shape[0] - i) for i in range(c.shape[0])]
+    whole = continuous(arraytape.stack([*rows, 0.0 * c[0]]), x, 0)
+    ends = [polynomial(whole, x, arraytape.reshape(at, (1,)), 0)[0] for at in (start, stop)]
+    into(out, lambda dtype: with_slope(value, ends[1] - ends[0]))
+
+
+stands_in(
+    "scipy.interpolate._interpolate", "_ppoly",
+    evaluate=evaluate, fix_continuity=fix_continuity, integrate=integrate,
+)  # fmt: skip
+
+
+# --- B-splines ---------------------------------------------------------------------------------------
+def spline_forward(
+    t: Array, c: Array, places: Array, k: Any = 3, nu: Any = 0, extrapolate: Any = True
+) -> Any:
+    from scipy.interpolate import _dierckx
+
+    return _dierckx.evaluate_spline(
+        np.array(t), np.ascontiguousarray(c), k, np.array(places), nu, extrapolate
+    )
+
+
+spline_value = library_op("scipy.interpolate.BSpline", spline_forward, word="nondifferentiable")
+
+
+def spline(t: Any, c: Any, k: int, places: Any, nu: int) -> Any:
+    """A sum of B-splines, by de Boor's recursion; a derivative is one of a lower degree."""
+    for _ in range(nu):
+        if not k:
+            return 0.0 * places[:, None] * c[:1]
+        count = t.shape[0] - k - 1
+        widths = t[k + 1 : k + count] - t[1:count]
+        apart = values_of(widths) > 0
+        steps = arraytape.where(apart, 1.0 / arraytape.where(apart, widths, 1.0), 0.0)
+        c = k * steps[:, None] * (c[1:count] - c[: count - 1])
+        t, k = t[1:-1], k - 1
+    count = t.shape[0] - k - 1
+    last = t[k : count + 1]
+    at = k + arraytape.clip(
+        arraytape.searchsorted(asarray(values_of(last)), asarray(values_of(places)), side="right") - 1,
+        0, count - k - 1,
+    )  # fmt: skip
+    parts = [c[at - k + j] for j in range(k + 1)]
+    for r in range(1, k + 1):
+        for j in range(k, r - 1, -1):
+            low, high = t[at + j - k], t[at + j + 1 - r]
+            share = ((places - low) / (high - low))[:, None]
+            parts[j] = (1.0 - share) * parts[j - 1] + share * parts[j]
+    return parts[k]
+
+
+def evaluate_spline(t: Any, c: Any, k: Any, places: Any, nu: Any, extrapolate: Any) -> Any:
+    t, c, places = asarray(t), asarray(c), asarray(places)
+    value = spline_value(t, c, places, k, nu, extrapolate)
+    return with_slope(value, spline(t, c, k, places, nu))
+
+
+stands_in("scipy.interpolate._bsplines", "_dierckx", evaluate_spline=evaluate_spline)
+
+
+# --- coefficients that are linear in the values ------------------------------------------------------
+def coefficients_forward(
+    data: Array, function: Any = "", places: Any = None, options: Any = ()
+) -> Any:
+    return getattr(scipy.interpolate, function)(places, data, **dict(options)).c
+
+
+def coefficients_adjoint(
+    g: Any, function: str, places: Any, options: Any, shape: Any, xp: Any
+) -> Any:
+    """The transposed matrix."""
+    lines: Any = np.eye(shape[0])
+    whole = coefficients_forward(lines, function, places, options)
+    line = xp.asarray(whole, dtype=xp.real(g).dtype, device=g.device)
+    line = xp.astype(line, g.dtype, copy=False)
+    return xp.tensordot(line, g, axes=((0,), (0,)))
+
+
+coefficients = library_op(
+    "scipy.interpolate.make_interp_spline",
+    coefficients_forward,
+    coefficients_adjoint,
+    word="linear",
+)
+
+
+def linear_in_values(name: str) -> None:
+    """A function that makes a B-spline of places and values."""
+
+    @hooks("scipy.interpolate._bsplines", name)
+    def make(x: Any, y: Any, *args: Any, axis: int = 0, **options: Any) -> Any:
+        function = getattr(scipy.interpolate, name)
+        options |= dict(zip(POSITIONAL[name], args, strict=False))
+        axis = options.pop("axis", axis)
+        if has_array((x, options)):
+            raise no_rule(f"scipy.interpolate.{name}", "its places or options as Arrays")
+        if not isinstance(options.get("bc_type"), str | None):
+            raise no_rule(f"scipy.interpolate.{name}", f"bc_type={options['bc_type']!r}")
+        y = arraytape.moveaxis(asarray(y), axis, 0)
+        example = original_of(function)(x, np.zeros(y.shape[:1]), **options)
+        found = coefficients(y, name, np.asarray(x), tuple(options.items()))
+        return scipy.interpolate.BSpline.construct_fast(
+            example.t, found, example.k, example.extrapolate, axis
+        )
+
+
+POSITIONAL = {
+    "make_interp_spline": ("k", "t", "bc_type", "axis", "check_finite"),
+    "make_lsq_spline": ("t", "k", "w", "axis", "check_finite"),
+    "make_smoothing_spline": ("w", "lam"),
+}
+for name in POSITIONAL:
+    linear_in_values(name)
+
+
+# --- on a grid ---------------------------------------------------------------------------------------
+def grid_forward(
+    data: Array, places: Array, grid: Any = (), method: Any = "linear", bounds_error: Any = True,
+    fill_value: Any = None,
+) -> Any:  # fmt: skip
+    return scipy.interpolate.RegularGridInterpolator(
+        grid, data.copy(), method, bounds_error, fill_value
+    )(places)
+
+
+def grid_formula(values: Any, places: Any, grid: Any, method: str) -> Any:
+    """The values at the corners around each place, weighted by how near they are."""
+    at, shares = [], []
+    for d, line in enumerate(grid):
+        index = interval(line, places[..., d])
+        low, high = asarray(line)[index], asarray(line)[index + 1]
+        share = (places[..., d] - low) / (high - low)
+        if method == "nearest":
+            share = arraytape.astype(values_of(share) > 0.5, places.dtype)
+        at.append(index)
+        shares.append(share)
+    found: Any = 0.0
+    extra = (None,) * (values.ndim - len(grid))
+    for corner in itertools.product((0, 1), repeat=len(grid)):
+        weight: Any = 1.0
+        for far, share in zip(corner, shares, strict=True):
+            weight = weight * (share if far else 1.0 - share)
+        key = tuple(index + far for index, far in zip(at, corner, strict=True))
+        found = found + weight[(..., *extra)] * values[key]
+    return found
+
+
+grid_value = library_op(
+    "scipy.interpolate.RegularGridInterpolator", grid_forward, word="nondifferentiable"
+)
+
+
+@hooks("scipy.interpolate._rgi", "RegularGridInterpolator.__call__")
+def grid_call(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+    method = self.method if method is None else method
+    if method not in ("linear", "nearest") or nu is not None or has_array(self._grid):
+        raise no_rule("scipy.interpolate.RegularGridInterpolator", f"method={method!r}, nu={nu!r}")
+    if isinstance(xi, tuple):
+        xi = arraytape.stack(arraytape.broadcast_arrays(*[asarray(x) for x in xi]), axis=-1)
+    values, places = asarray(self._values), asarray(xi)
+    if values.dtype.kind not in "fc":
+        values = arraytape.astype(values, np.float64)
+    grid = tuple(np.asarray(line) for line in self._grid)
+    value = grid_value(values, places, grid, method, self.bounds_error, self.fill_value)
+    formula = arraytape.reshape(grid_formula(values, places, grid, method), value.shape)
+    if not self.bounds_error and self.fill_value is not None:
+        ends = zip(grid, range(len(grid)), strict=True)
+        inside = [(places[..., d] >= line[0]) & (places[..., d] <= line[-1]) for line, d in ends]
+        within = arraytape.reshape(np.logical_and.reduce(inside), inside[0].shape)
+        extra = (None,) * (values.ndim - len(grid))
+        formula = arraytape.where(within[(..., *extra)], formula, 0.0)
+    return with_slope(value, formula)
+
+
+@hooks("scipy.interpolate._rgi", "interpn")
+def interpn(
+    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True,
+    fill_value: Any = np.nan,
+) -> Any:  # fmt: skip
+    if method not in ("linear", "nearest"):
+        raise no_rule("scipy.interpolate.interpn", f"method={method!r}")
+    return scipy.interpolate.RegularGridInterpolator(
+        points, values, method, bounds_error, fill_value
+    )(xi)
+
+
+@hooks("scipy.interpolate._ndgriddata", "griddata")
+def griddata(points: Any, values: Any, xi: Any, *args: Any, **options: Any) -> Any:
+    raise no_rule("scipy.interpolate.griddata")
