@@ -39,7 +39,7 @@ PAGE = ROOT / "docs" / "special.md"
 sys.path.insert(0, str(ROOT / "tests"))
 LISTS, ERRORS = "lists", "errors"
 GOAL = 1e-10
-POINTS, SECONDS = 10, 3.0  # random points of a function, and the time after which no more are taken
+POINTS, SECONDS = 10, 2.0  # random points of a function, and the time after which no more are taken
 
 RECORDED, LEAVES, RAISES, COUNTS = "differentiates", "leaves", "raises", "of counts alone"
 
