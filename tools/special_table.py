@@ -352,8 +352,9 @@ def converted() -> str:
     """What to do with functions that convert to NumPy."""
     names = ", ".join(f"`{name}`" for name in in_interop())
     return (
-        f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning (factorials of an Array "
-        "of shape () raise): call `xp.special`'s, or SciPy's inside [`interop.scipy()`](interop.md).\n\n"
+        f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning "
+        "(factorials of an Array of shape () raise): call `xp.special`'s, or SciPy's inside "
+        "[`interop.scipy()`](interop.md).\n\n"
     )
 
 
