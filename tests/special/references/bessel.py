@@ -38,7 +38,7 @@ def scaled(f, rate):
 def kve(v, x):
     """exp(x) K_v(x); of whole orders and large x, where mp.besselk takes long, from DLMF 10.32.9 by the
     trapezoidal rule, whose error is exponentially small."""
-    if x < 10 or v != mp.nint(v):
+    if mp.im(x) or x < 10 or v != mp.nint(v):
         return mp.besselk(v, x) * mp.exp(x)
     digits = mp.mp.prec * mp.log(2) + 10
     step = min(mp.pi**2 / digits, mp.pi * mp.sqrt(2 / (x * digits))) / mp.mpf("2.5")
