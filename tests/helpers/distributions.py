@@ -151,8 +151,9 @@ def rounding(function: Callable[..., Any], values: Sequence[float], expected: fl
     if name in ("logcdf", "logsf"):
         return last * (1.0 + math.exp(min(-expected, 600.0)))
     if name in ("ppf", "isf"):
-        around = [float(function(values[0] * s, *values[1:])) for s in (1.0 - 1e-3, 1.0)]
-        return last * abs(around[1] - around[0]) / (1e-3 * values[0])
+        step = 1e-3 * min(values[0], 1.0 - values[0])
+        around = [float(function(values[0] + s, *values[1:])) for s in (-step, step)]
+        return last * abs(around[1] - around[0]) / (2.0 * step)
     return 0.0
 
 

@@ -281,3 +281,27 @@ def test_numpy_data_in_the_context_is_as_before():
                 continue
             found = getattr(stats, name).logpdf(np.linspace(0.1, 0.9, 5), *shapes)
             assert type(found) is np.ndarray
+
+
+@pytest.mark.parametrize("name", ["beta", "gamma", "norm", "pareto", "t", "weibull_min"])
+def test_entropy(name):
+    """Through SciPy's own formulas."""
+    shapes = table.distributions()[name]
+    values = [*shapes, 1.7]
+
+    def entropy(*values):
+        return getattr(stats, name).entropy(*values[:-1], scale=values[-1])
+
+    for i in range(len(values)):
+        arrays = [xp.asarray(v) for v in values]
+        with interop.scipy(), xp.GradientTape() as tape:
+            tape.watch(arrays[i])
+            y = entropy(*arrays)
+        assert float(y) == float(entropy(*values))
+        slope, error = table.difference(lambda *v: float(entropy(*v)), values, i, 1e-15)
+        assert float(tape.gradient(y, arrays[i])) == pytest.approx(slope, rel=1e-6, abs=30 * error)
+
+
+def test_an_entropy_that_scipy_integrates_is_refused():
+    with interop.scipy(), pytest.raises(TypeError, match=r"argus\.entropy has no derivative here"):
+        stats.argus.entropy(xp.asarray(1.0))

@@ -2,22 +2,25 @@
 
 import numpy as np
 import pytest
-from helpers.library_checks import check
 from scipy import interpolate
 
 import arraytape as xp
 from arraytape import interop
+from helpers.library_checks import check
 
 RNG = np.random.default_rng(3)
 X = np.asarray([0.0, 0.4, 1.1, 1.5, 2.2, 2.9, 3.3, 4.0])
 Y, Y2 = RNG.normal(size=8), RNG.normal(size=(8, 2))
-PLACES = np.asarray([0.23, 0.83, 1.37, 2.6, 3.71])  # not at a knot, where a difference steps over it
+PLACES = np.asarray(
+    [0.23, 0.83, 1.37, 2.6, 3.71]
+)  # not at a knot, where a difference steps over it
 KNOTS = np.asarray([0.0, 0.0, 0.0, 0.0, 0.5, 1.2, 2.0, 4.0, 4.0, 4.0, 4.0])
 C = RNG.normal(size=7)
 INNER = np.asarray([0.3, 0.7, 1.9, 3.1])
 GRID = (np.linspace(0, 1, 5), np.linspace(0, 2, 6))
 ON_GRID = RNG.normal(size=(5, 6))
 POINTS = np.asarray([[0.1, 0.3], [0.35, 1.1], [0.6, 0.7], [0.9, 1.9]])
+OUTSIDE = POINTS + np.asarray([0.5, 0.0])
 CUBIC = ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator")
 
 
@@ -36,41 +39,54 @@ SPLINES = {
     "natural": ((Y, PLACES), lambda y, p: interpolate.CubicSpline(X, y, bc_type="natural")(p)),
     "derivative": ((Y, PLACES), lambda y, p: interpolate.CubicSpline(X, y).derivative()(p)),
     "antiderivative": ((Y, PLACES), lambda y, p: interpolate.CubicSpline(X, y).antiderivative()(p)),
-    "second antiderivative": ((Y, PLACES), lambda y, p: interpolate.CubicSpline(X, y).antiderivative(2)(p)),
+    "second antiderivative": (
+        (Y, PLACES),
+        lambda y, p: interpolate.CubicSpline(X, y).antiderivative(2)(p),
+    ),
     "integral": ((Y,), lambda y: interpolate.CubicSpline(X, y).integrate(X[0], 2.5)),
     "PPoly": ((RNG.normal(size=(4, 7)), X, PLACES), lambda c, x, p: interpolate.PPoly(c, x)(p)),
     "make_interp_spline": ((Y, PLACES), lambda y, p: interpolate.make_interp_spline(X, y)(p)),
     "make_interp_spline, axis": (
-        (Y2.T, PLACES), lambda y, p: interpolate.make_interp_spline(X, y, k=2, axis=1)(p),
+        (Y2.T, PLACES),
+        lambda y, p: interpolate.make_interp_spline(X, y, k=2, axis=1)(p),
     ),
     "make_interp_spline, natural": (
-        (Y, PLACES), lambda y, p: interpolate.make_interp_spline(X, y, bc_type="natural")(p),
+        (Y, PLACES),
+        lambda y, p: interpolate.make_interp_spline(X, y, bc_type="natural")(p),
     ),
     "make_lsq_spline": (
         (Y, PLACES),
         lambda y, p: interpolate.make_lsq_spline(X, y, np.r_[[X[0]] * 4, [X[4]], [X[-1]] * 4])(p),
     ),
     "make_smoothing_spline": (
-        (Y, PLACES), lambda y, p: interpolate.make_smoothing_spline(X, y, lam=0.1)(p),
+        (Y, PLACES),
+        lambda y, p: interpolate.make_smoothing_spline(X, y, lam=0.1)(p),
     ),
     "interp1d by its knots": ((X, Y), lambda x, y: interpolate.interp1d(x, y)(PLACES)),
     "KroghInterpolator": ((Y, PLACES), lambda y, p: interpolate.KroghInterpolator(X, y)(p)),
     "grid": ((ON_GRID, POINTS), lambda v, p: interpolate.RegularGridInterpolator(GRID, v)(p)),
-    "grid, values alone": ((ON_GRID,), lambda v: interpolate.RegularGridInterpolator(GRID, v)(POINTS)),
+    "grid, values alone": (
+        (ON_GRID,),
+        lambda v: interpolate.RegularGridInterpolator(GRID, v)(POINTS),
+    ),
     "grid, nearest": (
         (ON_GRID, POINTS),
         lambda v, p: interpolate.RegularGridInterpolator(GRID, v, method="nearest")(p),
     ),
     "grid, outside": (
-        (ON_GRID, POINTS + [[0.5, 0.0]]),
-        lambda v, p: interpolate.RegularGridInterpolator(GRID, v, bounds_error=False, fill_value=0.5)(p),
+        (ON_GRID, OUTSIDE),
+        lambda v, p: interpolate.RegularGridInterpolator(
+            GRID, v, bounds_error=False, fill_value=0.5
+        )(p),
     ),
     "grid, extrapolated": (
-        (ON_GRID, POINTS + [[0.5, 0.0]]),
-        lambda v, p: interpolate.RegularGridInterpolator(GRID, v, bounds_error=False, fill_value=None)(p),
+        (ON_GRID, OUTSIDE),
+        lambda v, p: interpolate.RegularGridInterpolator(
+            GRID, v, bounds_error=False, fill_value=None
+        )(p),
     ),
     "interpn": ((ON_GRID, POINTS), lambda v, p: interpolate.interpn(GRID, v, p)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SPLINES)
@@ -79,7 +95,9 @@ def test_splines_by_values_and_places(name):
     check(f, *inputs, vmap=False)
 
 
-@pytest.mark.parametrize("kind", ["linear", "slinear", "cubic", "quadratic", "nearest", "previous", "zero"])
+@pytest.mark.parametrize(
+    "kind", ["linear", "slinear", "cubic", "quadratic", "nearest", "previous", "zero"]
+)
 def test_interp1d_of_each_kind(kind):
     check(lambda y, p: interpolate.interp1d(X, y, kind=kind)(p), Y, PLACES, vmap=False)
 
@@ -98,6 +116,46 @@ def test_b_splines_by_coefficients_knots_and_places(nu):
     check(lambda c, p: f(KNOTS, c, p), C + 1j, INNER, vmap=False)
     check(lambda c: f(KNOTS, c, INNER), RNG.normal(size=(7, 2)), vmap=False)
     check(lambda p: f(KNOTS, C, p), INNER)
+
+
+OUTSIDE_PLACES = np.asarray([-0.63, 0.6, 4.9])
+PERIODIC = np.concatenate([Y[:-1], Y[:1]])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda y, p: interpolate.CubicSpline(X, y)(p),
+        lambda y, p: interpolate.PchipInterpolator(X, y)(p, nu=1),
+        lambda y, p: interpolate.make_interp_spline(X, y)(p),
+        lambda y, p: interpolate.make_interp_spline(X, y, k=1)(p),
+        lambda y, p: interpolate.make_interp_spline(X, y)(p, nu=4),
+        lambda y, p: interpolate.PPoly(y[None, 1:], X)(p),
+        lambda y, p: interpolate.PPoly(y[None, 1:], X)(p, nu=1),
+        lambda y, p: interpolate.PPoly(y.reshape(4, 2), -X[:3])(p),
+        lambda y, p: interpolate.BSpline(np.arange(9.0) - 2, y, 0)(p),
+        lambda y, p: interpolate.BSpline(np.asarray([-3.0, -2, -1, 0, 1, 1, 2, 3, 4, 5, 6]), y, 2)(
+            p
+        ),
+    ],
+)
+def test_beyond_the_ends_and_at_other_degrees(f):
+    check(f, Y, OUTSIDE_PLACES, vmap=False)
+
+
+def test_periodic_splines():
+    def f(y, p):
+        y = y * np.asarray([1.0] * 7 + [0.0])
+        y[-1] = y[0]
+        return interpolate.CubicSpline(X, y, bc_type="periodic")(p)
+
+    check(f, PERIODIC, OUTSIDE_PLACES, vmap=False)
+    check(
+        lambda c, p: interpolate.BSpline(KNOTS, c, 3, extrapolate="periodic")(p),
+        C,
+        OUTSIDE_PLACES,
+        vmap=False,
+    )
 
 
 def test_a_derivative_is_a_spline():

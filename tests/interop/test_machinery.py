@@ -17,6 +17,7 @@ import pytest
 import arraytape as xp
 from arraytape.interop import _context, _hooks, _imports
 from arraytape.interop._facades import SoftFloat
+from arraytape.interop._ops import library_op
 
 X = xp.asarray([1.0, 4.0])
 
@@ -428,6 +429,51 @@ def test_an_exit_in_a_facades_module_is_attributed_to_its_line(library, entered)
         y = xp.sum(xp.asarray(module.leaves(x)))
     with pytest.warns(xp.TapeWarning, match=f"{name}.py:3"):
         assert tape.gradient(y, x) is None
+
+
+def test_a_0_d_array_is_a_scalar_to_a_facade(made):
+    module, context = made
+    with context():
+        assert module.np.isscalar(X[0])
+        assert not module.np.isscalar(X)
+        assert module.np.isscalar(2.0)
+
+
+@pytest.mark.parametrize("slots", ["", "__slots__ = ('held',)"])
+def test_a_method_of_an_object_that_holds_an_array_is_ours(library, entered, slots):
+    package = f"""
+        import numpy as np
+        class Holder:
+            {slots or "pass"}
+            def method(self):
+                return ("method", np.zeros(2))
+    """
+    table = """
+        from arraytape.interop._hooks import original_of
+        from arraytape.interop._statements import hooks, keeps_arrays
+        keeps_arrays("NAME")
+        @hooks("NAME", "Holder.method")
+        def rule(self):
+            return ("rule", *original_of(type(self).method)(self))
+    """
+    name = library(table=table, package=package)
+    holder = importlib.import_module(name).Holder()
+    with entered(name):
+        holder.held = np.ones(2)
+        assert holder.method()[0] == "method"
+        holder.held = X
+        found = holder.method()
+        assert found[:2] == ("rule", "method")
+        assert type(found[2]) is xp.Array  # what is written to it is remembered
+    assert holder.method()[0] == "method"
+
+
+@pytest.mark.parametrize(("name", "said"), [("y", "as a result is"), ("kind", "may not be called")])
+def test_an_op_whose_names_would_be_mistaken_is_refused(name, said):
+    scope = {}
+    exec(f"def forward({name}): return {name}", scope)
+    with pytest.raises(TypeError, match=said):
+        library_op("scipy.made_up", scope["forward"], lambda g: g)
 
 
 # --- float ----------------------------------------------------------------------------------------

@@ -5,11 +5,11 @@ import functools
 import numpy as np
 import pytest
 import sklearn
-from helpers.library_checks import check
 from sklearn import metrics
 
 import arraytape as xp
 from arraytape import interop
+from helpers.library_checks import check
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.uniform(0.3, 2.0, (7, 2))

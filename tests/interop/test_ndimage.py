@@ -41,7 +41,7 @@ def applied(name, *args, **options):
         ("minimum_filter", (IMAGE,), {"size": 3}),
         ("maximum_filter", (IMAGE,), {"footprint": CORNER}),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_filter_at_each_border(name, inputs, options, mode):
     check(applied(name, mode=mode, cval=0.7, **options), *inputs)
@@ -62,7 +62,10 @@ FILTERS = {
     "gaussian_filter1d": ((IMAGE,), applied("gaussian_filter1d", 1.0, order=1, axis=0)),
     "correlate along one axis": ((IMAGE, LINE), applied("correlate", axes=1)),
     "correlate1d, complex": ((COMPLEX, LINE + 1j), applied("correlate1d")),
-    "convolve, complex": ((COMPLEX, WEIGHTS + 1j), applied("convolve", mode="constant", cval=0.3 + 0.2j)),
+    "convolve, complex": (
+        (COMPLEX, WEIGHTS + 1j),
+        applied("convolve", mode="constant", cval=0.3 + 0.2j),
+    ),
     "correlate, complex weights": ((IMAGE, WEIGHTS + 1j), applied("correlate")),
     "uniform, complex": ((COMPLEX,), applied("uniform_filter", 3)),
     "gaussian, complex": ((COMPLEX,), applied("gaussian_filter", 1.0)),
@@ -83,7 +86,7 @@ FILTERS = {
     "fourier_uniform": ((COMPLEX,), applied("fourier_uniform", 2.0, n=9, axis=0)),
     "fourier_ellipsoid": ((IMAGE,), applied("fourier_ellipsoid", 2.0)),
     "vectorized_filter": ((IMAGE,), applied("vectorized_filter", np.mean, size=3)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FILTERS)
@@ -185,6 +188,18 @@ def test_other_ways_to_interpolate():
     check(applied("map_coordinates", mode="reflect"), COMPLEX, PLACES)
     check(applied("shift", 0.4), COMPLEX)
     check(applied("spline_filter1d", 3, axis=0, output=np.complex128), COMPLEX)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "nearest", "grid-wrap"])
+def test_images_by_how_they_are_moved(mode):
+    matrix, offset = np.asarray([[0.9, 0.1], [-0.2, 1.1]]), np.asarray([0.31, 0.23])
+    homogeneous = np.concatenate([matrix, offset[:, None]], axis=1)
+    check(applied("affine_transform", mode=mode), IMAGE, matrix, offset)
+    check(applied("affine_transform", mode=mode), IMAGE, homogeneous)
+    check(applied("affine_transform", mode=mode, order=1), IMAGE, np.asarray([0.91, 1.13]), offset)
+    check(applied("shift", mode=mode), IMAGE, offset)
+    check(applied("shift", mode=mode), IMAGE, np.asarray(0.3))
+    check(applied("rotate", mode=mode, reshape=False), IMAGE, np.asarray(20.0))
 
 
 # --- measurements -------------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from helpers.library_checks import check
 from scipy import spatial
 from scipy.spatial import distance
 
 import arraytape as xp
 from arraytape import interop
+from helpers.library_checks import check
 
 RNG = np.random.default_rng(4)
 # No two coordinates so near that a difference would step over a cusp.
@@ -49,7 +49,9 @@ def test_distances_of_two_vectors(metric):
           else getattr(distance, metric)(u, v, *args), A[0], B[0], vmap=False, exact=False)  # fmt: skip
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "minkowski", "mahalanobis", "seuclidean", "cityblock"])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "minkowski", "mahalanobis", "seuclidean", "cityblock"]
+)
 def test_where_two_points_coincide_the_slope_is_0(metric):
     x = xp.asarray(A)
     options = {"mahalanobis": {"VI": VI}, "seuclidean": {"V": V}}.get(metric, {})

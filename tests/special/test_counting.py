@@ -51,14 +51,18 @@ def test_derivatives_are_those_of_mpmath():
             "comb": [mp.diff(mp.binomial, (7.5, 2.25), by) for by in ((1, 0), (0, 1))],
             "perm": [mp.diff(mp.ff, (7.5, 2.25), by) for by in ((1, 0), (0, 1))],
             "factorial": [mp.diff(mp.factorial, 7.5)],
-            "factorial2": [mp.sqrt(2 / mp.pi) * mp.diff(lambda n: 2 ** (n / 2) * mp.gamma(n / 2 + 1), 7.5)],
+            "factorial2": [
+                mp.sqrt(2 / mp.pi) * mp.diff(lambda n: 2 ** (n / 2) * mp.gamma(n / 2 + 1), 7.5)
+            ],
         }
     for name, slopes in expected.items():
         keywords = {"extend": "complex"} if name == "factorial2" else {}
         function = lambda *x: getattr(xp.special, name)(*x, **keywords)  # noqa: B023, E731
         point = [xp.asarray(x) for x in (7.5, 2.25)][: len(slopes)]
         found = xp.grad(function, tuple(range(len(point))))(*point)
-        np.testing.assert_allclose([float(g) for g in found], [float(s) for s in slopes], rtol=1e-12)
+        np.testing.assert_allclose(
+            [float(g) for g in found], [float(s) for s in slopes], rtol=1e-12
+        )
 
 
 def test_where_nothing_is_counted_the_slope_is_0():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-
-import mpmath as mp
 import numpy as np
 import pytest
 
@@ -12,30 +9,20 @@ import arraytape as xp
 from arraytape._record.plan import Unknown
 from arraytape._storage.special import of_scipy
 from arraytape.special._statement import STATEMENTS, Statement
-from special.references import BY_DIFFERENCES, EDGES, LOOSE, REFERENCES
+from special.points import (
+    POINTS,
+    arguments,
+    derivative,
+    derivatives,
+    differentiable,
+    points,
+    seen,
+)
+from special.references import BY_DIFFERENCES, LOOSE
 
 pytestmark = pytest.mark.timeout(120)
 NAMES = sorted(STATEMENTS)
 FIRST, SECOND = 1e-10, 1e-8  # relative to the size of what the derivative is computed from
-POINTS = 4
-ASIDE = 0.6 - 0.8j  # the direction in which complex results are looked at
-
-
-def arguments(statement: Statement, count: int = POINTS) -> list[np.ndarray]:
-    """Random arguments in the statement's domains, one array for each operand."""
-    rng = np.random.default_rng(zlib.crc32(statement.name.encode()))
-    found = []
-    for name, (low, high) in zip(statement.op.inputs, statement.domains, strict=True):
-        values = rng.uniform(low, high, count)
-        whole = name in statement.integers | statement.counts
-        found.append(np.floor(values).astype(int) if whole else values)
-    return found
-
-
-def differentiable(statement: Statement) -> list[int]:
-    """The operands by which there is a derivative."""
-    rules = statement.op.rules
-    return [i for i, rule in enumerate(rules) if rule is not None and not isinstance(rule, Unknown)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,73 +49,20 @@ def test_derivatives_are_those_of_mpmath(name):
     wanted = differentiable(statement)
     if name in BY_DIFFERENCES or not wanted:
         return
-    random = list(zip(*arguments(statement), strict=True))
-    for point in [*random, *EDGES.get(name, [])]:
-        check_point(statement, wanted, tuple(np.asarray(v).item() for v in point))
+    for point, places in points(statement):
+        check_point(statement, places, point)
 
 
 def check_point(statement: Statement, wanted: list[int], point: tuple[float, ...]) -> None:
     """First and second derivatives at one point."""
-    first, second = derivatives(statement, wanted, point)
+    _, first, second = derivatives(statement, wanted, point)
     rtol1, rtol2, _ = LOOSE.get(statement.name, (FIRST, SECOND, ""))
     for i in wanted:
         what = (statement.name, point, statement.op.inputs[i])
-        compare(first[i], derivative(statement.name, point, [i]), rtol1, what)
+        compare(first[i], derivative(statement, point, [i]), rtol1, what)
         for j in wanted:
-            expected = derivative(statement.name, point, [i, j])
+            expected = derivative(statement, point, [i, j])
             compare(second[i, j], expected, rtol2, (*what, statement.op.inputs[j]))
-
-
-def derivative(name: str, point: tuple[float, ...], by: list[int]):
-    """A derivative of the reference by these operands."""
-    orders = tuple(by.count(i) for i in range(len(point)))
-    reference = REFERENCES[name]
-    aside = ASIDE if result_is_complex(STATEMENTS[name]) else 1.0
-    scales = [abs(v) or 1.0 for v in point]  # steps are as large as the arguments
-
-    def of_steps(*steps):
-        moved = [mp.mpf(v) + s * h for v, s, h in zip(point, scales, steps, strict=True)]
-        return mp.re(aside * reference(*moved))
-
-    with mp.workdps(60):
-        start = tuple(mp.mpf(0) for _ in point)
-        found = (
-            mp.diff(of_steps, *start, *orders)
-            if len(point) == 1
-            else mp.diff(of_steps, start, orders)
-        )
-        scale = mp.fprod(mp.mpf(s) ** k for s, k in zip(scales, orders, strict=True))
-        noise = (abs(of_steps(*start)) or 1) * mp.mpf(10) ** -45
-        return (0 if abs(found) < noise else found) / scale
-
-
-def result_is_complex(statement: Statement) -> bool:
-    """Whether a function of real data has complex values."""
-    return statement.function(*[xp.asarray(v) for v in arguments(statement, 1)]).dtype.kind == "c"
-
-
-def seen(y):
-    """A result, complex ones as their part in one direction."""
-    return xp.real(ASIDE * y) if y.dtype.kind == "c" else y
-
-
-def derivatives(statement: Statement, wanted: list[int], point: tuple[float, ...]):
-    """First and second derivatives in reverse mode, by operand; ``second`` only where known."""
-    whole = [x in statement.integers | statement.counts for x in statement.op.inputs]
-    arrays = [xp.asarray(int(v) if w else v) for v, w in zip(point, whole, strict=True)]
-    first, second = {}, {}
-    with xp.GradientTape(persistent=True) as outer:
-        outer.watch([arrays[i] for i in wanted])
-        with xp.GradientTape() as tape:
-            tape.watch([arrays[i] for i in wanted])
-            y = seen(statement.function(*arrays))
-        grads = tape.gradient(y, [arrays[i] for i in wanted])
-    for i, g in zip(wanted, grads, strict=True):
-        first[i] = float(g)
-        for j in wanted:
-            h = outer.gradient(g, arrays[j])
-            second[i, j] = 0.0 if h is None else float(h)
-    return first, second
 
 
 def compare(found: float, expected, rtol: float, what: object) -> None:

@@ -19,7 +19,10 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SUITES = ("scipy.linalg", "scipy.fft", "scipy.ndimage", "scipy.stats", "sklearn.linear_model")
+SUITES = (
+    "scipy.linalg", "scipy.fft", "scipy.interpolate", "scipy.ndimage", "scipy.signal", "scipy.spatial",
+    "scipy.stats", "sklearn.linear_model", "sklearn.metrics",
+)  # fmt: skip
 
 
 def run(suite: str, report: Path, *options: str) -> None:

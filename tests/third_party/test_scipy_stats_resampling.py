@@ -7,7 +7,6 @@ from scipy import stats
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(-1.5, 1.5, 7), RNG.uniform(-1.5, 1.5, 6)
-SPECIAL = "special/_support_alternative_backends.py"
 
 
 def mean(x, axis=-1):
@@ -45,13 +44,12 @@ def test_a_paired_bootstrap_differentiates(differentiates):
     differentiates(f, X[:6], Y)
 
 
-def test_the_corrected_bootstrap_takes_its_bounds_from_c_code(leaves):
+def test_the_corrected_bootstrap_differentiates(differentiates):
     def f(x):
         result = stats.bootstrap((x,), mean, n_resamples=20, rng=0, confidence_level=0.8)
         return result.confidence_interval.low
 
-    (found,) = leaves(f, X, at=SPECIAL, how="np.asarray")
-    assert found is not None  # through the quantile; not through its corrected probability
+    differentiates(f, X)
 
 
 @pytest.mark.parametrize("kind", ["independent", "samples", "pairings"])

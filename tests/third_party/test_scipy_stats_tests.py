@@ -16,7 +16,6 @@ X, Y, Z = (RNG.uniform(-1.5, 1.5, (9, 2)) for _ in range(3))
 PVALUES = RNG.uniform(0.05, 0.9, (5, 2))
 LONG = RNG.normal(size=(20, 2))
 COUNTS = RNG.uniform(3.0, 9.0, (6, 2))
-SPECIAL = "special/_support_alternative_backends.py"
 
 
 def logistic(x):
@@ -82,39 +81,35 @@ TESTS = {
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_the_statistic_differentiates_and_the_p_value_leaves(differentiates, leaves, name):
+def test_the_statistic_and_the_p_value_differentiate(differentiates, name):
     function, *inputs = TESTS[name]
-    differentiates(lambda *xs: function(*xs).statistic, *inputs, warns=SPECIAL)
-    found = leaves(lambda *xs: function(*xs).pvalue, *inputs, at=SPECIAL, how="np.asarray")
-    assert all(g is None for g in found)
+    differentiates(lambda *xs: function(*xs).statistic, *inputs)
+    differentiates(lambda *xs: function(*xs).pvalue, *inputs)
 
 
 def test_the_statistics_second_derivative(differentiates):
     for name in ("ttest_ind", "pearsonr", "bartlett", "kurtosistest"):
         function, *inputs = TESTS[name]
-        differentiates(
-            lambda *xs, function=function: function(*xs).statistic, *inputs, order=2, warns=SPECIAL
-        )
+        differentiates(lambda *xs, function=function: function(*xs).statistic, *inputs, order=2)
 
 
-def test_epps_singleton(differentiates, leaves):
+def test_epps_singleton(differentiates):
     def f(x, y):
         return stats.epps_singleton_2samp(x, y, axis=0)
 
     # Its pseudo-inverse loses digits, in forward mode others than in reverse mode.
     inputs = LONG, RNG.normal(size=(15, 2))
-    differentiates(lambda x, y: f(x, y).statistic, *inputs, warns=SPECIAL, rtol=1e-6, forward=False)
-    leaves(lambda x, y: f(x, y).pvalue, *inputs, at=SPECIAL, how="np.asarray")
+    differentiates(lambda x, y: f(x, y).statistic, *inputs, rtol=1e-6, forward=False)
+    differentiates(lambda x, y: f(x, y).pvalue, *inputs, rtol=1e-6, forward=False)
 
 
-def test_confidence_intervals_count_the_part_that_stayed(leaves):
-    """Their ends are the estimate, which stays, and a quantile of C code, which is constant here."""
+def test_confidence_intervals_differentiate(differentiates):
+    """Their ends are the estimate and a quantile, which depends on the degrees of freedom."""
     for f in (
         lambda x, y: stats.ttest_ind(x, y, axis=0).confidence_interval(0.9).low,
         lambda x, y: stats.ttest_rel(x, y, axis=0).confidence_interval(0.9).high,
     ):
-        found = leaves(f, X, Y, at=SPECIAL, how="np.asarray")
-        assert all(g is not None for g in found)
+        differentiates(f, X, Y)
 
 
 def test_the_confidence_interval_of_a_t_test_differentiates(differentiates):
@@ -122,14 +117,14 @@ def test_the_confidence_interval_of_a_t_test_differentiates(differentiates):
     def f(x):
         return list(stats.ttest_1samp(x, 0.1, axis=0).confidence_interval(0.9))
 
-    differentiates(f, X, warns=SPECIAL)
+    differentiates(f, X)
 
 
 def test_pearsonrs_confidence_interval_differentiates(differentiates):
     def f(x, y):
         return list(stats.pearsonr(x, y, axis=0).confidence_interval(0.9))
 
-    differentiates(f, X, Y, warns=SPECIAL)
+    differentiates(f, X, Y)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lines that are continued beyond their ends, as scipy.ndimage's filters read them; and into an output."""
+"""Lines continued beyond their ends, as filters of SciPy read them; results written into an output."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def padded_after(g: Any, axis: int, count: int, xp: Any) -> Any:
     return xp.scatter_add(g, shape, (*(slice(None),) * axis, slice(0, g.shape[axis])))
 
 
-def window(at: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
+def window(at: Any, shape: Sequence[int]) -> tuple[slice, ...]:
     """The key of a part of this shape."""
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 

@@ -71,7 +71,8 @@ def making(library: str, name: str) -> Function:
 
     def function(*args: Any, **keywords: Any) -> Any:
         if is_active(library) and (
-            has_array((*args, *keywords.values())) or computes_with_arrays(library, sys._getframe(1))
+            has_array((*args, *keywords.values()))
+            or computes_with_arrays(library, sys._getframe(1))
         ):
             return made_as_array(original, *args, **keywords)
         return original(*args, **keywords)
@@ -205,8 +206,8 @@ KEEPING: dict[str, Function] = {
     "array": array, "asanyarray": asarray, "asarray": asarray, "asarray_chkfinite": asarray_chkfinite,
     "ascontiguousarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
     "asfortranarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
-    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar, "place": place,
-    "putmask": putmask, "transpose": transpose,
+    "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar,
+    "place": place, "putmask": putmask, "transpose": transpose,
 }  # fmt: skip
 MAKING = ("empty", "full", "ones", "zeros")
 

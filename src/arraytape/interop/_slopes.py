@@ -12,7 +12,8 @@ from ._ops import library_op
 
 def value_of(value: Array, formula: Array) -> Any:
     """The value; where the formula is not finite, the slope is not, either."""
-    return np.broadcast_arrays(value, formula)[0]
+    both: list[Any] = [value, formula]
+    return np.broadcast_arrays(*both)[0]
 
 
 with_slope = library_op("scipy.value_of", value_of, None, lambda g: g, cores=(0, 0))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import arraytape
 
@@ -323,8 +324,8 @@ def fisher(g: Array, operands: list[Array], y: Array, distribution: Any, method:
     low, high = distribution._get_support(*[plain(n) for n in counts], plain(odds))
     places = np.arange(np.min(low), np.max(high) + 1.0)
     given = [arraytape.expand_dims(p, axis=-1) for p in (*counts, odds)]
-    places = arraytape.asarray(np.broadcast_to(places, (*x.shape, len(places))))
-    mean = arraytape.sum(places * distribution._pmf(places, *given), axis=-1)
+    spread = arraytape.asarray(np.broadcast_to(places, (*x.shape, len(places))))
+    mean = arraytape.sum(spread * distribution._pmf(spread, *given), axis=-1)
     return [None, *[None] * len(counts), g * y * (x - mean) / odds]
 
 
@@ -420,3 +421,49 @@ by(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
 by(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
 by(fisher)("_nchypergeom_gen._pmf", module=DISCRETE)
 by(summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
+
+
+# --- entropy -----------------------------------------------------------------------------------------
+@hooks(INFRASTRUCTURE, "rv_generic.entropy")
+def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
+    """SciPy's value, which does not depend on loc; refused where SciPy integrates it numerically."""
+    shapes, _, scale = self._parse_args(*args, **keywords)
+    by_quadrature = type(self)._entropy in (
+        stats.rv_continuous._entropy,
+        stats.rv_discrete._entropy,
+    )
+    if by_quadrature:
+        raise no_rule(f"scipy.stats.{self.name}.entropy")
+    names = (*[f"shape_{i}" for i in range(len(shapes))], "scale")
+    op = entropy_op(names)
+    return op(*operands_of((*shapes, scale)), distribution=self, method="entropy")
+
+
+@functools.cache
+def entropy_op(names: tuple[str, ...]) -> LibraryOp:
+    """The op of the entropy of distributions with so many shapes."""
+
+    def forward(*operands: Any, distribution: Any) -> Any:
+        *shapes, scale = operands
+        return original_of(type(distribution).entropy)(distribution, *shapes, scale=scale)
+
+    def called(*values: Any, **keywords: Any) -> Any:
+        given = dict(zip([*names, *OTHERS[1:]], values, strict=False)) | keywords
+        return forward(*[given[x] for x in names], distribution=given["distribution"])
+
+    called.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
+    called.__annotations__ = dict.fromkeys(names, "Array")
+    rule = Rule(of_entropy, names)
+    return library_op(
+        "scipy.stats distribution's entropy", called, joint=rule, cores=(0,) * len(names)
+    )
+
+
+def of_entropy(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
+    """Through SciPy's own formula, plus the logarithm of the scale"""
+
+    def formula(*operands: Array) -> Any:
+        *shapes, scale = operands
+        return distribution._entropy(*shapes) + arraytape.log(scale)
+
+    return pull_back(formula, operands, g)

@@ -1,6 +1,7 @@
 """The transforms of scipy.fft: SciPy computes the values; each is linear, and its adjoint is another.
 
-SciPy leads a call to the function of the same name in one of two modules, unless the user chose a backend.
+SciPy leads a call to the function of the same name in one of two modules, unless the user chose a
+backend.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from scipy.fft._pocketfft.helper import _init_nd_shape_and_axes as lengths_and_a
 from .._array.array import Array
 from .._storage.storage import conjugate
 from ..ops.fft import SWAPPED, fitted
-from ._ops import library_op
+from ._ops import LibraryOp, library_op
 from ._statements import hooks
 
 Axes = tuple[int, ...]
@@ -45,7 +46,7 @@ def of_irfftn(g: Any, lengths: Axes, axes: Axes, norm: str, xp: Any) -> Any:
     return back * line(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
 
 
-ADJOINTS: dict[str, Function] = {
+ADJOINTS: dict[str, Any] = {
     "fftn": lambda g, *how: fourier(g, "ifftn", *how[:-1]),
     "ifftn": lambda g, *how: fourier(g, "fftn", *how[:-1]),
     "rfftn": of_rfftn,
@@ -63,7 +64,7 @@ def fourier_transform(
     return getattr(scipy.fft, function)(x, s=lengths, axes=axes, norm=norm, workers=workers)
 
 
-fourier = library_op(
+fourier: LibraryOp = library_op(
     "scipy.fft.fftn", fourier_transform, fourier_adjoint, word="linear", cores=(0,)
 )
 

@@ -131,7 +131,7 @@ def continuous(c: Any, x: Any, order: int) -> Any:
     rows = [c[i] for i in range(c.shape[0])]
     step = (x[1:] - x[:-1])[:, None]
     for d in range(order, -1, -1):
-        row, jump = len(rows) - 1 - d, 0.0
+        row, jump = len(rows) - 1 - d, 0.0 * c[0]
         for i in range(row):  # what the terms of higher degree add until the end of an interval
             degree = len(rows) - 1 - i
             jump = jump + float(math.comb(degree, d)) * rows[i] * step ** (degree - d)
@@ -147,9 +147,7 @@ def fix_continuity(c: Any, x: Any, order: Any) -> None:
     into(c, lambda dtype: with_slope(value, continuous(given, x, order)))
 
 
-def integral_forward(
-    c: Array, x: Array, start: Array, stop: Array, extrapolate: Any = True
-) -> Any:
+def integral_forward(c: Array, x: Array, start: Array, stop: Array, extrapolate: Any = True) -> Any:
     from scipy.interpolate import _ppoly
 
     found = np.empty(c.shape[2], c.dtype)
@@ -238,14 +236,18 @@ def coefficients_adjoint(
     g: Any, function: str, places: Any, options: Any, shape: Any, xp: Any
 ) -> Any:
     """The transposed matrix."""
-    whole = coefficients_forward(np.eye(shape[0]), function, places, options)
+    lines: Any = np.eye(shape[0])
+    whole = coefficients_forward(lines, function, places, options)
     line = xp.asarray(whole, dtype=xp.real(g).dtype, device=g.device)
     line = xp.astype(line, g.dtype, copy=False)
     return xp.tensordot(line, g, axes=((0,), (0,)))
 
 
 coefficients = library_op(
-    "scipy.interpolate.make_interp_spline", coefficients_forward, coefficients_adjoint, word="linear"
+    "scipy.interpolate.make_interp_spline",
+    coefficients_forward,
+    coefficients_adjoint,
+    word="linear",
 )
 
 
@@ -330,9 +332,7 @@ def grid_call(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
     formula = arraytape.reshape(grid_formula(values, places, grid, method), value.shape)
     if not self.bounds_error and self.fill_value is not None:
         ends = zip(grid, range(len(grid)), strict=True)
-        inside = [
-            (places[..., d] >= line[0]) & (places[..., d] <= line[-1]) for line, d in ends
-        ]
+        inside = [(places[..., d] >= line[0]) & (places[..., d] <= line[-1]) for line, d in ends]
         within = arraytape.reshape(np.logical_and.reduce(inside), inside[0].shape)
         extra = (None,) * (values.ndim - len(grid))
         formula = arraytape.where(within[(..., *extra)], formula, 0.0)

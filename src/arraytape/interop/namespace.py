@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import arraytape
@@ -16,11 +18,54 @@ def array_namespace(*arrays: Any) -> Any:
     return arraytape
 
 
+# --- functions of scipy.special that convert to NumPy ------------------------------------------------
+COUNTERPARTS = {
+    "scipy.special._basic": ("comb", "diric", "factorial", "factorial2", "factorialk", "perm"),
+    "scipy.special._spherical_bessel": (
+        "spherical_jn", "spherical_yn", "spherical_in", "spherical_kn",
+    ),
+}  # fmt: skip
+BELOW: ContextVar[bool] = ContextVar("arraytape.interop.logsumexp", default=False)
+
+
+def counterpart(name: str) -> Callable[..., Any]:
+    """The function of xp.special in the place of SciPy's; exact integers are SciPy's."""
+
+    def rule(*args: Any, **keywords: Any) -> Any:
+        if keywords.get("exact"):
+            import scipy.special
+
+            return original_of(getattr(scipy.special, name))(*args, **keywords)
+        return getattr(arraytape.special, name)(*args, **keywords)
+
+    return rule
+
+
+for _module, _names in COUNTERPARTS.items():
+    for _name in _names:
+        hooks(_module, _name)(counterpart(_name))
+
+
+@hooks("scipy.special._multiufuncs", "MultiUFunc.__call__")
+def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
+    """Spherical harmonics; what has no counterpart converts to NumPy, with a warning."""
+    if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
+        return arraytape.special.sph_harm_y(*args)
+    return original_of(type(function).__call__)(function, *args, **keywords)
+
+
 @hooks("scipy.special._logsumexp", "logsumexp")
 def logsumexp(a: Any, *args: Any, **keywords: Any) -> Any:
-    """SciPy's own, which takes Arrays but no lists of them."""
+    """Ours, also of lists of Arrays, with SciPy's values, which it asks SciPy's own function for."""
     import scipy.special
 
     if keywords.get("b") is not None:
         keywords["b"] = arraytape.asarray(keywords["b"])
-    return original_of(scipy.special.logsumexp)(arraytape.asarray(a), *args, **keywords)
+    a = arraytape.asarray(a)
+    if BELOW.get() or a.dtype.kind == "c":
+        return original_of(scipy.special.logsumexp)(a, *args, **keywords)
+    token = BELOW.set(True)
+    try:
+        return arraytape.special.logsumexp(a, *args, **keywords)
+    finally:
+        BELOW.reset(token)

@@ -1,4 +1,4 @@
-"""The functions of scipy.signal: recursive filters, convolutions, and what SciPy's Python code makes of them."""
+"""The functions of scipy.signal: recursive filters, convolutions, and what is made of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from ._statements import hooks, keeps_arrays, stands_in
 Function = Callable[..., Any]
 
 for module in (
-    "_arraytools", "_czt", "_filter_design", "_ltisys", "_savitzky_golay", "_spline_filters", "_waveforms", "_short_time_fft", "_signaltools", "_spectral_py",
+    "_arraytools", "_czt", "_filter_design", "_ltisys", "_savitzky_golay", "_short_time_fft",
+    "_signaltools", "_spectral_py", "_spline_filters", "_waveforms",
 ):  # fmt: skip
     keeps_arrays(f"scipy.signal.{module}")
 
@@ -33,7 +34,8 @@ for module in (
 # --- recursive filters -------------------------------------------------------------------------------
 # With a[0] = 1, and z for the initial state, w = conv(b, x) + z and y[n] = w[n] - sum of a[k] y[n - k].
 # The final state is what w and the sum would add after the end.  The adjoint of w, v, obeys the same
-# recursion backwards in time, v[n] = g[n] - sum of conj(a[k]) v[n + k], and starts from the final state's.
+# recursion backwards in time, v[n] = g[n] - sum of conj(a[k]) v[n + k], and starts from that of the
+# final state.
 def lfilter_forward(b: Array, a: Array, x: Array, zi: Array, axis: Any = -1) -> Any:
     return scipy.signal.lfilter(b, a, x, axis, zi)
 
@@ -129,7 +131,8 @@ def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tupl
     signals = [xp.moveaxis(x, axis, -1)]
     for s in range(sos.shape[0]):
         signals.append(lfilter_op(sos[s, :3], sos[s, 3:], signals[-1], given[s])[0])
-    sections, states = [], []
+    sections: list[Any] = []
+    states: list[Any] = []
     for s in reversed(range(sos.shape[0])):
         by_b, by_a, g_y, by_z = recursion_adjoint(
             g_y, g_z[s], sos[s, :3], sos[s, 3:], signals[s], signals[s + 1], xp
@@ -158,17 +161,15 @@ def sosfilt(sos: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
 
 
 # --- correlations ------------------------------------------------------------------------------------
-# c[j] = sum of x1[j - (m - 1) + k] * conj(x2[k]) wherever a factor is; SciPy's C functions give a part of c.
+# c[j] = sum of x1[j - (m - 1) + k] * conj(x2[k]), from where they first meet to where they last do;
+# SciPy's C functions give a part of c.
 VALID, SAME, FULL = range(3)
 
 
 def whole(g: Any, sizes1: Any, sizes2: Any, part: int, half: Function, xp: Any) -> Any:
     """A cotangent of a part as one of all of c."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
-    if part == FULL:
-        first = [0] * len(pairs)
-    else:
-        first = [m - 1 if part == VALID else half(m) for _, m in pairs]
+    first = [{FULL: 0, SAME: half(m), VALID: m - 1}[part] for _, m in pairs]
     return xp.scatter_add(g, tuple([n + m - 1 for n, m in pairs]), window(first, g.shape))
 
 
@@ -291,9 +292,9 @@ def fft_helper(
     x: Any, win: Any, detrend_func: Any, nperseg: Any, noverlap: Any, nfft: Any, sides: Any
 ) -> Any:
     """Transforms of windows, as SciPy's own, which asks for a view that can be written to."""
-    if nperseg > 1:
-        starts = np.arange(0, x.shape[-1] - nperseg + 1, nperseg - noverlap)
-        segments = x[..., starts[:, None] + np.arange(nperseg)]
+    if nperseg > 1 or noverlap:
+        windows = np.lib.stride_tricks.sliding_window_view(x, nperseg, axis=-1)
+        segments = windows[..., :: nperseg - noverlap, :]
     else:
         segments = x[..., None]
     segments = win * detrend_func(segments)

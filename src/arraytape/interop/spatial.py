@@ -27,8 +27,8 @@ keeps_arrays("scipy.spatial._procrustes")
 
 
 # --- formulas ----------------------------------------------------------------------------------------
-# Each takes u and v, whose last axis is that of the coordinates, and weights or None.  Where a distance is
-# 0 and has a cusp there, its slope is 0: that of vector_norm.
+# Each takes u and v, whose last axis is that of the coordinates, and weights or None.  Where a distance
+# is 0 and has a cusp there, its slope is 0: that of vector_norm.
 def weighted(values: Any, w: Any) -> Any:
     return values if w is None else values * w
 

@@ -15,18 +15,19 @@ import numpy as np
 
 from .._storage.storage import is_complex
 from .._util.errors import user_line
-from ._rules import by_order
+from ._rules import by_order, greatest_of
 from ._statement import special
 
 KNOWN_FOR = "the derivative by the order of a modified Bessel function is known for real arguments"
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(240)
 BLOCK = 1 << 18  # terms that are computed at once
+MOST_DIFFERENCES = 3
 MOST = 60_000  # terms of one series: of arguments up to some 10 ** 8
 
 
 @by_order
-def kve_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
-    """The n-th derivative of exp(x) K_v(x) by v."""
+def kve_by_order(n: int, m: Any, v: Any, x: Any, *, xp: Any) -> Any:
+    """The derivative of exp(x) K_v(x), n times by v and m times by x."""
     refuse_complex(x)
     sign = xp.where(v < 0, -1.0 if n % 2 else 1.0, 1.0)  # K is even in v
     v = xp.abs(v)
@@ -36,15 +37,14 @@ def kve_by_order(n: int, v: Any, x: Any, *, xp: Any) -> Any:
     reach = 1.0 + xp.maximum(50.0 / xp.maximum(v, 1.0), xp.sqrt(100.0 / width))
     low = xp.maximum(top - reach, 0.0 * top)
     half = (high - low) / 2.0
-    total = 0.0 * (v + x)
+    total = 0.0 * (v + x + m)
     for node, weight in zip(NODES.tolist(), WEIGHTS.tolist(), strict=True):
         u = low + half * (1.0 + node)
-        sinh = xp.sinh(u / 2.0)
-        exponent = v * u - 2.0 * x * sinh * sinh
+        rate = 2.0 * xp.sinh(u / 2.0) ** 2  # cosh(u) - 1
         mirrored = xp.exp(-2.0 * v * u)
-        total = total + weight * u**n * xp.exp(exponent) * (
-            1.0 + (-mirrored if n % 2 else mirrored)
-        )
+        even = 1.0 + mirrored if n % 2 == 0 else -xp.expm1(-2.0 * v * u)
+        total = total + weight * u**n * rate**m * xp.exp(v * u - x * rate) * even
+    sign = sign * xp.where(m % 2 == 0, 1.0, -1.0)
     return sign * xp.where(x > 0, half * total / 2.0, math.nan)
 
 
@@ -96,13 +96,15 @@ def _series(n: int, v: Any, x: Any, peak: Any, count: int, xp: Any) -> Any:
     else:
         factor = math.nan if n else 1.0
     known = (half > 0) & (half < MOST**2 / 600.0)
-    return xp.where(known[:, 0], xp.sum(terms * factor, axis=-1), math.nan)
+    found = xp.where(known[:, 0], xp.sum(terms * factor, axis=-1), math.nan)
+    return xp.where((x == 0) & (v[:, 0] > n), 0.0, found)  # of the first terms, half ** v
 
 
 special(
-    "kve_by_order", "n v x", None, lambda t, n, v, x, xp: t * xp.special.kve_by_order(n + 1, v, x),
-    lambda t, n, v, x, y, xp: t * (y - _neighbours(xp.special.kve_by_order, n, v, x)),
-    domains=[(0, 3), (0.0, 6.0), (0.1, 12.0)], integers="n", public=False,
+    "kve_by_order", "n m v x", None, None,
+    lambda t, n, m, v, x, xp: t * xp.special.kve_by_order(n + 1, m, v, x),
+    lambda t, n, m, v, x, xp: t * xp.special.kve_by_order(n, m + 1, v, x),
+    domains=[(0, 3), (0, 3), (0.0, 6.0), (0.1, 12.0)], integers="n m", public=False,
 )  # fmt: skip
 special(
     "ive_by_order", "n v x", None, lambda t, n, v, x, xp: t * xp.special.ive_by_order(n + 1, v, x),
@@ -124,18 +126,26 @@ def iv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
 
 def kv_by_order(t: Any, v: Any, z: Any, xp: Any) -> Any:
     """``t`` times the derivative of kv(v, z) by v"""
-    return t * xp.special.kve_by_order(1, v, z) * xp.exp(-z)
+    return t * xp.special.kve_by_order(1, 0, v, z) * xp.exp(-z)
 
 
-def slope_by_order(family: str, sign: float) -> Any:
-    """The rule by v of the n-th derivative by the argument of a scaled function, for n = 1."""
+def ive_slope_by_order(t: Any, n: Any, v: Any, x: Any, xp: Any) -> Any:
+    """``t`` times the derivative by v of the n-th derivative of ive by the argument, which is half a
+    second difference in v, n times; NaN for n above 3"""
+    if not hasattr(n, "dtype"):
+        return t * central_difference(int(n), v, x, xp)
+    slope: Any = math.nan
+    for k in range(min(greatest_of(n), MOST_DIFFERENCES) + 1):
+        slope = xp.where(n == k, central_difference(k, v, x, xp), slope)
+    return t * slope
 
-    def rule(t: Any, n: Any, v: Any, x: Any, xp: Any) -> Any:
-        f = getattr(xp.special, family)
-        slope = sign * (_neighbours(f, 1, v, x) - f(1, v, x))
-        return t * xp.where(n == 1, slope, math.nan)
 
-    rule.__doc__ = (
-        f"``t`` times the derivative of {family} by the argument, for n = 1; NaN for others"
-    )
-    return rule
+def central_difference(n: int, v: Any, x: Any, xp: Any) -> Any:
+    """The central difference of order 2 n of the derivative of ive by v, over 2 ** n."""
+    if n > MOST_DIFFERENCES:
+        return math.nan * (v + x)
+    total = 0.0 * (v + x)
+    for j in range(2 * n + 1):
+        factor = (-1) ** j * math.comb(2 * n, j) / 2**n
+        total = total + factor * xp.special.ive_by_order(1, v + (n - j), x)
+    return total

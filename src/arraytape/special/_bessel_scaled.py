@@ -15,7 +15,7 @@ from .._array.array import Array
 from .._storage.special import kernel
 from ..ops import elementwise_functions as elements
 from ._bessel import ARGUMENTS, ORDER, ORDERS, falling, is_complex, rising
-from ._bessel_orders import slope_by_order
+from ._bessel_orders import ive_slope_by_order
 from ._statement import special
 
 SMALL_ORDERS = (0, 3)
@@ -117,12 +117,13 @@ def hankel2e_derivative(n: Any, v: Any, z: Any, *, xp: Any) -> Any:
 
 
 special(
-    "ive_derivative", "n v x", None, slope_by_order("ive_by_order", 1.0),
+    "ive_derivative", "n v x", None, ive_slope_by_order,
     lambda t, n, v, x, xp: t * xp.special.ive_derivative(n + 1, v, x),
     domains=[SMALL_ORDERS, ORDERS, ARGUMENTS], integers="n", public=False,
 )  # fmt: skip
 special(
-    "kve_derivative", "n v x", None, slope_by_order("kve_by_order", -1.0),
+    "kve_derivative", "n v x", None,
+    lambda t, n, v, x, xp: t * xp.special.kve_by_order(1, n, v, x),
     lambda t, n, v, x, xp: t * xp.special.kve_derivative(n + 1, v, x),
     domains=[SMALL_ORDERS, ORDERS, ARGUMENTS], integers="n", complex=True, public=False,
 )  # fmt: skip
@@ -154,7 +155,7 @@ special(
 )  # fmt: skip
 special(
     "kve", "v z",
-    lambda t, v, z, xp: t * xp.special.kve_by_order(1, v, z),
+    lambda t, v, z, xp: t * xp.special.kve_by_order(1, 0, v, z),
     lambda t, v, z, xp: t * xp.special.kve_derivative(1, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True, summary="``exp(z) * kv(v, z)``",
 )  # fmt: skip

@@ -138,7 +138,7 @@ def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array
 
         found: Array = asarray(scipy.special.factorialk(np.asarray(n), k, extend=extend))
         return found
-    if isinstance(k, Array) or isinstance(k, complex) or k <= 0:
+    if isinstance(k, Array | complex) or k <= 0:
         raise TypeError(
             f"special.{name} takes k as a positive number, got {k!r} [at {user_line()}]"
         )

@@ -1,15 +1,15 @@
-"""Legendre's functions in SciPy's new spelling, spherical harmonics, and Dirichlet's kernel.
+"""Spherical harmonics and Dirichlet's kernel, which SciPy's functions convert to NumPy: call them as
+``xp.special.sph_harm_y``.
 
-SciPy's ``legendre_p`` and its kin convert what they get to NumPy: call them as ``xp.special.legendre_p``.
-Derivatives by the angle are sums of the neighbouring orders, without the division by a sine that is 0
-at the poles.
+The derivative of a harmonic by the polar angle is a sum of the neighbouring orders, without the
+division by a sine that is 0 at the poles.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ._polynomials import chebyshev_slope, legendre_slope
+from ._polynomials import chebyshev_slope
 from ._statement import special
 
 DEGREES, ORDERS, ANGLES = (3, 7), (-3, 4), (0.1, 3.0)
@@ -31,30 +31,13 @@ def as_numbers(t: Any, xp: Any, *counts: Any) -> list[Any]:
     return [x if hasattr(x, "dtype") else zero + x for x in counts]
 
 
-def legendre_by_angle(t: Any, n: Any, m: Any, theta: Any, xp: Any) -> Any:
-    """by its neighbours in order"""
-    n, m = as_numbers(t, xp, n, m)
-    return t * neighbours(lambda k: xp.special.sph_legendre_p(n, k, theta), n, m, xp)
-
-
 def harmonic_by_angle(t: Any, n: Any, m: Any, theta: Any, phi: Any, xp: Any) -> Any:
-    """that of the Legendre function, which is the harmonic at phi = 0"""
+    """that of its factor, the harmonic at phi = 0"""
     n, m = as_numbers(t, xp, n, m)
-    slope = neighbours(lambda k: xp.special.sph_legendre_p(n, k, theta), n, m, xp)
+    slope = neighbours(lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp)
     return t * (slope * xp.exp(1j * (m * phi)))
 
 
-special(
-    "legendre_p", "n z", None,
-    lambda t, n, z, xp: t * legendre_slope(n, z, xp),
-    domains=[(0, 7), (-0.95, 0.95)], counts="n",
-    summary="Legendre polynomial", source="DLMF 18.9.19",
-)  # fmt: skip
-special(
-    "sph_legendre_p", "n m theta", None, None, legendre_by_angle,
-    domains=[DEGREES, ORDERS, ANGLES], counts="n m",
-    summary="Legendre function of spherical harmonics, of a polar angle", source="DLMF 14.10",
-)  # fmt: skip
 special(
     "sph_harm_y", "n m theta phi", None, None, harmonic_by_angle,
     lambda t, m, y, xp: t * (1j * m * y),

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._record.plan import Unknown
+from ._rules import greatest_of
 from ._statement import special
 
 DEGREE = Unknown(
@@ -178,9 +179,8 @@ def associated_slope(m: Any, v: Any, x: Any, xp: Any) -> Any:
 
 def lower_degrees(n: Any, xp: Any) -> list[tuple[int, Any, Any]]:
     """For k below the largest degree, from there down to 0: k, where it is below n, and n - k there."""
-    top = int(xp.max(n)) if hasattr(n, "dtype") and math.prod(n.shape) else int(n)
     found = []
-    for k in range(top - 1, -1, -1):
+    for k in range(greatest_of(n) - 1, -1, -1):
         used = xp.asarray(n) > k
         found.append((k, used, xp.where(used, n - k, 1)))
     return found

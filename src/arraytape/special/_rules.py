@@ -16,6 +16,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._array.array import Array
+from .._storage.batched.data import Batched
 from .._storage.special import KERNELS, of_one_dtype
 from .._storage.storage import is_complex, storage_of
 
@@ -28,6 +30,15 @@ def as_data(x: Any, t: Any, xp: Any) -> Any:
 def where_defined(slope: Any, y: Any, xp: Any) -> Any:
     """A slope, and NaN where the result is: its formula may have values outside the domain."""
     return xp.where(y == y, slope, y)
+
+
+def greatest_of(n: Any) -> int:
+    """The greatest of whole numbers, of all that are mapped over, too; 0 of none."""
+    if isinstance(n, Array):
+        n = (n + 0)._data
+    while isinstance(n, Batched):
+        n = n.data
+    return int(storage_of(n).host(n).max(initial=0)) if hasattr(n, "dtype") else int(n)
 
 
 def by_order(function: Callable[..., Any]) -> Callable[..., Any]:

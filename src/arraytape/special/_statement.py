@@ -32,7 +32,8 @@ class Statement(NamedTuple):
     """What the tests and the generated tables know of a special function.
 
     domains : for each operand, where a random value is a good argument.  integers : the operands that
-    take whole numbers.  counts : those that take them in an integer dtype alone.  complex : whether it is analytic in its last operand.
+    take whole numbers.  counts : those that take them in an integer dtype alone.  complex : whether it
+    is analytic in its last operand.
     """
 
     name: str

@@ -13,10 +13,11 @@ def lpmv(m, v, x):
     if m < 0:
         factor = (-1) ** m * mp.factorial(v + m) / mp.factorial(v - m)
         return factor * lpmv(-m, v, x)
-    polynomial = mp.taylor(lambda t: mp.legendre(v, t), 0, v)[::-1]
+    polynomial = mp.taylor(lambda t: mp.legendre(v, t), 0, v)  # from the constant term on
     for _ in range(m):
-        polynomial = [c * (len(polynomial) - 1 - i) for i, c in enumerate(polynomial[:-1])]
-    return (-1) ** m * (1 - x * x) ** (mp.mpf(m) / 2) * mp.polyval(polynomial or [0], x)
+        polynomial = [i * c for i, c in enumerate(polynomial)][1:]
+    sum_of_powers = mp.fsum(c * x**i for i, c in enumerate(polynomial))
+    return (-1) ** m * (1 - x * x) ** (mp.mpf(m) / 2) * sum_of_powers
 
 
 REFERENCES = {

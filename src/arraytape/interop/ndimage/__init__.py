@@ -10,8 +10,8 @@ from . import _filters, _interpolation
 __all__ = ["_filters", "_interpolation"]
 
 for module in (
-    "_delegators", "_filters", "_fourier", "_interpolation", "_measurements", "_morphology", "_ndimage_api",
-    "_ni_support", "_support_alternative_backends",
+    "_delegators", "_filters", "_fourier", "_interpolation", "_measurements", "_morphology",
+    "_ndimage_api", "_ni_support", "_support_alternative_backends",
 ):  # fmt: skip
     keeps_arrays(f"scipy.ndimage.{module}")
 

@@ -23,8 +23,8 @@ Function = Callable[..., Any]
 
 
 # --- correlations ------------------------------------------------------------------------------------
-# y[i] = sum of w[k] * x[i + k - before], with x continued: the adjoint correlates a padded cotangent with
-# the weights in reverse, and folds what goes to the continuation back to where it came from.
+# y[i] = sum of w[k] * x[i + k - before], with x continued: the adjoint correlates a padded cotangent
+# with the weights in reverse, and folds what goes to the continuation back to where it came from.
 def spread(g: Any, sizes: Sequence[int], axes: Sequence[int], xp: Any) -> tuple[Any, list[int]]:
     """A cotangent padded for the filter in reverse, and the origins that it has there."""
     for axis, size in zip(axes, sizes, strict=True):

@@ -1,4 +1,4 @@
-"""Interpolation: the spline filter, and sums of B-splines at coordinates, by coefficients and coordinates."""
+"""Interpolation: the spline filter, and sums of B-splines by coefficients and by coordinates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.ndimage
+from scipy.ndimage import _interpolation, _ni_support
+
+import arraytape
 
 from ..._array.array import Array
 from .._borders import into
-from .._facades import asarray
+from .._context import has_array
+from .._facades import asarray, no_rule
+from .._hooks import original_of
 from .._ops import library_op
-from .._statements import stands_in
+from .._statements import hooks, stands_in
 from ._filters import real_nd_image
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)  # SciPy's codes
@@ -50,7 +56,8 @@ def spline_adjoint(g: Any, order: int, axis: int, border: int, shape: Any, xp: A
 @functools.lru_cache(16)
 def spline_matrix(length: int, order: int, border: int) -> Any:
     """The filter of a line as a matrix."""
-    return spline_forward(np.eye(length), order, 0, border, np.float64)
+    lines: Any = np.eye(length)
+    return spline_forward(lines, order, 0, border, np.float64)
 
 
 spline_op = library_op(
@@ -343,3 +350,65 @@ stands_in(
     "scipy.ndimage._interpolation", "_nd_image",
     spline_filter1d=spline_filter1d, geometric_transform=geometric_transform, zoom_shift=zoom_shift,
 )  # fmt: skip
+
+
+# --- by the transformation ---------------------------------------------------------------------------
+# SciPy's own code asks for the memory of what it is given; these run in its place where a matrix, an
+# offset or a shift is an Array.
+def prepared(x: Any, order: int, mode: str, cval: Any, prefilter: bool) -> tuple[Any, int]:
+    """The coefficients, and by how much they were padded."""
+    if order < 0 or order > 5:
+        raise RuntimeError("spline order not supported")
+    if x.dtype.kind == "c":
+        raise no_rule("scipy.ndimage", "a complex image by its transformation")
+    if not prefilter or order < 2:
+        return x, 0
+    padded, npad = _interpolation._prepad_for_spline_filter(x, mode, cval)
+    return scipy.ndimage.spline_filter(padded, order, output=np.float64, mode=mode), npad
+
+
+def vector(given: Any, count: int) -> Any:
+    """One number for each axis."""
+    return arraytape.broadcast_to(asarray(given, np.float64), (count,))
+
+
+@hooks("scipy.ndimage._interpolation", "shift")
+def shift(
+    input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant",
+    cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    if not has_array((shift,)):
+        return original_of(_interpolation.shift)(input, shift, output, order, mode, cval, prefilter)
+    x = asarray(input)
+    filtered, npad = prepared(x, order, mode, cval, prefilter)
+    steps = -vector(shift, x.ndim)
+    found = _ni_support._get_output(output, x)
+    border = _ni_support._extend_mode_to_code(mode)
+    zoom_shift(filtered, None, steps, found, order, border, cval, npad, False)
+    return found
+
+
+@hooks("scipy.ndimage._interpolation", "affine_transform")
+def affine_transform(
+    input: Any, matrix: Any, offset: Any = 0.0, output_shape: Any = None, output: Any = None,
+    order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    if not has_array((matrix, offset)):
+        return original_of(_interpolation.affine_transform)(
+            input, matrix, offset, output_shape, output, order, mode, cval, prefilter
+        )
+    x, matrix = asarray(input), asarray(matrix, np.float64)
+    filtered, npad = prepared(x, order, mode, cval, prefilter)
+    if matrix.ndim == 2 and matrix.shape[1] == x.ndim + 1:  # of homogeneous coordinates
+        matrix, offset = matrix[: x.ndim, : x.ndim], matrix[: x.ndim, x.ndim]
+    if matrix.ndim not in (1, 2) or matrix.shape[0] != x.ndim:
+        raise RuntimeError("affine matrix has wrong number of rows")
+    shape = getattr(output, "shape", x.shape) if output_shape is None else tuple(output_shape)
+    found = _ni_support._get_output(output, x, shape)
+    start, border = vector(offset, x.ndim), _ni_support._extend_mode_to_code(mode)
+    how = (found, order, border, cval, npad)
+    if matrix.ndim == 1:
+        zoom_shift(filtered, matrix, start / matrix, *how, False)
+    else:
+        geometric_transform(filtered, None, None, matrix, start, *how, None, None)
+    return found

@@ -1,0 +1,77 @@
+"""docs/special.md: every function of scipy.special has a row that says what its gradient is."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+
+import scipy
+import scipy.special
+from scipy.special import _ufuncs
+
+import special_table
+from arraytape.special import FUNCTIONS
+from arraytape.special._statement import STATEMENTS
+
+ROWS = [special_table.row_of(name) for name in special_table.public_names()]
+
+
+def test_the_lists_are_not_stale():
+    page = special_table.PAGE.read_text(encoding="utf-8")
+    if f"SciPy {scipy.__version__}," not in page:
+        pytest.skip("the page is of another SciPy")
+    assert page == special_table.with_part(page, special_table.LISTS, special_table.lists()), (
+        "run python tools/special_table.py --lists"
+    )
+
+
+def test_every_statement_has_a_row():
+    """Those of SciPy's names; parts and derivatives of them have the row of the function."""
+    listed = {row.name for row in ROWS} | set(special_table.private_names())
+    of_scipy = {n for n in STATEMENTS if hasattr(_ufuncs, n) or hasattr(scipy.special, n)}
+    assert of_scipy <= listed
+    assert {n for n in FUNCTIONS if hasattr(scipy.special, n)} <= listed | of_scipy
+
+
+def test_every_function_says_what_its_gradient_is():
+    """By an argument, or why not; what has no row raises."""
+    statuses = (special_table.LEAVES, special_table.RAISES, special_table.COUNTS)
+    for row in ROWS:
+        known = row.by or row.counts or row.refuses or row.note or row.status in statuses
+        assert known, row.name
+
+
+def test_arguments_without_a_derivative_are_whole_numbers_or_have_a_reason():
+    for name in [*special_table.public_names(), *special_table.private_names()]:
+        if name in STATEMENTS:
+            special_table.row_of_statement(name, STATEMENTS[name])  # KeyError by an operand
+
+
+def test_every_measured_function_is_in_the_table_of_errors():
+    page = special_table.PAGE.read_text(encoding="utf-8").split("### All")[1]
+    missing = [n for n in special_table.measured() if f"| `{n}` |" not in page]
+    assert not missing, "run python tools/special_table.py"
+
+
+@pytest.mark.parametrize("name", special_table.in_interop())
+def test_what_converts_to_numpy_warns(name):
+    function = getattr(scipy.special, name)
+    example = special_table.EXAMPLES.get(name, {"x": 0.5, "n": 3})
+    if name == "sph_harm_y":
+        example = {"n": 2, "m": 1, "theta": 0.5, "phi": 1.0}
+    operand, value = next((k, v) for k, v in example.items() if isinstance(v, float))
+    called = lambda x: special_table.called(function, {**example, operand: x})  # noqa: E731
+    assert special_table.tried(called, value)[0] == special_table.LEAVES
+
+
+def test_a_function_that_is_not_stated_is_reported(monkeypatch):
+    monkeypatch.delitem(special_table.CALLS, "jvp")
+    with pytest.raises(LookupError, match="jvp"):
+        special_table.row_of("jvp")
+
+
+def test_errors_of_one_function():
+    found = special_table.errors_of("digamma")
+    assert 0 < found.first < 1e-13
+    assert found.count > 4
+    assert np.isfinite(found.conditioned).all()
