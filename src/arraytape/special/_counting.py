@@ -37,8 +37,9 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Ar
     """
     refuse_exact("comb", exact)
     if repetition:
-        none: Array = (k == 0) & (N == 0)  # where SciPy's binom(-1, 0) is no 1
-        return where(none, 1.0, binom(N + k - 1, k))
+        none = (k == 0) & (N == 0)  # where SciPy's binom(-1, 0) is no 1
+        found: Array = where(none, 1.0, binom(N + k - 1, k))
+        return found
     return where_countable(binom(N, k), N, k)
 
 
@@ -144,7 +145,8 @@ def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array
         )
     ratio = asarray(n) / k
     scaled: Array = k**ratio * gamma_of_next(ratio)
-    return scaled * (rgamma(1 / k + 1) / k ** (1 / k))
+    found = scaled * (rgamma(1 / k + 1) / k ** (1 / k))
+    return found
 
 
 def gamma_of_next(n: Any) -> Any:
@@ -153,9 +155,10 @@ def gamma_of_next(n: Any) -> Any:
     return found if found.dtype.kind == "c" else where(n == -1, math.nan, found)
 
 
-def where_countable(value: Any, N: Any, k: Any) -> Any:
+def where_countable(value: Any, N: Any, k: Any) -> Array:
     """0 where there is nothing to count."""
-    return where((k <= N) & (N >= 0) & (k >= 0), value, 0.0)
+    found: Array = where((k <= N) & (N >= 0) & (k >= 0), value, 0.0)
+    return found
 
 
 def refuse_exact(name: str, exact: bool) -> None:

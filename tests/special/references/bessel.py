@@ -35,6 +35,23 @@ def scaled(f, rate):
     return lambda v, z: f(v, z) * mp.exp(-rate * z)
 
 
+def kve(v, x):
+    """exp(x) K_v(x); of whole orders and large x, where mp.besselk takes long, from DLMF 10.32.9 by the
+    trapezoidal rule, whose error is exponentially small."""
+    if x < 10 or v != mp.nint(v):
+        return mp.besselk(v, x) * mp.exp(x)
+    digits = mp.mp.prec * mp.log(2) + 10
+    step = min(mp.pi**2 / digits, mp.pi * mp.sqrt(2 / (x * digits))) / mp.mpf("2.5")
+    end = mp.acosh(1 + digits / x) + abs(v) * digits / mp.hypot(v, x) ** 2
+    while x * (mp.cosh(end) - 1) - abs(v) * end < digits:
+        end *= mp.mpf("1.1")
+
+    def term(t):
+        return mp.exp(-2 * x * mp.sinh(t / 2) ** 2) * mp.cosh(v * t)
+
+    return step * (mp.mpf(1) / 2 + mp.fsum(term(k * step) for k in range(1, int(end / step) + 2)))
+
+
 def derivative_of_scaled(f, rate):
     """The n-th derivative of it."""
     return lambda n, v, z: mp.diff(lambda x: scaled(f, rate)(v, x), z, int(n))
@@ -86,13 +103,14 @@ REFERENCES = {
     "hankel1": mp.hankel1,
     "hankel2": mp.hankel2,
     "iv": mp.besseli,
-    "kv": mp.besselk,
-    "kn": mp.besselk,
+    "kv": lambda v, x: kve(v, x) * mp.exp(-x),
+    "kn": lambda n, x: kve(int(n), x) * mp.exp(-x),
     **{f"{kind}{v}": (lambda x, f=f, v=v: f(v, x))
-       for kind, f in zip("jyik", (mp.besselj, mp.bessely, mp.besseli, mp.besselk), strict=True)
+       for kind, f in zip("jyi", (mp.besselj, mp.bessely, mp.besseli), strict=True)
        for v in (0, 1)},
+    **{f"k{v}": (lambda x, v=v: kve(v, x) * mp.exp(-x)) for v in (0, 1)},
     **{f"i{v}e": (lambda x, v=v: mp.besseli(v, x) * mp.exp(-abs(x))) for v in (0, 1)},
-    **{f"k{v}e": (lambda x, v=v: mp.besselk(v, x) * mp.exp(x)) for v in (0, 1)},
+    **{f"k{v}e": (lambda x, v=v: kve(v, x)) for v in (0, 1)},
     "_iv_ratio": lambda v, x: mp.besseli(v, x) / mp.besseli(v - 1, x),
     "_iv_ratio_c": lambda v, x: 1 - mp.besseli(v, x) / mp.besseli(v - 1, x),
     "_spherical_jn": JN,
@@ -124,11 +142,11 @@ REFERENCES = {
     "jve": mp.besselj,
     "yve": mp.bessely,
     "ive": lambda v, z: mp.besseli(v, z) * mp.exp(-abs(z)),
-    "kve": scaled(mp.besselk, -1),
+    "kve": kve,
     "hankel1e": scaled(mp.hankel1, 1j),
     "hankel2e": scaled(mp.hankel2, -1j),
     "ive_derivative": derivative_of_scaled(mp.besseli, 1),
-    "kve_derivative": derivative_of_scaled(mp.besselk, -1),
+    "kve_derivative": lambda n, v, z: mp.diff(lambda x: kve(v, x), z, int(n)),
     "hankel1e_derivative": derivative_of_scaled(mp.hankel1, 1j),
     "hankel2e_derivative": derivative_of_scaled(mp.hankel2, -1j),
     "jv_scaled": lambda v, z, s: mp.besselj(v, z) * mp.exp(-s),
