@@ -37,7 +37,7 @@ from arraytape.special._statement import STATEMENTS, Statement
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "special.md"
 sys.path.insert(0, str(ROOT / "tests"))
-LISTS, ERRORS = "lists", "errors"
+LISTS, ERRORS, UNMEASURED = "lists", "errors", "what is not measured"
 GOAL = 1e-10
 POINTS, SECONDS = 10, 2.0  # random points of a function, and the time after which no more are taken
 
@@ -352,8 +352,9 @@ def converted() -> str:
     """What to do with functions that convert to NumPy."""
     names = ", ".join(f"`{name}`" for name in in_interop())
     return (
-        f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning: call "
-        "`xp.special`'s, or SciPy's inside [`interop.scipy()`](interop.md).\n\n"
+        f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning "
+        "(factorials of an Array of shape () raise): call `xp.special`'s, or SciPy's inside "
+        "[`interop.scipy()`](interop.md).\n\n"
     )
 
 
@@ -514,6 +515,22 @@ def reason_of(row: Errors) -> str:
     return "; ".join(reasons)
 
 
+def unmeasured() -> str:
+    """The part of the page that says how functions without a row are tested, by reason."""
+    from special.references import BY_DIFFERENCES
+
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in sorted(BY_DIFFERENCES.items()):
+        if not computed(name) or parent_of(name):
+            by_reason.setdefault(reason, []).append(f"`{name}`")
+    return "\n".join(f"- {', '.join(names)}: {why}." for why, names in by_reason.items()) + "\n"
+
+
+def parent_of(name: str) -> bool:
+    """Whether a statement is one result of a function of several."""
+    return any(name.startswith(f"{f}_") for f in FUNCTIONS if f not in STATEMENTS)
+
+
 # --- the page ---------------------------------------------------------------------------------------
 def with_part(page: str, part: str, text: str) -> str:
     """The page with the text between the marks of a part."""
@@ -529,7 +546,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--check", action="store_true")
     asked = parser.parse_args(arguments)
     page = PAGE.read_text(encoding="utf-8")
-    found = with_part(page, LISTS, lists())
+    found = with_part(with_part(page, LISTS, lists()), UNMEASURED, unmeasured())
     if asked.check:
         return int(found != page)
     if not asked.lists:
