@@ -392,7 +392,11 @@ def sum_of_uniforms(
     x, n = operands
     one = plain(n) <= 1.0
     fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
-    slope = distribution._pdf(x, fewer) - distribution._pdf(x - 1.0, fewer)
+    # SciPy's splines go on outside of their support, where the density is 0.
+    left = arraytape.asarray(plain(x) <= plain(fewer))
+    right = arraytape.asarray(plain(x) >= 1.0)
+    slope = arraytape.where(left, distribution._pdf(x, fewer), 0.0)
+    slope = slope - arraytape.where(right, distribution._pdf(x - 1.0, fewer), 0.0)
     return g * arraytape.where(arraytape.asarray(one), 0.0, slope)
 
 
