@@ -307,7 +307,7 @@ def test_an_entropy_that_scipy_integrates_is_refused():
         stats.argus.entropy(xp.asarray(1.0))
 
 
-@pytest.mark.parametrize("quantile", [1e-7, 1e-3, 0.5, 1.0 - 1e-3, 1.0 - 1e-6])
+@pytest.mark.parametrize("quantile", [1e-7, 1e-3, 0.4, 1.0 - 1e-3, 1.0 - 1e-6])
 def test_sums_of_uniforms_in_their_tails(quantile):
     """The density's pieces there are those of its support alone."""
     found = table.check("irwinhall", "logpdf", (4.0,), quantile)
