@@ -84,10 +84,16 @@ def difference(
                 60 * h
             )
             fourth = (8 * (near[3] - near[2]) - (near[4] - near[1])) / (12 * h)
-            bent = abs(near[3] + near[2] - 2.0 * middle) > 0.3 * abs(near[3] - near[2])
+            # At a kink, or over the end of the support, differences are a mean of two slopes.
+            outside = middle != 0.0 and 0.0 in near
+            bent = outside or abs(near[3] + near[2] - 2.0 * middle) > 0.3 * abs(near[3] - near[2])
         noise = (4e-15 * max(map(abs, near)) + rounding) / h
         error = abs(sixth - fourth) + noise
-        if math.isfinite(error) and error < best[1] and not (bent and abs(sixth) > 1e3 * noise):
+        if (
+            math.isfinite(error)
+            and error < best[1]
+            and not (bent and (outside or abs(sixth) > 1e3 * noise))
+        ):
             best = (sixth, error)
         if best[1] < 1e-8 * abs(best[0]):
             break

@@ -156,6 +156,54 @@ def test_the_new_infrastructure(near):
     near(found, slopes, rtol=1e-7)
 
 
+Gamma = stats.make_distribution(stats.gamma)
+
+
+def normal(v):
+    return stats.Normal(mu=v, sigma=1.3)
+
+
+OBJECTS = {  # distributions that hold a parameter, of which nothing else is an Array
+    "normal": normal,
+    "scaled": lambda v: 2 * normal(v) + 1,
+    "shifted by the parameter": lambda v: normal(v) + v,
+    "exp": lambda v: stats.exp(normal(v)),
+    "log": lambda v: stats.log(Gamma(a=v + 1.0)),
+    "abs": lambda v: stats.abs(normal(v)),
+    "power": lambda v: normal(v) ** 2,
+    "reciprocal": lambda v: 1 / Gamma(a=v + 5.0),
+    "made": lambda v: Gamma(a=v + 1.0),
+    "truncated": lambda v: stats.truncate(normal(v), -1.0, 5.0),
+    "truncated at the parameter": lambda v: stats.truncate(stats.Normal(), -v, 5.0),
+    "order statistic": lambda v: stats.order_statistic(normal(v), r=2, n=5),
+    "uniform": lambda v: stats.Uniform(a=-3.0 * v, b=5.0),
+    "mixture": lambda v: stats.Mixture([normal(v), stats.Normal(sigma=2.0)], weights=[0.3, 0.7]),
+    "mixture of others": lambda v: stats.Mixture([2 * normal(v) + 1, Gamma(a=v + 1.0)]),
+}
+MOMENTS = ("mean", "variance", "skewness", "kurtosis")
+OF_PLACES = ("pdf", "logpdf", "cdf", "logcdf", "ccdf", "logccdf", "icdf", "iccdf")
+
+
+@pytest.mark.parametrize("method", [*OF_PLACES, *MOMENTS, "median"])
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.filterwarnings("ignore")  # SciPy's own, and that a part of a gradient is 0
+def test_methods_of_the_new_infrastructure(name, method):
+    """By a parameter that only the distribution holds; moments by a quadrature may be NaN."""
+
+    def value(v):
+        return getattr(OBJECTS[name](v), method)(*([0.4] if method in OF_PLACES else []))
+
+    v = xp.asarray(0.7)
+    with interop.scipy(), xp.GradientTape() as tape:
+        tape.watch(v)
+        y = value(v)
+    found = tape.gradient(y, v) if isinstance(y, xp.Array) else None
+    assert float(y) == pytest.approx(value(0.7), rel=1e-14)
+    slope = (value(0.7 + 1e-5) - value(0.7 - 1e-5)) / 2e-5
+    if method not in MOMENTS or not np.isnan(float(found or 0.0)):
+        assert float(found or 0.0) == pytest.approx(slope, rel=2e-6, abs=2e-8)
+
+
 @pytest.mark.parametrize(
     "cov", [np.eye(3), np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 3.0]])]
 )
@@ -257,3 +305,11 @@ def test_entropy(name):
 def test_an_entropy_that_scipy_integrates_is_refused():
     with interop.scipy(), pytest.raises(TypeError, match=r"argus\.entropy has no derivative here"):
         stats.argus.entropy(xp.asarray(1.0))
+
+
+@pytest.mark.parametrize("quantile", [1e-7, 1e-3, 0.4, 1.0 - 1e-3, 1.0 - 1e-6])
+def test_sums_of_uniforms_in_their_tails(quantile):
+    """The density's pieces there are those of its support alone."""
+    found = table.check("irwinhall", "logpdf", (4.0,), quantile)
+    assert set(found.by.values()) == {RIGHT}
+    assert table.curvature("irwinhall", (4.0,), quantile) == RIGHT

@@ -59,10 +59,17 @@ def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def held_by(library: str, thing: Any) -> Iterable[Any]:
-    """The attributes of an object of a library, by name or in slots."""
+    """What an object of a library holds, and what those hold of which it has a list: its components."""
+    own = attributes_of(library, thing)
+    lists = [value for value in own if type(value) is list or type(value) is tuple]
+    return [*own, *[x for parts in lists for part in parts for x in attributes_of(library, part)]]
+
+
+def attributes_of(library: str, thing: Any) -> list[Any]:
+    """The attributes of an object of a library, by name or in slots; of another object none."""
     kind = type(thing)
     if kind.__module__.partition(".")[0] != library:
-        return ()
+        return []
     slots = [name for base in kind.__mro__ for name in vars(base).get("__slots__", ())]
     found = [getattr(thing, name, None) for name in slots if name != "__dict__"]
     return [*found, *getattr(thing, "__dict__", {}).values()]

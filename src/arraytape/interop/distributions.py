@@ -75,9 +75,34 @@ def xp_promote(*args: Any, xp: Any, **options: Any) -> Any:
     return original(*args, xp=xp, **options)
 
 
+def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> Any:
+    """SciPy's quadrature, which takes its namespace from the limits: Arrays if f depends on Arrays."""
+    from scipy.integrate import tanhsinh as original
+
+    if has_array(args):
+        a, b, *args = all_arrays((a, b, *args))
+    return original(f, a, b, args=tuple(args), **options)
+
+
+replaces(NEW, "_tanhsinh", tanhsinh)
 for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE):
     stands_in(_module, "xpx", apply_where=apply_where)
 replaces(CONTINUOUS, "xp_promote", xp_promote)
+
+
+@hooks(NEW, "UnivariateDistribution._moment_transform_center")
+def moment_about_another_center(self: Any, order: Any, moment_as: Any, a: Any, b: Any) -> Any:
+    """SciPy's sum, with the moments in an Array: of a list NumPy would make numbers."""
+    a, b, *moments = arraytape.broadcast_arrays(*all_arrays((a, b, *moment_as)))
+    i = np.reshape(np.arange(order + 1.0), (-1,) + (1,) * a.ndim)
+    terms = arraytape.special.binom(order, i) * arraytape.stack(moments) * (a - b) ** (order - i)
+    return arraytape.sum(terms, axis=0)
+
+
+@hooks(NEW, "Mixture._invert")
+def quantile_of_mixture(self: Any, fun: str, p: Any) -> Any:
+    """SciPy's root finder, which takes its namespace from the places that it is asked for."""
+    return original_of(type(self)._invert)(self, fun, arraytape.asarray(p))
 
 
 def _by_upper(g: Any, b: Any, y: Any, xp: Any) -> Any:
@@ -367,7 +392,11 @@ def sum_of_uniforms(
     x, n = operands
     one = plain(n) <= 1.0
     fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
-    slope = distribution._pdf(x, fewer) - distribution._pdf(x - 1.0, fewer)
+    # SciPy's splines go on outside of their support, where the density is 0.
+    left = arraytape.asarray(plain(x) <= plain(fewer))
+    right = arraytape.asarray(plain(x) >= 1.0)
+    slope = arraytape.where(left, distribution._pdf(x, fewer), 0.0)
+    slope = slope - arraytape.where(right, distribution._pdf(x - 1.0, fewer), 0.0)
     return g * arraytape.where(arraytape.asarray(one), 0.0, slope)
 
 
