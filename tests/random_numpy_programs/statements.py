@@ -69,7 +69,7 @@ EXPRESSIONS = {
         "{a}[{key}]", "{a}[{key}]", "{a}.compress([False, True], axis={ax})",
         "np.take({a}, {idx}, axis={ax})", "np.take({a}, {idx})", "{a}.take({idx}, axis={ax})",
         "np.take({a}, {idx}, mode='wrap')",
-        "np.take_along_axis({x}, np.argsort({x}, axis={ax}), axis={ax})",
+        "np.take_along_axis({x}, np.argsort({x}, axis={ax}, kind='stable'), axis={ax})",
         "np.choose({idx}, [{v}, {num}, {num2}], mode='clip')", "np.tril({a})", "np.triu({a}, 1)",
         "np.diag({v})", "np.diagflat({v})", "np.unique({x})",
     )),
