@@ -74,6 +74,24 @@ def compare(found: float, expected, rtol: float, what: object) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_float32_gives_float32_gradients(name):
+    """Also where the derivative is a kernel of ours, or comes beside integers, as NumPy's arrays do."""
+    statement = STATEMENTS[name]
+    values = [v.astype(np.float32) if v.dtype == np.float64 else v for v in arguments(statement, 6)]
+    operands = [xp.asarray(v) for v in values]
+    floats = [x for x in operands if x.dtype == xp.float32]
+    with xp.GradientTape() as tape:
+        tape.watch(floats)
+        y = statement.function(*operands)
+    if y.dtype == xp.float32 and statement.op.rules:
+        try:
+            found = tape.gradient(y, floats)
+        except LookupError:  # by one of them no derivative is known
+            return
+        assert all(g is None or g.dtype == xp.float32 for g in found)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_modes_agree(name):
     """Forward mode is the transpose of reverse mode; vmap is a loop."""
     statement = STATEMENTS[name]

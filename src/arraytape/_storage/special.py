@@ -26,18 +26,22 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of data, called with its operands in one floating-point dtype; it does not warn."""
+    """A function of data, called with its operands in one floating-point dtype, which its result has,
+    too, unless it is complex; it does not warn.  Integers have no say in the dtype beside others."""
 
     @functools.wraps(function)
     def call(*operands: Any, xp: Any) -> Any:
         arrays = [x for x in operands if hasattr(x, "dtype")]
+        deciding = [x for x in arrays if x.dtype.kind in "fc"] or arrays
         dtype = np.result_type(
-            *[x.dtype for x in arrays], *[x for x in operands if not hasattr(x, "dtype")]
+            *[x.dtype for x in deciding], *[x for x in operands if not hasattr(x, "dtype")]
         )
         if dtype.kind not in "fc":
             dtype = np.dtype(np.float64)
         with np.errstate(all="ignore"):
-            return function(*[as_operand(x, dtype, arrays, xp) for x in operands], xp=xp)
+            found = function(*[as_operand(x, dtype, arrays, xp) for x in operands], xp=xp)
+            other = found.dtype != dtype and found.dtype.kind == dtype.kind
+            return xp.astype(found, dtype) if other else found
 
     return call
 

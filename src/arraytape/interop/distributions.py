@@ -27,7 +27,7 @@ from .._array.array import Array
 from .._record.plan import Unknown
 from .._tape.tape import GradientTape
 from ._context import entered, has_array
-from ._densities import FORMULAS
+from ._densities import FORMULAS, HALF_LOG_OF_TWO_PI
 from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import LibraryOp, library_op
@@ -115,7 +115,6 @@ def _by_lower(g: Any, a: Any, y: Any, xp: Any) -> Any:
     return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
 
 
-HALF_LOG_OF_TWO_PI = 0.9189385332046727
 log_of_normal_mass = library_op(
     "scipy.stats.log_gauss_mass",
     lambda a, b: np.reshape(
@@ -430,44 +429,28 @@ by(summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
 # --- entropy -----------------------------------------------------------------------------------------
 @hooks(INFRASTRUCTURE, "rv_generic.entropy")
 def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
-    """SciPy's value, which does not depend on loc; refused where SciPy integrates it numerically."""
-    shapes, _, scale = self._parse_args(*args, **keywords)
+    """Through SciPy's own formula; refused where SciPy integrates it numerically."""
+    shapes, loc, scale = self._parse_args(*args, **keywords)
     by_quadrature = type(self)._entropy in (
         stats.rv_continuous._entropy,
         stats.rv_discrete._entropy,
     )
     if by_quadrature:
         raise no_rule(f"scipy.stats.{self.name}.entropy")
-    names = (*[f"shape_{i}" for i in range(len(shapes))], "scale")
-    op = entropy_op(names)
-    return op(*operands_of((*shapes, scale)), distribution=self, method="entropy")
-
-
-@functools.cache
-def entropy_op(names: tuple[str, ...]) -> LibraryOp:
-    """The op of the entropy of distributions with so many shapes."""
-
-    def forward(*operands: Any, distribution: Any) -> Any:
-        *shapes, scale = operands
-        return original_of(type(distribution).entropy)(distribution, *shapes, scale=scale)
-
-    def called(*values: Any, **keywords: Any) -> Any:
-        given = dict(zip([*names, *OTHERS[1:]], values, strict=False)) | keywords
-        return forward(*[given[x] for x in names], distribution=given["distribution"])
-
-    called.__signature__ = signature_of([*names, *OTHERS[1:]], names)  # type: ignore[attr-defined]
-    called.__annotations__ = dict.fromkeys(names, "Array")
-    rule = Rule(of_entropy, names)
-    return library_op(
-        "scipy.stats distribution's entropy", called, joint=rule, cores=(0,) * len(names)
-    )
+    operands = [*shapes, loc] if isinstance(self, stats.rv_discrete) else [*shapes, loc, scale]
+    names = (*[f"shape_{i}" for i in range(len(shapes))], "loc", "scale")[: len(operands)]
+    op = op_of("entropy", names, of_entropy, TOGETHER)
+    return op(*operands_of(operands), distribution=self, method="entropy")
 
 
 def of_entropy(g: Array, operands: list[Array], y: Array, distribution: Any, method: str) -> Any:
-    """Through SciPy's own formula, plus the logarithm of the scale"""
+    """Through SciPy's own formula, plus the logarithm of the scale; loc has no part in it"""
+    count = distribution.numargs
 
     def formula(*operands: Array) -> Any:
-        *shapes, scale = operands
-        return distribution._entropy(*shapes) + arraytape.log(scale)
+        found = distribution._entropy(*operands[:count])
+        return found + arraytape.log(operands[count]) if operands[count:] else found
 
-    return pull_back(formula, operands, g)
+    free = [*operands[:count], *operands[count + 1 :]]
+    pulled = pull_back(formula, free, g)
+    return [*pulled[:count], None, *pulled[count:]]

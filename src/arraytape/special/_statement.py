@@ -93,8 +93,10 @@ def special(
 
 
 def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...]:
-    """Inputs for the generated tests: of equal shapes, broadcast, 0-d, empty.  Of each operand the
-    interval, and whether it has floats, whole floats or integers: "f", "w", "i"."""
+    """Inputs for the generated tests: of equal shapes, broadcast, 0-d, empty.
+
+    domains : of each operand the interval, and "f" for floats, "i" for integers.
+    """
     count = len(domains)
 
     def values(shape: tuple[int, ...], low: float, high: float, kind: str, phase: float) -> Any:
