@@ -25,23 +25,29 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def inexact_type(*operands: Any) -> np.dtype[Any]:
+    """The floating-point dtype that dtypes and Python scalars have in common."""
+    dtype = np.result_type(*operands) if operands else np.dtype(np.float64)
+    return dtype if dtype.kind in "fc" else np.dtype(np.float64)
+
+
 def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of data, called with its operands in one floating-point dtype, which its result has,
-    too, unless it is complex; it does not warn.  Integers have no say in the dtype beside others."""
+    """A function of data, called with its operands in one floating-point dtype; it does not warn.
+
+    Integers count for the dtype of the computation, which SciPy does in float64 then, but not for that
+    of the result: a real result has the dtype of the floating-point operands.
+    """
 
     @functools.wraps(function)
     def call(*operands: Any, xp: Any) -> Any:
         arrays = [x for x in operands if hasattr(x, "dtype")]
-        deciding = [x for x in arrays if x.dtype.kind in "fc"] or arrays
-        dtype = np.result_type(
-            *[x.dtype for x in deciding], *[x for x in operands if not hasattr(x, "dtype")]
-        )
-        if dtype.kind not in "fc":
-            dtype = np.dtype(np.float64)
+        scalars = [x for x in operands if not hasattr(x, "dtype")]
+        dtype = inexact_type(*[x.dtype for x in arrays], *scalars)
+        wanted = inexact_type(*[x.dtype for x in arrays if x.dtype.kind in "fc"], *scalars)
         with np.errstate(all="ignore"):
             found = function(*[as_operand(x, dtype, arrays, xp) for x in operands], xp=xp)
-            other = found.dtype != dtype and found.dtype.kind == dtype.kind
-            return xp.astype(found, dtype) if other else found
+            other = found.dtype != wanted and found.dtype.kind == wanted.kind
+            return xp.astype(found, wanted) if other else found
 
     return call
 

@@ -62,22 +62,22 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 special(
-    "itstruve0", "x", lambda t, x, xp: t * xp.special.struve(0.0, x),
+    "itstruve0", "x", lambda t, x, xp: t * xp.special.struve(xp.zeros_like(x), x),
     domains=[ARGUMENTS], summary="Integral of the Struve function of order 0 from 0 to abs(x)",
 )  # fmt: skip
 special(
-    "it2struve0", "x", lambda t, x, xp: -t * over_argument(xp.special.struve(0.0, x), x, xp),
+    "it2struve0", "x", lambda t, x, xp: -t * over_argument(xp.special.struve(xp.zeros_like(x), x), x, xp),
     domains=[ARGUMENTS],
     summary="Integral of the Struve function of order 0, over its argument, from x",
 )  # fmt: skip
 special(
-    "itmodstruve0", "x", lambda t, x, xp: t * xp.special.modstruve(0.0, x),
+    "itmodstruve0", "x", lambda t, x, xp: t * xp.special.modstruve(xp.zeros_like(x), x),
     domains=[ARGUMENTS], summary="Integral of the modified Struve function of order 0 from 0 to abs(x)",
 )  # fmt: skip
 
 
 def over_argument(h: Any, x: Any, xp: Any) -> Any:
-    """``h / x`` for h = struve(0.0, x), which is 2 x / pi near 0."""
+    """``h / x`` for h = struve(xp.zeros_like(x), x), which is 2 x / pi near 0."""
     zero = x == 0
     return xp.where(zero, 2 / math.pi + 0 * h, h / xp.where(zero, 1 + 0 * x, x))
 
