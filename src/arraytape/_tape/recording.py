@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from threading import get_ident
 from typing import Any, NamedTuple
@@ -30,6 +30,20 @@ USED_UP = (
     "make it GradientTape(persistent=True) or record again"
 )
 ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
+
+
+Observer = Callable[[Record], Any]
+
+
+def observed(records: list[Record], observers: tuple[Observer, ...]) -> Observer:
+    """What takes a record where observers see it before it is kept."""
+
+    def record(record: Record) -> None:
+        for observer in observers:
+            observer(record)
+        records.append(record)
+
+    return record
 
 
 class Watched(NamedTuple):
@@ -71,6 +85,7 @@ class Recording(BaseRecorder):
         self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
         self.entered = False
         self.warned = False
+        self.observers: tuple[Observer, ...] = ()
         self.forget()
 
     def forget(self) -> None:
@@ -78,17 +93,28 @@ class Recording(BaseRecorder):
         self.watched: dict[int, Watched] = {}
         self.variables: list[Any] = []  # the Variables among them
         self.implied: set[int] = set()  # roots of which only a view is watched
-        self.records: list[Record] = []
-        self.record = self.records.append
+        self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self.used_up = False
         self.careful = self.has_missing_rules = self.left = False
 
     def release(self) -> None:
-        self.records, self.known, self.watched = [], set(), {}
-        self.record = self.records.append
+        self.known, self.watched = set(), {}
+        self.start_records()
         self.used_up = True
+
+    def start_records(self) -> None:
+        """An empty list of records.  Without observers, to record is its ``append``: no Python frame."""
+        self.records: list[Record] = []
+        self.record: Observer = self.records.append
+        if self.observers:
+            self.record = observed(self.records, self.observers)
+
+    def observe(self, observer: Observer) -> None:
+        """Have ``observer(record)`` called before each record is kept; what it raises, the op raises."""
+        self.observers += (observer,)
+        self.record = observed(self.records, self.observers)
 
     # --- entering and leaving ---------------------------------------------------------------------
     def enter(self) -> None:

@@ -66,7 +66,8 @@ special(
     domains=[ARGUMENTS], summary="Integral of the Struve function of order 0 from 0 to abs(x)",
 )  # fmt: skip
 special(
-    "it2struve0", "x", lambda t, x, xp: -t * over_argument(xp.special.struve(xp.zeros_like(x), x), x, xp),
+    "it2struve0", "x",
+    lambda t, x, xp: -t * over_argument(xp.special.struve(xp.zeros_like(x), x), x, xp),
     domains=[ARGUMENTS],
     summary="Integral of the Struve function of order 0, over its argument, from x",
 )  # fmt: skip
