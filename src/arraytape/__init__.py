@@ -17,12 +17,13 @@ from ._custom.gradient import custom_gradient, grad_pass_through
 from ._custom.host import host_function, numpy_function
 from ._custom.recompute import recompute_grad
 from ._define.define_op import define_op, no_gradient, register_gradient, stop_gradient
+from ._exits.modes import set_exits
 from ._storage.info import __array_namespace_info__, set_default_device
 from ._tape.accumulator import ForwardAccumulator
 from ._tape.arguments import UnconnectedGradients
 from ._tape.tape import GradientTape
 from ._util.containers import register_nesting
-from ._util.errors import TapeWarning
+from ._util.errors import LostGradientError, TapeWarning
 from ._util.errors import unknown_name as _unknown_name
 from ._version import __version__
 from .functional.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -183,7 +184,8 @@ if _typing.TYPE_CHECKING:
 __all__ = [
     # arrays, tapes, derivatives
     "Array", "Variable", "Module", "GradientTape", "ForwardAccumulator", "UnconnectedGradients",
-    "TapeWarning", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap",
+    "LostGradientError", "TapeWarning", "grad", "hessian", "hvp", "jacobian", "jvp",
+    "value_and_grad", "vjp", "vmap",
     # rules and functions of one's own
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
@@ -191,6 +193,7 @@ __all__ = [
     "checkpoint", "fft", "functional", "interop", "linalg", "nn", "optimizers", "special", "testing",
     # inspection and devices
     "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
+    "set_exits",
     # constants and data types
     "e", "inf", "nan", "newaxis", "pi", "bool", "complex64", "complex128", "float16", "float32",
     "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

@@ -118,9 +118,6 @@ WARNINGS = {
     "a value that left": lambda t, y, left, x: t.gradient(left, x),
     "a value that left, of a jacobian": lambda t, y, left, x: t.jacobian(left, [x]),
     "a value that left, of a batch": lambda t, y, left, x: t.batch_jacobian(left, x),
-    "a value that left, in a function": lambda t, y, left, x: xp.grad(
-        lambda x: xp.sum(xp.asarray(np.asarray(x), device=x.device))
-    )(x),
     "inside its context": lambda t, y, left, x: t.gradient(y, x),
     "no gradient for a Variable": lambda t, y, left, x: optimizers.SGD(0.1).apply_gradients(
         [(None, Variable(1.0)), (xp.asarray(1.0), Variable(1.0))]
@@ -169,7 +166,7 @@ def test_a_part_that_left_in_installed_code_is_said_with_its_line(tmp_path):
     with GradientTape() as tape:
         tape.watch(x)
         y = f(x, xp)
-    with pytest.warns(TapeWarning, match=r"a part .*somebodys\.py:4 \(np\.asarray\(\)\)"):
+    with pytest.warns(TapeWarning, match=r"a part .*test_exits\.py:\d+ \(in f, by np\.asarray"):
         g = tape.gradient(y, x)
     np.testing.assert_allclose(np.asarray(g), [1.0, 4.0])
 

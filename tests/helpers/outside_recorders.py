@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arraytape import Array
-from arraytape._array.exits import LEFT
+from arraytape._array.exits import LEFT, LeftRecord
 from arraytape._array.views import location
+from arraytape._exits.messages import shown
 from arraytape._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
 from arraytape._record.stack import BaseRecorder, Recorder, tell
 
@@ -53,6 +54,7 @@ class Lineage:
     """
 
     one_shot = False
+    frames: Collection[int] = ()
 
     def __init__(self) -> None:
         self.followed: set[int] = set()
@@ -65,7 +67,7 @@ class Lineage:
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         if plan is LEFT:
-            self.exits.append(record[-1])
+            self.exits.append(shown(LeftRecord(*record)))
         else:
             self.notable.append(plan.name)
 

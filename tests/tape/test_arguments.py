@@ -73,7 +73,8 @@ def test_a_float_from_sklearns_loss_names_sklearns_line():
         tape.watch(x)
         loss = mean_squared_error(y, x)
     assert isinstance(loss, float)
-    with pytest.raises(TypeError, match=r"sklearn.*metrics.*_regression\.py:\d+ \(float"):
+    said = r"test_arguments\.py:74 \(in sklearn\.metrics\.mean_squared_error, by float\(\)\)"
+    with pytest.raises(TypeError, match=said):
         tape.gradient(loss, x)
 
 

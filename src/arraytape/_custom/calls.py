@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.exits import tell_exit
+from .._array.exits import ENTERED, pass_on_exit
 from .._array.views import keep
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
@@ -164,9 +164,12 @@ def publish(
         call = make_call()
         if keeps_records:
             call.remember(trace.recorder, [0 if tid in tids else tid for tid in inner], outs)
-        hand_over(plan, call_record(plan, outs, tids, call), followers)
         if with_exits:
             tell_exits(trace.recorder, tids, followers)
+        hand_over(plan, call_record(plan, outs, tids, call), followers)
+        if with_exits and trace.recorder.journal is not None:
+            for recorder in followers:
+                recorder.notice(ENTERED, (ENTERED.number, trace.recorder.journal.entries))
     return nest.pack(trace.y, results)
 
 
@@ -208,9 +211,9 @@ def tell_exits(
     if not inside.exits:
         return
     inputs = {tid for tid in tids if inside.followed.made_of_inputs(tid)}
-    for recorder in followers:
+    for left in inside.exits:
         for tid in inputs:
-            tell_exit(recorder, tid, inside.exits[-1])
+            pass_on_exit(followers, tid, left.how, left.stack, left.data)
 
 
 # --- backward -------------------------------------------------------------------------------------

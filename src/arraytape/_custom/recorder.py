@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._array.array import IS_VIEW, Array
-from .._array.exits import LEFT, last_exit
+from .._array.exits import LEFT, LeftRecord
 from .._array.views import current
+from .._exits.journal import Journal
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import (
     BaseRecorder,
@@ -92,7 +93,7 @@ class FunctionRecorder(BaseRecorder):
     used
         The ids that went into some record or result.
     exits
-        ``file:line (how)`` of where values made of the inputs left.
+        The records of where values made of the inputs left.
     variables
         The trainable Variables that the function reads.
     variable_values
@@ -121,7 +122,9 @@ class FunctionRecorder(BaseRecorder):
         self.noticed: dict[int, Plan | Structural] = {}
         self.used: set[int] = set()
         self.captures: list[int] = []
-        self.exits: list[str] = []
+        self.exits: list[LeftRecord] = []
+        self.journal: Journal | None = None
+        self.frames = [frame for recorder in hidden for frame in recorder.frames]
         self.variables: list[Any] = []
         self.variable_values: list[tuple[Any, Any]] = []
         self.changed_variables: list[Any] = []
@@ -154,8 +157,13 @@ class FunctionRecorder(BaseRecorder):
                 self.captured(tid, plan.name)
         self.used.update(tids)
         if plan is LEFT:
-            self.exits.append(str(last_exit([record])))
+            self.exits.append(LeftRecord(*record))
+            if self.journal is None:
+                self.journal = Journal(self.followed, self.frames)
+            self.journal.left(record)
         else:
+            if self.journal is not None:
+                self.journal.note(record, len(self.records), depth=2)
             self.cusped = self.cusped or may_have_cusp(plan, record)
         if self.keeps_records:
             self.records.append(record)

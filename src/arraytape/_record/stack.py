@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from sys import getrefcount
@@ -56,6 +56,10 @@ class Recorder(Protocol):
     def one_shot(self) -> bool:
         """Whether it stops before it computes its one answer, so that it never records that."""
 
+    @property
+    def frames(self) -> Collection[int]:
+        """The addresses of the frames whose blocks it records: what is around them is not its affair."""
+
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """Called after ``record`` where the plan or the data ask for more than the plain loop.
 
@@ -92,6 +96,7 @@ class BaseRecorder(OfThisProcess):
 
     followed: set[int]
     one_shot: bool = False
+    frames: Collection[int] = ()
 
     def __init__(self) -> None:
         self.followed = set()

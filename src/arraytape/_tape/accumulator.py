@@ -6,10 +6,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from .._array.array import Array
+from .._exits.modes import mode_of
 from .._record.stack import OfThisProcess
 from .._util import nest
 from .._util.errors import describe, user_line
-from .arguments import UnconnectedGradients, beside, differentiable, unconnected
+from .arguments import UnconnectedGradients, beside, differentiable, filled, unconnected
 from .forward import ForwardPass
 from .recording import UNFOLLOWED
 
@@ -28,16 +29,18 @@ class ForwardAccumulator(OfThisProcess):
     tangents : Array or nesting
         The same nesting; each has its primal's shape and dtype.  Numbers, lists of numbers and NumPy
         arrays are converted, of the dtype's kind or a lesser one.
+    exits : str | None, default: None
+        What to do at a derivative that may lack a part because a value left: see ``GradientTape``.
 
     Raises
     ------
     TypeError
         When a primal is no Array, or a tangent neither an Array nor numbers.
     ValueError
-        When a primal is given twice, or a tangent does not fit its primal.
+        When a primal is given twice, or a tangent does not fit its primal; when exits is another word.
     """
 
-    def __init__(self, primals: Any, tangents: Any) -> None:
+    def __init__(self, primals: Any, tangents: Any, *, exits: str | None = None) -> None:
         arrays = nest.leaves(primals)
         given = nest.leaves_like(primals, tangents, "tangents", numbers=True)
         self._pairs = [(x, tangent_of(x, t)) for x, t in zip(arrays, given, strict=True)]
@@ -47,6 +50,8 @@ class ForwardAccumulator(OfThisProcess):
             )
         self._pass = ForwardPass()
         self._started = False
+        self._exits = exits if exits is None else mode_of(exits)
+        self._never_zeros = False  # whether zeros in place of what left are an error
 
     def __enter__(self) -> Self:
         if self._pass.followed is not UNFOLLOWED:
@@ -90,10 +95,17 @@ class ForwardAccumulator(OfThisProcess):
         ------
         LookupError
             When a target went through an op without a rule.
+        LostGradientError
+            With exits="raise", when a derivative is None or partial because a value left.
         RuntimeError
             When the accumulator was never entered.
         TypeError
             When a target is no Array.
+
+        Warns
+        -----
+        TapeWarning
+            When a derivative is None or partial because a value left, with the lines where it did.
         """
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves = nest.leaves(targets)
@@ -107,7 +119,14 @@ class ForwardAccumulator(OfThisProcess):
                 "this ForwardAccumulator never recorded: enter it with `with accumulator:` first "
                 f"[at {user_line()}]"
             )
-        return nest.pack(targets, [self._pass.derivative(y, zero) for y in leaves])
+        return nest.pack(targets, [self._derivative(y, zero) for y in leaves])
+
+    def _derivative(self, y: Array, zero: bool) -> Array | None:
+        """The derivative of one target; what left is said."""
+        found = self._pass.derivative(y)
+        mode = mode_of(self._exits)
+        self._pass.tell_of_exits(y, found, mode=mode, never_zeros=self._never_zeros)
+        return filled("zeros", y) if found is None and zero else found
 
 
 def tangent_of(x: Any, given: Any) -> Array:

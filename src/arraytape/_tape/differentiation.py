@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._array.array import Array
-from .._array.exits import Exit, blame, last_exit
 from .._array.paths import Path
+from .._exits.lacks import Lacks
+from .._exits.messages import last_exit
+from .._exits.modes import mode_of
 from .._record.stack import new_tid, watched
 from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE, is_complex, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, see, stacklevel, user_line
+from .._util.errors import user_line
 from .arguments import (
     UnconnectedGradients,
     arrays_of,
@@ -46,7 +47,7 @@ def gradient(
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     guard = guards(nan)
-    left = last_exit(recording.records) if recording.left else None
+    left = last_exit(recording.records) if recording.journal else None
     targets, asked = arrays_of(target, "target", left=left), arrays_of(sources, "source")
     seeds = seeds_of(target, targets, output_gradients)
     with recording.paused():
@@ -63,7 +64,7 @@ class Differentiation:
     """Targets and sources on a tape, by the tids of their values.
 
     starts : the tids of the targets.  places : those of the sources, each with the path from there
-    to the source.  exits : by tid of a source, where a value that depends on it left the tape.
+    to the source.  lacks : what the gradients lack, where values left the tape.
     """
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
@@ -78,9 +79,10 @@ class Differentiation:
             check_rules(recording.records, self.starts, tids)
         if recording.persistent and recording.active:
             recording.warn_inside()
-        self.exits: dict[int, Exit] = {}
-        if recording.left:
-            self.exits = blame(recording.records, tids, self.starts)
+        journal = recording.journal
+        self.lacks = (
+            None if journal is None else Lacks(recording.records, journal, tids, self.starts)
+        )
 
     def place_of(self, x: Array, strays: dict[int, int]) -> Place:
         """The tid of a source, and the path from there to it."""
@@ -144,28 +146,25 @@ class Differentiation:
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
         """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
+        self.tell_of_exits(found)
         shapes = [None] * len(found) if shapes is None else shapes
-        rows = zip(self.asked, found, self.places, shapes, strict=True)
+        rows = zip(self.asked, found, shapes, strict=True)
         return [
-            self.answer(x, g, zero, self.exits.get(tid), shape) for x, g, (tid, _), shape in rows
+            g if g is not None else filled("zeros", x, shape) if zero else None
+            for x, g, shape in rows
         ]
 
-    def answer(
-        self, x: Array, g: Any, zero: bool, exit_: Exit | None, shape: tuple[int, ...] | None
-    ) -> Any:
-        """One answer; a TapeWarning where an exit explains what is missing."""
-        if exit_ is not None and (g is None or exit_.before):
-            what = "gradient is None" if g is None else "a part of the gradient may be missing"
-            warnings.warn(
-                f"{what}: the value left the tape at {exit_.line}. Keep the computation in "
-                "arraytape's own functions, or stop_gradient the value to say that this is meant "
-                f"{see('value-left-the-tape')}",
-                TapeWarning,
-                stacklevel=stacklevel(),
+    def tell_of_exits(self, found: Sequence[Any]) -> None:
+        """Say, as the tape is told to, which gradients lack what left."""
+        recording = self.recording
+        mode = mode_of(recording.exits)
+        if self.lacks is not None and mode != "ignore":
+            places = zip(self.places, found, strict=True)
+            absent = {tid for (tid, _), g in places if g is None}
+            unseen = any(start not in recording.known for start in self.starts)
+            self.lacks.tell(
+                absent, "gradient", mode, never_zeros=recording.never_zeros, unseen=unseen
             )
-        if g is not None:
-            return g
-        return filled("zeros", x, shape) if zero else None
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:

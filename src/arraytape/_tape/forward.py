@@ -16,11 +16,15 @@ import numpy as np
 
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import IS_VIEW, Array, namespace
+from .._array.exits import ENTERED, LEFT
 from .._array.paths import Path, add_through, walk
 from .._array.views import current, laid_out, location, private_handle
-from .._record.plan import LAYOUT, PLANS, Plan, Record, inputs_of, results_of
+from .._exits.journal import Journal
+from .._exits.lacks import Lacks
+from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push, recorders, remove
 from .._storage.storage import storage_of
+from .._util.places import block_frame
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
 from .data import ArrayData
@@ -35,7 +39,8 @@ PullBack = Callable[[], Iterable[tuple[int, Any]]]
 class ForwardPass(BaseRecorder):
     """The recorder of forward mode: tangents by tid.
 
-    missing : by tid, the error for the op without a rule that the value went through.
+    missing : by tid, the error for the op without a rule that the value went through.  journal, after :
+    from the first exit on, where constants entered, and the records without what they keep.
     """
 
     def __init__(self) -> None:
@@ -43,11 +48,15 @@ class ForwardPass(BaseRecorder):
         self.missing: dict[int, MissingRule] = {}
         self.known: set[int] = set()
         self.followed: set[int] = UNFOLLOWED
+        self.frames: list[int] = []
+        self.journal: Journal | None = None
+        self.after: list[Record] = []
 
     # --- recording ------------------------------------------------------------------------------
     def enter(self) -> None:
         """Record in this thread from here on."""
         try:
+            self.frames.append(block_frame())
             self.followed = self.known
             push(self)
         except BaseException:  # an interruption
@@ -56,6 +65,7 @@ class ForwardPass(BaseRecorder):
 
     def leave(self) -> None:
         """Stop recording."""
+        self.frames.clear()
         self.followed = UNFOLLOWED
         remove(self)
 
@@ -73,6 +83,9 @@ class ForwardPass(BaseRecorder):
     def record(self, record: tuple[Any, ...]) -> None:
         """Take one record: the tangents of its results from those of its inputs."""
         plan = PLANS[record[0]]
+        if self.journal is not None:
+            self.journal.note(record, len(self.after), depth=2)
+            self.after.append(without_kept(plan, record))
         errors = [self.missing[tid] for tid in inputs_of(record) if tid in self.missing]
         if error := without_rule(record, self.tangents):
             errors.append(error)
@@ -85,6 +98,25 @@ class ForwardPass(BaseRecorder):
                 if tangent is not None:
                     current(tangent)  # a view is read while the recorders around may see it
                     self.tangents[tid] = tangent
+
+    def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
+        """A value left: from now on remember where constants enter."""
+        if plan is LEFT:
+            if self.journal is None:
+                self.journal = Journal(self.known, self.frames)
+                self.after.append(tuple(record))
+            self.journal.left(record)
+        elif plan is ENTERED and self.journal is not None:
+            self.journal.entered_inside(record[1], len(self.after) - 1)
+
+    def tell_of_exits(self, y: Array, found: Any, *, mode: str, never_zeros: bool) -> None:
+        """Say what of a derivative left."""
+        tid = y._current_id()
+        if self.journal is not None and mode != "ignore":
+            lacks = Lacks(self.after, self.journal, list(self.known), [tid])
+            unseen = tid not in self.known
+            absent = lacks.sources if found is None else frozenset()
+            lacks.tell(absent, "derivative", mode, never_zeros=never_zeros, unseen=unseen)
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -246,8 +278,8 @@ class ForwardPass(BaseRecorder):
         return [self.tangents.get(name) for name in names]
 
     # --- results ----------------------------------------------------------------------------------
-    def derivative(self, y: Array, zero: bool) -> Array | None:
-        """The tangent of a target; zeros or None for what the primals do not reach.
+    def derivative(self, y: Array) -> Array | None:
+        """The tangent of a target; None for what the primals do not reach.
 
         It is another handle on the tangent's value and no copy, which the recorders around would have
         to see: they know the value also when they have stopped.
@@ -264,4 +296,12 @@ class ForwardPass(BaseRecorder):
             # In its root's layout every step of the path makes a view, which is no op.
             found: Array = walk(laid_out(private_handle(whole), root), path, namespace())
             return found
-        return filled("zeros", y) if zero else None
+        return None
+
+
+def without_kept(plan: Plan | Structural, record: Record) -> Record:
+    """A record without what it keeps: which values went in, and which came out.  Exits stay whole."""
+    if plan is LEFT:
+        return record
+    end = plan.inputs.stop if isinstance(plan.inputs, slice) else plan.inputs + 1
+    return record[:end]

@@ -14,14 +14,17 @@ import numpy as np
 
 from .._array.aliasing import view_record, views_of, watch_record
 from .._array.array import IS_VIEW, Array
-from .._array.exits import LEFT, tell_exit
+from .._array.exits import ENTERED, LEFT, tell_exit
 from .._array.paths import Path
 from .._array.views import location
+from .._exits.journal import Journal
+from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, Structural
 from .._record.stack import OPEN, BaseRecorder, Paused, new_tid, push, recorders, remove, replace
 from .._storage.storage import HERE, inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
+from .._util.places import block_frame
 from .missing_rules import missing_rule
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
@@ -35,12 +38,16 @@ ENTERING = threading.Lock()  # two threads must not both find a tape free; not o
 Observer = Callable[[Record], Any]
 
 
-def observed(records: list[Record], observers: tuple[Observer, ...]) -> Observer:
-    """What takes a record where observers see it before it is kept."""
+def observed(
+    records: list[Record], observers: tuple[Observer, ...], journal: Journal | None
+) -> Observer:
+    """What takes a record where observers see it before it is kept, and a journal looks at it."""
 
     def record(record: Record) -> None:
         for observer in observers:
             observer(record)
+        if journal is not None:
+            journal.note(record, len(records), depth=2)
         records.append(record)
 
     return record
@@ -68,7 +75,9 @@ class Recording(BaseRecorder):
     backward pass must look out for, so that it need not look otherwise.
     """
 
-    def __init__(self, persistent: bool, watch_accessed_variables: bool) -> None:
+    def __init__(
+        self, persistent: bool, watch_accessed_variables: bool, exits: str | None = None
+    ) -> None:
         flags = (persistent, watch_accessed_variables)
         if not {bool, np.bool}.issuperset(map(type, flags)):
             raise TypeError(
@@ -77,12 +86,15 @@ class Recording(BaseRecorder):
                 f"[at {user_line()}]"
             )
         self.persistent, self.one_shot = persistent, not persistent
+        self.exits = exits if exits is None else mode_of(exits)
+        self.never_zeros = False  # whether zeros in place of what left are an error
         self.watches_variables = watch_accessed_variables
         self.followed: set[int] = UNFOLLOWED  # the tids, while recording
         self.active = False  # whether its own block or a worker's is open
         self.open = False  # its own block
         self.home = 0  # the thread of its own block
         self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
+        self.frames: list[int] = []  # those of the functions in which blocks are open
         self.entered = False
         self.warned = False
         self.observers: tuple[Observer, ...] = ()
@@ -93,14 +105,15 @@ class Recording(BaseRecorder):
         self.watched: dict[int, Watched] = {}
         self.variables: list[Any] = []  # the Variables among them
         self.implied: set[int] = set()  # roots of which only a view is watched
+        self.journal: Journal | None = None  # from the first exit on
         self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self.used_up = False
-        self.careful = self.has_missing_rules = self.left = False
+        self.careful = self.has_missing_rules = False
 
     def release(self) -> None:
-        self.known, self.watched = set(), {}
+        self.known, self.watched, self.journal = set(), {}, None
         self.start_records()
         self.used_up = True
 
@@ -108,13 +121,17 @@ class Recording(BaseRecorder):
         """An empty list of records.  Without observers, to record is its ``append``: no Python frame."""
         self.records: list[Record] = []
         self.record: Observer = self.records.append
-        if self.observers:
-            self.record = observed(self.records, self.observers)
+        self.observe_records()
 
     def observe(self, observer: Observer) -> None:
         """Have ``observer(record)`` called before each record is kept; what it raises, the op raises."""
         self.observers += (observer,)
-        self.record = observed(self.records, self.observers)
+        self.observe_records()
+
+    def observe_records(self) -> None:
+        """Call observers and journal for each record from here on."""
+        if self.observers or self.journal is not None:
+            self.record = observed(self.records, self.observers, self.journal)
 
     # --- entering and leaving ---------------------------------------------------------------------
     def enter(self) -> None:
@@ -131,6 +148,7 @@ class Recording(BaseRecorder):
                 self.forget()
             self.entered = True
             self.home = get_ident()
+            self.frames.append(block_frame())
             self.followed = self.known
             push(self)
             OPEN[id(self)] = ref(self)
@@ -148,6 +166,7 @@ class Recording(BaseRecorder):
     def rest(self) -> None:
         """Follow nothing any more once the last block is left."""
         if not (self.open or self.workers):
+            self.frames.clear()
             self.followed = UNFOLLOWED
             self.active = False
             OPEN.pop(id(self), None)
@@ -156,11 +175,11 @@ class Recording(BaseRecorder):
         """Values were used in a thread that does not record: an exit, if this tape follows them."""
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another task of this thread, which has nothing to do with this tape
-        line = f"{user_line()} (in another thread: see in_this_thread)"
+        line = user_line()
         for tid in tids:
             if tid in self.followed and (tid, line) not in self.lost:
                 self.lost.add((tid, line))
-                tell_exit(self, tid, line)
+                tell_exit([self], tid, "in another thread: see in_this_thread")
 
     def close(self) -> None:
         """Stop recording everywhere."""
@@ -182,6 +201,7 @@ class Recording(BaseRecorder):
             if self in recorders():
                 raise ValueError(f"Tape is already recording in this thread [at {user_line()}]")
             self.workers.append(get_ident())
+            self.frames.append(block_frame())
         push(self)
         try:
             yield
@@ -221,11 +241,21 @@ class Recording(BaseRecorder):
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """What the backward pass must look out for, so that it need not look otherwise."""
         if plan is LEFT:
-            self.left = True
+            self.note_exit(record)
+        elif plan is ENTERED:
+            if self.journal is not None:
+                self.journal.entered_inside(record[1], len(self.records) - 1)
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
             self.careful = True  # complex data, or more than one storage
+
+    def note_exit(self, record: Sequence[Any]) -> None:
+        """A value left: from now on remember where constants enter, which may be made of it."""
+        if self.journal is None:
+            self.journal = Journal(self.known, self.frames)
+            self.observe_records()
+        self.journal.left(record)
 
     def watch(self, x: Any) -> None:
         """Follow the Arrays of a nesting: see ``GradientTape.watch``."""

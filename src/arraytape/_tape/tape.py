@@ -30,17 +30,27 @@ class GradientTape(OfThisProcess):
         Whether to keep the records, so that ``gradient`` can be called more than once.
     watch_accessed_variables : bool, default: True
         Whether to watch every trainable Variable that is read.
+    exits : str | None, default: None
+        What to do at a gradient that may lack a part, because a value left the tape (``float(x)``,
+        ``np.asarray(x)``...) and what was computed from it came back as a constant: "warn", "raise" a
+        LostGradientError, or "ignore".  None: what ``set_exits`` says, "warn" at first.
 
     Raises
     ------
     TypeError
-        When a parameter is neither True nor False.
+        When persistent or watch_accessed_variables is neither True nor False.
     ValueError
-        When the tape is entered while it records.
+        When the tape is entered while it records; when exits is another word.
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._recording = Recording(persistent, watch_accessed_variables)
+    def __init__(
+        self,
+        persistent: bool = False,
+        watch_accessed_variables: bool = True,
+        *,
+        exits: str | None = None,
+    ) -> None:
+        self._recording = Recording(persistent, watch_accessed_variables, exits)
 
     def __repr__(self) -> str:
         """The tape's state, its records and the bytes that they keep, and what it watches.
@@ -204,6 +214,8 @@ class GradientTape(OfThisProcess):
             When the tape was used up or never entered, or other threads still record on it.
         LookupError
             When an op on the path has no rule.
+        LostGradientError
+            With exits="raise", when a gradient is None or partial because a value left the tape.
         TypeError
             When targets or sources are no Arrays.
         ValueError
@@ -212,7 +224,7 @@ class GradientTape(OfThisProcess):
         Warns
         -----
         TapeWarning
-            When a gradient is None or partial because a value left the tape, with the line where it
+            When a gradient is None or partial because a value left the tape, with the lines where it
             did; and when a persistent tape is asked inside its own context.
         """
         return differentiation.gradient(

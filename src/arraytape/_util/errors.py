@@ -26,6 +26,10 @@ class TapeWarning(UserWarning):
     """A gradient may not be what the caller expects: the message says why and where."""
 
 
+class LostGradientError(RuntimeError):
+    """A gradient would lack a part, since a value left the tape and came back as a constant."""
+
+
 class UnknownName:
     """The message of an AttributeError; it says ours when the name is another library's.
 

@@ -20,6 +20,7 @@ from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.errors import describe, user_line
 from ..ops.creation_functions import copied
+from .verify import Again, along, inner, xp_like
 
 P = ParamSpec("P")
 Function = Callable[..., Any]
@@ -27,7 +28,7 @@ ArgNums = int | Sequence[int]
 ZERO = UnconnectedGradients.ZERO
 
 
-def grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
+def grad(f: Callable[P, Array], argnums: ArgNums = 0, *, verify: bool = False) -> Callable[P, Any]:
     """The gradient of a scalar function, as a function of the same arguments.
 
     Parameters
@@ -36,6 +37,10 @@ def grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
         Takes Arrays and gives one real Array of shape ().
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
 
     Returns
     -------
@@ -50,7 +55,7 @@ def grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
     ValueError
         When f's result has a shape other than (), or there is no argument at a position.
     """
-    both = value_and_grad(f, argnums)
+    both = value_and_grad(f, argnums, verify=verify)
 
     @functools.wraps(f)
     def gradient(*args: Any, **keywords: Any) -> Any:
@@ -59,7 +64,9 @@ def grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
     return gradient
 
 
-def value_and_grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, tuple[Array, Any]]:
+def value_and_grad(
+    f: Callable[P, Array], argnums: ArgNums = 0, *, verify: bool = False
+) -> Callable[P, tuple[Array, Any]]:
     """A scalar function's value together with its gradient.
 
     Parameters
@@ -68,6 +75,10 @@ def value_and_grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, t
         Takes Arrays and gives one real Array of shape ().
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
 
     Returns
     -------
@@ -85,17 +96,24 @@ def value_and_grad(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, t
 
     @functools.wraps(f)
     def both(*args: Any, **keywords: Any) -> tuple[Array, Any]:
+        given = args
         args, chosen = fresh("grad", args, argnums)
-        with GradientTape() as tape:
+        with never_zeros(GradientTape()) as tape:
             tape.watch(chosen)
             y = f(*args, **keywords)
         check_scalar(y)
-        return y, tape.gradient(y, chosen, unconnected_gradients=ZERO)
+        found = tape.gradient(y, chosen, unconnected_gradients=ZERO)
+        if verify:
+            again = Again(f, given, argnums, keywords)
+            again.check("grad", lambda v: inner(nest.leaves(found), v))
+        return y, found
 
     return both
 
 
-def jacobian(f: Callable[P, Any], argnums: ArgNums = 0) -> Callable[P, Any]:
+def jacobian(
+    f: Callable[P, Any], argnums: ArgNums = 0, *, verify: bool = False
+) -> Callable[P, Any]:
     """The Jacobian of a function, by reverse mode, as a function of the same arguments.
 
     Parameters
@@ -104,6 +122,10 @@ def jacobian(f: Callable[P, Any], argnums: ArgNums = 0) -> Callable[P, Any]:
         Takes Arrays and gives an Array or a nesting of Arrays.
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
 
     Returns
     -------
@@ -122,20 +144,26 @@ def jacobian(f: Callable[P, Any], argnums: ArgNums = 0) -> Callable[P, Any]:
 
     @functools.wraps(f)
     def derivative(*args: Any, **keywords: Any) -> Any:
+        given = args
         args, chosen = fresh("jacobian", args, argnums)
-        with GradientTape(persistent=True) as tape:
+        with never_zeros(GradientTape(persistent=True)) as tape:
             tape.watch(chosen)
             y = f(*args, **keywords)
         rows = [
             tape.jacobian(part, chosen, unconnected_gradients=ZERO)
             for part in arrays_in("jacobian", "result", y)
         ]
+        if verify:
+            again = Again(f, given, argnums, keywords)
+            again.check("jacobian", lambda v: [along(nest.leaves(row), v) for row in rows])
         return nest.pack(y, rows)
 
     return derivative
 
 
-def hessian(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
+def hessian(
+    f: Callable[P, Array], argnums: ArgNums = 0, *, verify: bool = False
+) -> Callable[P, Any]:
     """The matrix of second derivatives of a scalar function: the Jacobian of its gradient.
 
     Parameters
@@ -144,6 +172,10 @@ def hessian(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
         Takes Arrays and gives one real Array of shape ().
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
 
     Returns
     -------
@@ -158,10 +190,12 @@ def hessian(f: Callable[P, Array], argnums: ArgNums = 0) -> Callable[P, Any]:
     ValueError
         When f's result has a shape other than (), or there is no argument at a position.
     """
-    return jacobian(grad(f, argnums), argnums)
+    return jacobian(grad(f, argnums), argnums, verify=verify)
 
 
-def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(
+    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, verify: bool = False
+) -> tuple[Any, Any]:
     """A function's value and its derivative along tangents, by forward mode.
 
     Parameters
@@ -172,6 +206,10 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
         A tuple (or list) of Arrays or nestings of Arrays.
     tangents : Sequence
         The same, each tangent in its primal's shape and dtype.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
 
     Returns
     -------
@@ -195,13 +233,27 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
                 f"{describe(given)} [at {user_line()}]"
             )
     args, chosen = fresh("jvp", tuple(primals), range(len(primals)))
-    with ForwardAccumulator(chosen, tuple(tangents)) as accumulator:
+    accumulator = ForwardAccumulator(chosen, tuple(tangents))
+    accumulator._never_zeros = True
+    with accumulator:
         y = f(*args)
     arrays_in("jvp", "result", y)
-    return y, accumulator.jvp(y, unconnected_gradients=ZERO)
+    found = accumulator.jvp(y, unconnected_gradients=ZERO)
+    if verify:
+        again = Again(f, tuple(primals), range(len(primals)), {})
+        given = [
+            xp_like(t, x)
+            for x, t in zip(
+                again.arrays,
+                nest.leaves_like(chosen, tuple(tangents), "tangents", numbers=True),
+                strict=True,
+            )
+        ]
+        again.check("jvp", lambda v: found, given)
+    return y, found
 
 
-def vjp(f: Function, *primals: Any) -> tuple[Any, Function]:
+def vjp(f: Function, *primals: Any, verify: bool = False) -> tuple[Any, Function]:
     """A function's value, and the function that pulls a cotangent of it back to the primals.
 
     Parameters
@@ -210,6 +262,10 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Function]:
         Takes as many arguments as there are primals.
     *primals : Array or nesting
         Arrays or nestings of Arrays.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
 
     Returns
     -------
@@ -226,19 +282,25 @@ def vjp(f: Function, *primals: Any) -> tuple[Any, Function]:
     """
     check_function("vjp", f)
     args, chosen = fresh("vjp", primals, range(len(primals)))
-    with GradientTape(persistent=True) as tape:
+    with never_zeros(GradientTape(persistent=True)) as tape:
         tape.watch(chosen)
         y = f(*args)
     arrays_in("vjp", "result", y)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         found = tape.gradient(y, chosen, cotangent, unconnected_gradients=ZERO)
+        if verify:
+            weights = nest.leaves_like(y, cotangent, "cotangent", numbers=True)
+            weighted = Again(f, primals, range(len(primals)), {}, weights)
+            weighted.check("vjp", lambda v: inner(nest.leaves(found), v))
         return tuple(found)
 
     return y, pull
 
 
-def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
+def hvp(
+    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, verify: bool = False
+) -> tuple[Any, ...]:
     """The product of a scalar function's Hessian with a vector, by forward over reverse mode.
 
     It costs a few times what f costs, whatever the size of its arguments.
@@ -251,6 +313,10 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
         A tuple (or list) of Arrays or nestings of Arrays.
     tangents : Sequence
         The same, each tangent in its primal's shape and dtype.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
 
     Returns
     -------
@@ -266,7 +332,7 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
         When tangents do not fit the primals, or f's result has a shape other than ().
     """
     gradient = grad(f, range(len(primals))) if isinstance(primals, list | tuple) else f
-    product: tuple[Any, ...] = jvp(gradient, primals, tangents)[1]
+    product: tuple[Any, ...] = jvp(gradient, primals, tangents, verify=verify)[1]
     return product
 
 
@@ -310,6 +376,12 @@ def fresh(caller: str, args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[A
         several[n] = nest.pack(args[n], [copied(part) for part in parts])
     chosen = tuple(several[n] for n in taken)
     return tuple(several), chosen[0] if isinstance(argnums, int) else chosen
+
+
+def never_zeros(tape: GradientTape) -> GradientTape:
+    """A tape of which zeros in place of what left are an error: a function form warns nobody."""
+    tape._recording.never_zeros = True
+    return tape
 
 
 def check_function(caller: str, f: Any) -> None:

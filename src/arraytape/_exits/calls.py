@@ -1,0 +1,552 @@
+"""Calls in the analysis of flow: which functions run, on what, and what the others may give."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from .._util.places import is_installed
+from .interpreter import DEPTH, Interpreter, Spot
+from .known_names import (
+    ADDS,
+    ELEMENT,
+    ELEMENTS,
+    READS,
+    SAME,
+    STEERING,
+    STEPS,
+    VIEWS,
+    WRITES,
+    WRITES_ALL,
+)
+from .objects import ANY, NOTHING, Thing, Value, taint_of
+from .scopes import Scope
+from .sources import FOLDED, FUNCTIONS, function_of
+
+
+class Arguments(NamedTuple):
+    """What a call is given.
+
+    node : the call.  name : how it calls the function, without what is before the last dot.  owner : the
+    object before that dot.  functions : what is called.
+    """
+
+    node: ast.Call
+    name: str
+    owner: Value
+    functions: Value
+    positional: list[Value]
+    keywords: dict[str, Value]
+    rest: Value  # what stands in *args and **kwargs
+
+    @property
+    def all(self) -> list[Value]:
+        return [*self.positional, *self.keywords.values(), self.rest]
+
+
+class Calls(Interpreter):
+    """The part of the interpretation that is about calls."""
+
+    def of_Call(self, node: ast.Call, scope: Scope) -> Value:
+        given = self.arguments(node, scope)
+        spot = Spot(
+            scope.file, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+        )
+        found, known = self.seen_to_run(given, spot, scope)
+        if not known:
+            for thing in given.functions:
+                result = self.call_of(thing, given, spot, scope)
+                if result is not None:
+                    found, known = found | result, True
+        if not known:
+            found |= self.unknown_function(given, scope)
+        if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
+            found |= self.made(node, scope, taint, "left")
+            self.wrote_by_call(given, taint)
+        return found
+
+    def arguments(self, node: ast.Call, scope: Scope) -> Arguments:
+        """Evaluate what a call is given."""
+        owner = NOTHING
+        if isinstance(node.func, ast.Attribute):
+            owner = self.value(node.func.value, scope)
+            name = node.func.attr
+            functions = self.attribute(owner, name, node.func, scope)
+        else:
+            functions = self.value(node.func, scope)
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+        positional, keywords, rest = [], {}, NOTHING
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                rest |= self.value(argument, scope)
+            else:
+                positional.append(self.value(argument, scope))
+        for keyword in node.keywords:
+            value = self.value(keyword.value, scope)
+            if keyword.arg is None:
+                rest |= self.elements(value)
+                for thing in value:
+                    for key, part in thing.fields.items():
+                        if isinstance(key, str) and key.startswith("="):
+                            keywords[key[1:]] = part
+            else:
+                keywords[keyword.arg] = value
+        return Arguments(node, name, owner, functions, positional, keywords, rest)
+
+    def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
+        """What a decorator of the user's makes of a function; others leave it as it is."""
+        functions = self.value(decorator, scope)
+        call = ast.copy_location(ast.Call(decorator, [], []), decorator)
+        given = Arguments(call, "", NOTHING, functions, [function], {}, NOTHING)
+        spot = Spot(scope.file, spot_of(decorator))
+        made = [self.call_of(thing, given, spot, scope) for thing in functions]
+        known = [value for value in made if value]
+        return frozenset().union(*known) if known else function
+
+    # --- functions that run -----------------------------------------------------------------------
+    def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
+        """What the functions give that were seen to run in a call; whether they are all of it."""
+        found, known = NOTHING, False
+        for code, place in self.callees.get(spot, {}).items():
+            tree = function_of(code)
+            if tree is None or code.co_name in FOLDED or isinstance(tree, ast.Module):
+                continue
+            direct = self.is_direct(given, code) and code.co_name not in ENTERED
+            me = self.self_of(given, code, spot, scope)
+            outer = self.scopes.get(tree)
+            if outer is None:
+                outer = self.module(place.names, code.co_filename)
+                if code.co_freevars:
+                    self.know_free_names(tree, outer, given)
+            result = self.inline(
+                tree, outer, given if direct else all_to_each(given), me, spot, scope, code
+            )
+            made = code.co_name == "__init__" and given.name != "__init__"
+            found |= me if made else result
+            known = known or direct
+        return found, known
+
+    def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
+        """What the methods give that were seen to run in an operator, a property or formatted text."""
+        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        values = frozenset().union(*self.values(parts, scope))
+        values |= self.elements(values)
+        call = ast.copy_location(ast.Call(node, [], []), node)
+        given = Arguments(call, "", values, NOTHING, [values], {}, values)
+        return self.seen_to_run(given, Spot(scope.file, spot_of(node)), scope)[0]
+
+    def know_free_names(self, tree: ast.AST, outer: Scope, given: Arguments) -> None:
+        """The scope of a function that was made where the analysis does not look."""
+        for thing in given.functions:
+            if thing.closure is not None and thing.closure[0] is tree:
+                self.scopes[tree] = thing.closure[1]
+
+    @staticmethod
+    def is_direct(given: Arguments, code: CodeType) -> bool:
+        """Whether a call runs a function itself, not through another that is not written in Python."""
+        if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
+            return True
+        builtin = any(
+            isinstance(thing.actual, BuiltinFunctionType)
+            or (isinstance(thing.actual, type) and thing.actual.__module__ in BUILT_IN)
+            for thing in given.functions
+        )
+        callbacks = any(t.closure is not None for value in given.all for t in value)
+        return not builtin and not callbacks
+
+    def self_of(self, given: Arguments, code: CodeType, spot: Spot, scope: Scope) -> Value:
+        """The ``self`` of a method that runs."""
+        if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
+            return self.instance(given, spot, scope)
+        if not code.co_argcount or code.co_varnames[0] not in ("self", "cls"):
+            return NOTHING
+        if code.co_name in ("__call__", given.name) and not is_module(given.owner):
+            me = given.functions if code.co_name == "__call__" else given.owner
+            return me or self.made(given.node, scope, kind="self")
+        return given.functions | given.owner
+
+    def instance(self, given: Arguments, spot: Spot, scope: Scope) -> Value:
+        """The instance that a call of a class makes."""
+        made = self.made(given.node, scope, kind="instance")
+        for thing in made:
+            for function in given.functions:
+                if isinstance(function.actual, type):
+                    thing.of = function.actual
+                elif function.closure is not None:
+                    self.put(thing, "<class>", frozenset((function,)))
+        return made
+
+    def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
+        """What a function or class of the user's gives; None for others."""
+        if thing.closure is not None:
+            tree, outer, _ = thing.closure
+            if isinstance(tree, ast.ClassDef):
+                return self.construct(thing, given, spot, scope)
+            if thing.actual is not None and is_installed(outer.file):
+                return None
+            return self.inline(tree, outer, given, thing.me, spot, scope)
+        if isinstance(thing.actual, type):
+            if thing.actual.__module__ in BUILT_IN or is_installed(file_of(thing.actual)):
+                return None
+            return self.construct(thing, given, spot, scope)
+        if thing.actual is None and (thing.of is not None or "<class>" in thing.fields):
+            method = self.inherited(thing, "__call__", given.node, scope)
+            found = [self.call_of(one, given, spot, scope) for one in method]
+            known = [one for one in found if one is not None]
+            return frozenset().union(*known) if known else None
+        return None
+
+    def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
+        """A call of a class of the user's."""
+        made = self.instance(given, spot, scope)
+        names = fields_of(thing)
+        for one in made:
+            methods = self.inherited(one, "__init__", given.node, scope)
+            for method in methods:
+                if method.closure is not None:
+                    tree, outer, _ = method.closure
+                    self.inline(tree, outer, given, made, spot, scope)
+            if not any(method.closure is not None for method in methods):
+                self.fill(one, names, given, is_tuple(thing))
+        return made
+
+    def fill(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
+        """The fields of a dataclass or named tuple, or what else takes all that it is given."""
+        for i, value in enumerate(given.positional):
+            self.put(thing, f".{names[i]}" if i < len(names) else ANY, value)
+            if numbered:
+                self.put(thing, i, value)
+        for name, value in given.keywords.items():
+            self.put(thing, f".{name}", value)
+        self.put(thing, ANY, given.rest)
+
+    def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
+        """What an object has of its class: methods bound to it, properties, values."""
+        found: set[Thing] = set()
+        for one in thing.fields.get("<class>", NOTHING):
+            found |= self.of_class(one, name)
+        of = thing.actual if isinstance(thing.actual, type) else thing.of
+        if of is not None and not is_installed(file_of(of)):
+            member = inspect.getattr_static(of, name, None)
+            if isinstance(member, property) and isinstance(member.fget, FunctionType):
+                return self.property_of(member.fget, thing, node, scope)
+            if isinstance(member, staticmethod | classmethod | FunctionType):
+                found |= self.resolved(getattr(member, "__func__", member))
+            for one in self.resolved(of):
+                found |= one.fields.get(f".{name}", NOTHING) if one is not thing else NOTHING
+        return frozenset(self.bound(one, thing, node) for one in found)
+
+    def of_class(self, thing: Thing, name: str) -> Value:
+        """What a class that the function defines has under a name, or its bases have."""
+        found = thing.fields.get(f".{name}", NOTHING)
+        if found:
+            return found
+        for base in thing.fields.get("<bases>", NOTHING):
+            if isinstance(base.actual, type):
+                member = inspect.getattr_static(base.actual, name, None)
+                if isinstance(member, FunctionType) and not is_installed(file_of(base.actual)):
+                    found |= self.resolved(member)
+            elif base is not thing:
+                found |= self.of_class(base, name)
+        return found
+
+    def bound(self, thing: Thing, me: Thing, node: ast.AST) -> Thing:
+        """A function of a class as the method of an instance."""
+        closure = thing.closure
+        if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
+            return thing
+        decorators = getattr(closure[0], "decorator_list", ())
+        if any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators):
+            return thing
+        found = self.thing("bound", thing, me)
+        found.closure, found.me = closure, frozenset((me,))
+        return found
+
+    def property_of(self, getter: FunctionType, thing: Thing, node: ast.AST, scope: Scope) -> Value:
+        """What a property gives."""
+        (function,) = self.resolved(getter)
+        if function.closure is None:
+            return NOTHING
+        tree, outer, _ = function.closure
+        call = ast.copy_location(ast.Call(ast.Name("property", ast.Load()), [], []), node)
+        given = Arguments(call, "", NOTHING, NOTHING, [], {}, NOTHING)
+        spot = Spot(scope.file, spot_of(node))
+        return self.inline(tree, outer, given, frozenset((thing,)), spot, scope)
+
+    def inline(
+        self, tree: ast.AST, outer: Scope, given: Arguments, me: Value, spot: Spot, scope: Scope,
+        code: CodeType | None = None,
+    ) -> Value:  # fmt: skip
+        """Run a function of the user's, or one that was seen to run."""
+        if self.running.count(tree) > 1 or len(self.running) >= DEPTH:
+            return self.made(given.node, scope, taint_of([*given.all, me]))
+        file = code.co_filename if code is not None else outer.file
+        inner = Scope(file, outer, (*scope.calls, spot))
+        self.bind_parameters(tree, inner, given, me)
+        self.running.append(tree)
+        try:
+            return self.body(tree, inner)
+        finally:
+            self.running.pop()
+
+    def bind_parameters(self, function: Any, scope: Scope, given: Arguments, me: Value) -> None:
+        """Bind the parameters of a function to what it is given."""
+        parameters = function.args
+        names = [*parameters.posonlyargs, *parameters.args]
+        values = ([me] if me else []) + given.positional
+        defaults = [*[None] * (len(names) - len(parameters.defaults)), *parameters.defaults]
+        keyword_only = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+        for i, (parameter, default) in enumerate(
+            [*zip(names, defaults, strict=True), *keyword_only]
+        ):
+            name = parameter.arg
+            if i < len(values) and i < len(names):
+                value = values[i]
+            elif name in given.keywords:
+                value = given.keywords[name]
+            else:
+                value = given.rest
+                if default is not None and scope.parent is not None:
+                    value |= self.value(default, scope.parent)
+            scope.names[name] = value or self.made(parameter, scope)
+        if parameters.vararg is not None:
+            self.gather(scope, parameters.vararg, dict(enumerate(values[len(names) :])), given)
+        if parameters.kwarg is not None:
+            taken = {parameter.arg for parameter in (*names, *parameters.kwonlyargs)}
+            more = {f"={k}": v for k, v in given.keywords.items() if k not in taken}
+            self.gather(scope, parameters.kwarg, more, given)
+
+    def gather(
+        self, scope: Scope, parameter: ast.arg, values: dict[Any, Value], given: Arguments
+    ) -> None:
+        """Bind ``*args`` or ``**kwargs``."""
+        made = self.made(parameter, scope)
+        for thing in made:
+            for key, value in values.items():
+                self.put(thing, key, value)
+            if given.rest:
+                self.put(thing, ANY, given.rest)
+        scope.names[parameter.arg] = made
+
+    # --- functions that do not run ----------------------------------------------------------------
+    def unknown_function(self, given: Arguments, scope: Scope) -> Value:
+        """What a function that is not run gives: made of all that it is given, as far as is known."""
+        name, node = given.name, given.node
+        steering = STEERING.get(name, ())
+        carried = [v for i, v in enumerate(given.positional) if i not in steering]
+        carried += [v for k, v in given.keywords.items() if k != "key"]
+        carried.append(given.rest)
+        method = bool(given.owner) and not is_module(given.owner)
+        if name in STEPS:
+            return self.made(node, scope)
+        if name == "super" and not carried[0]:
+            return scope.lookup("self") or NOTHING
+        if name in ADDS and method:
+            self.add_to(given)
+        if name in ELEMENT or name in ELEMENTS:
+            owners = given.owner if method else frozenset().union(*carried)
+            return self.elements(owners) | (
+                frozenset().union(*carried) if name != "values" else NOTHING
+            )
+        if name == "items" and method:
+            return self.pairs(node, scope, [NOTHING, self.elements(given.owner)])
+        if name == "enumerate":
+            return self.pairs(node, scope, [NOTHING, *map(self.elements, carried)])
+        if name == "zip":
+            return self.pairs(node, scope, [self.elements(value) for value in given.positional])
+        if name in ("map", "filter") and not method and given.positional:
+            return self.mapped(given, scope)
+        if name in SAME and not (method and carried[0]):
+            return self.same_as(given, carried, scope)
+        if name == "getattr" and given.positional:
+            return self.got(given, scope)
+        if name == "setattr" and len(given.positional) > 2:
+            key = node.args[1]
+            field = f".{key.value!s}" if isinstance(key, ast.Constant) else ANY
+            for thing in given.positional[0]:
+                self.put(thing, field, given.positional[2])
+        return self.of_all(given, carried, method, scope)
+
+    def of_all(self, given: Arguments, carried: list[Value], method: bool, scope: Scope) -> Value:
+        """A result that is made of all arguments and, of a method, of its object."""
+        owners = [given.owner] if method else []
+        self.call_back(carried, given, scope)
+        taint = taint_of([*carried, *owners, given.functions])
+        into = taint_of(carried)
+        if into and method and given.name not in READS:
+            for thing in given.owner:
+                self.mark(thing, into)
+        if into:
+            self.write_out(given, into)
+        made = self.made(given.node, scope, taint)
+        spot = Spot(scope.file, spot_of(given.node))
+        if given.name in VIEWS and spot not in self.leaving:
+            for thing in given.owner if method else frozenset().union(*carried):
+                self.put(thing, "<view>", made)
+        if given.name == "nditer":
+            return made | self.pairs(
+                given.node, scope, [self.item(carried[0], i) for i in range(NDITER)], "arrays"
+            )
+        return made
+
+    def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> None:
+        """A function that is not run may call those that it is given, on what it is given."""
+        spot = Spot(scope.file, spot_of(given.node))
+        for thing in {thing for value in carried for thing in value}:
+            if thing.closure is not None and not isinstance(thing.closure[0], ast.ClassDef):
+                self.call_of(thing, all_to_each(given), spot, scope)
+
+    def write_out(self, given: Arguments, taint: int) -> None:
+        """A function writes to its ``out``, or to its first argument where that is what it is for."""
+        targets = given.keywords.get("out", NOTHING)
+        if given.name in WRITES and given.positional:
+            targets |= given.positional[0]
+        if given.name in WRITES_ALL:
+            targets |= frozenset().union(*given.all)
+        for thing in targets:
+            self.mark(thing, taint)
+
+    def wrote_by_call(self, given: Arguments, taint: int) -> None:
+        """A value left into a call: it may be a part of the object whose method that is."""
+        if given.owner and not is_module(given.owner) and given.name not in READS:
+            for thing in given.owner:
+                self.mark(thing, taint)
+        self.write_out(given, taint)
+
+    def add_to(self, given: Arguments) -> None:
+        """A container takes elements."""
+        key = ANY
+        if given.name in ("put", "setdefault") and len(given.positional) > 1:
+            arguments = given.positional[1:]
+        elif given.name in ("extend", "extendleft", "update"):
+            arguments = [self.elements(value) for value in given.positional]
+        else:
+            arguments = given.positional
+        for thing in given.owner:
+            for value in arguments:
+                self.put(thing, key, value)
+            for name, value in given.keywords.items():
+                self.put(thing, f"={name}", value)
+
+    def pairs(self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs") -> Value:
+        """An iterable of tuples."""
+        made = self.made(node, scope, kind=kind)
+        element = self.made(node, scope, kind=f"{kind} element")
+        for thing in element:
+            for i, part in enumerate(parts):
+                self.put(thing, i, part)
+        for thing in made:
+            self.put(thing, ANY, element)
+        return made
+
+    def mapped(self, given: Arguments, scope: Scope) -> Value:
+        """What map gives: its function's results; of filter, the elements."""
+        function, *sources = given.positional
+        elements = [self.elements(value) for value in sources]
+        if given.name == "filter":
+            found: Value = frozenset().union(*elements)
+        else:
+            inner = given._replace(
+                name="", owner=NOTHING, functions=function, positional=elements, keywords={}
+            )
+            spot = Spot(scope.file, spot_of(given.node))
+            results = [self.call_of(thing, inner, spot, scope) for thing in function]
+            known = [value for value in results if value is not None]
+            found = frozenset().union(*known) if known else self.unknown_function(inner, scope)
+        made = self.made(given.node, scope)
+        for thing in made:
+            self.put(thing, ANY, found)
+        return made
+
+    def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
+        """A copy, or the object itself: it has the same parts."""
+        made = self.made(given.node, scope)
+        for thing in made:
+            for name, value in given.keywords.items():
+                if name != "key":
+                    self.put(thing, f"={name}", value)
+        return (
+            made | frozenset().union(*carried) | (given.owner if given.name == "copy" else NOTHING)
+        )
+
+    def got(self, given: Arguments, scope: Scope) -> Value:
+        """What getattr gives."""
+        key = given.node.args[1] if len(given.node.args) > 1 else None
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            return self.attribute(given.positional[0], key.value, given.node, scope)
+        found: set[Thing] = set()
+        for thing in given.positional[0]:
+            for value in thing.fields.values():
+                found |= value
+        return frozenset(found)
+
+
+ENTERED = ("__enter__", "__aenter__", "__exit__", "__aexit__", "__iter__", "__next__")
+NDITER = 8  # operands of an nditer that are told apart
+BUILT_IN = frozenset(
+    (
+        "builtins",
+        "collections",
+        "functools",
+        "itertools",
+        "operator",
+        "array",
+        "_thread",
+        "_functools",
+    )
+)
+
+
+def spot_of(node: ast.AST) -> tuple[Any, Any, Any, Any]:
+    assert isinstance(node, ast.expr | ast.stmt)
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def is_module(value: Value) -> bool:
+    """Whether an object before a dot is a module, or a class."""
+    return bool(value) and all(isinstance(thing.actual, ModuleType | type) for thing in value)
+
+
+def file_of(of: type) -> str:
+    """The file in which a class was defined; that of Python's own where it has none."""
+    module = inspect.getmodule(of)
+    return getattr(module, "__file__", None) or ("" if module is not None else "<frozen")
+
+
+def fields_of(thing: Thing) -> list[str]:
+    """The names of the fields of a dataclass or named tuple."""
+    if isinstance(thing.actual, type):
+        if dataclasses.is_dataclass(thing.actual):
+            return [field.name for field in dataclasses.fields(thing.actual)]
+        return list(getattr(thing.actual, "_fields", ()))
+    tree = thing.closure[0] if thing.closure else None
+    if isinstance(tree, ast.ClassDef) and not any(
+        isinstance(part, FUNCTIONS) and getattr(part, "name", "") == "__init__"
+        for part in tree.body
+    ):
+        parts = [part for part in tree.body if isinstance(part, ast.AnnAssign)]
+        return [part.target.id for part in parts if isinstance(part.target, ast.Name)]
+    return []
+
+
+def is_tuple(thing: Thing) -> bool:
+    """Whether a class is one of named tuples."""
+    if isinstance(thing.actual, type):
+        return issubclass(thing.actual, tuple)
+    tree = thing.closure[0] if thing.closure else None
+    return isinstance(tree, ast.ClassDef) and any(
+        isinstance(base, ast.Name) and base.id == "NamedTuple" for base in tree.bases
+    )
+
+
+def all_to_each(given: Arguments) -> Arguments:
+    """A call whose function hands its arguments to another: each parameter may be any of them."""
+    values = frozenset().union(*given.all, given.owner)
+    parts: set[Thing] = set(values)
+    for thing in values:
+        for value in thing.fields.values():
+            parts |= value
+    return given._replace(positional=[], keywords={}, rest=frozenset(parts))

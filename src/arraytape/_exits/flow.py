@@ -1,0 +1,152 @@
+"""Whether what left a tape at an exit flows to an operand that entered later."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .._util.places import Stack, key_of
+from .calls import Calls, is_module
+from .interpreter import Path, Spot, path_of
+from .objects import Value, taint_of
+from .scopes import Scope
+
+OPERANDS = {ast.BinOp: ("left", "right"), ast.AugAssign: ("target", "value")}
+
+
+Told = list[list[bool | None]]  # by exit and entry
+
+
+class Entry(NamedTuple):
+    """Where a constant entered a recorded op.
+
+    places : which of its inputs no recorder follows.  inputs : the names of all, in order.
+    """
+
+    stack: Stack
+    op: str
+    places: tuple[int, ...]
+    inputs: tuple[str, ...]
+
+
+class Flow(Calls):
+    """One analysis: which exits' values arrive at which entries.
+
+    exactly, anyhow : by the number of an entry, the bits of the exits whose values arrive, on the very
+    path of the entry and on any.
+    """
+
+    def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
+        stacks = [*exits, *[entry.stack for entry in entries]]
+        super().__init__([(1 << i, stack) for i, stack in enumerate(exits)], stacks)
+        self.waiting: dict[Spot, list[tuple[int, Path, Entry]]] = {}
+        for i, entry in enumerate(entries):
+            path = path_of(entry.stack)
+            self.waiting.setdefault(path.spot, []).append((i, path, entry))
+        self.exactly: dict[int, int] = {}
+        self.anyhow: dict[int, int] = {}
+
+    def told(self, exit_: int, entry: int) -> bool | None:
+        """Whether the value of an exit arrives at an entry; None where neither was reached."""
+        arrived = self.exactly.get(entry, self.anyhow.get(entry))
+        if arrived is None or not self.left >> exit_ & 1:
+            return None
+        return bool(arrived >> exit_ & 1)
+
+    def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
+        for i, path, entry in self.waiting.get(spot, ()):
+            self.note(i, path, scope, taint_of(self.operands(node, entry, scope)))
+
+    def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
+        for i, path, entry in self.waiting.get(spot, ()):
+            sides = (owners, value)  # of x[k] = v: x and v
+            self.note(i, path, scope, taint_of([sides[at] for at in entry.places if at < 2]))
+
+    def note(self, i: int, path: Path, scope: Scope, taint: int) -> None:
+        """What arrives at an entry."""
+        self.anyhow[i] = self.anyhow.get(i, 0) | taint
+        if not path.exact or path.calls == scope.calls:
+            self.exactly[i] = self.exactly.get(i, 0) | taint
+
+    def operands(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
+        """The operands of an operation that no recorder followed, as far as the code tells them."""
+        sides = OPERANDS.get(type(node))
+        if sides is not None and len(entry.inputs) == 2:
+            chosen = [getattr(node, sides[i]) for i in entry.places if i < 2]
+            return self.values(chosen, scope)
+        if isinstance(node, ast.Call):
+            return self.operands_of_call(node, entry, scope)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            return []  # ``wrote`` has what is written
+        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        return self.values(parts, scope)
+
+    def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
+        """The arguments of a call that no recorder followed; all where it is not the op's own."""
+        given = self.arguments(node, scope)
+        method = bool(given.owner) and not is_module(given.owner)
+        values = [given.owner, *given.positional] if method else given.positional
+        own = given.name == entry.op.rpartition(".")[2] and not given.rest and entry.places
+        if not own:
+            return [*values, *given.keywords.values(), given.rest]
+        if entry.places[-1] >= len(entry.inputs) and values:  # of concat: elements of a list
+            return [self.item(values[0], i) for i in entry.places]
+        found = [values[i] for i in entry.places if i < len(values)]
+        names = {entry.inputs[i] for i in entry.places}
+        followed = {*entry.inputs} - names
+        later = [v for name, v in given.keywords.items() if name not in followed]
+        return [*found, *values[len(entry.inputs) :], *later]
+
+
+def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
+    """For each exit and each entry whether the one flows to the other; None where it cannot be told."""
+    rows: Told = [[None] * len(entries) for _ in exits]
+    roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+    for i, stack in enumerate(exits):
+        if stack:
+            roots.setdefault(root_of(stack), ([], []))[0].append(i)
+    for j, entry in enumerate(entries):
+        if entry.stack and root_of(entry.stack) in roots:
+            roots[root_of(entry.stack)][1].append(j)
+    for left, entered in roots.values():
+        if not entered:
+            continue
+        told = analysed([exits[i] for i in left], [entries[j] for j in entered])
+        for a, i in enumerate(left):
+            for b, j in enumerate(entered):
+                rows[i][j] = told[a][b] if told else None
+    return rows
+
+
+def root_of(stack: Stack) -> tuple[int, int]:
+    """The frame in which a stack begins, and its code."""
+    return stack[-1].frame, id(stack[-1].code)
+
+
+# Analyses by what was asked, since a loop asks the same each time, with the stacks, whose code is known
+# by its address.
+KNOWN: dict[object, tuple[Told | None, object]] = {}
+
+
+def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
+    """The analysis of the function in which these stacks begin; None where it gives up."""
+    key = (
+        tuple([key_of(stack) for stack in exits]),
+        tuple([(key_of(entry.stack), *entry[1:]) for entry in entries]),
+    )
+    if key not in KNOWN:
+        if len(KNOWN) > 256:
+            KNOWN.clear()
+        KNOWN[key] = (flow_of(exits, entries), (exits, entries))
+    return KNOWN[key][0]
+
+
+def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
+    """The analysis itself.  Whatever it cannot cope with in a user's code is not told."""
+    try:
+        flow = Flow(exits, entries)
+        flow.run(exits[0][-1])
+    except Exception:
+        return None
+    return [[flow.told(i, j) for j in range(len(entries))] for i in range(len(exits))]

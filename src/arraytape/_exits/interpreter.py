@@ -1,0 +1,697 @@
+"""The flow of what left a tape through a user's functions: an abstract interpretation of their trees.
+
+It runs the function in which a tape's block is, and within it the calls that were seen to lead to an
+exit or an entry, those of the user's own functions that can be resolved, and nothing else.  Assignments
+to names are strong, those to attributes and elements weak; branches are all taken; what only steers
+(tests, comparisons, indices, functions with the slope 0) carries nothing.  What a function that is not
+run gives is made of all that it was given.
+"""
+
+from __future__ import annotations
+
+import abc
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+from .._util.places import Place, Stack, is_installed
+from .known_names import ATTRIBUTES
+from .objects import ANY, NOTHING, Thing, Value, taint_of
+from .scopes import ModuleScope, Scope
+from .sources import FOLDED, FUNCTIONS, Span, function_of, node_at, span_of
+
+STEPS = 60_000  # expressions and statements until the analysis gives up
+DEPTH = 40  # calls within calls
+TURNS = 6  # of a loop, until nothing changes
+
+
+# The flags of the code of generators, coroutines and asynchronous generators.
+RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class Spot(NamedTuple):
+    """Where an expression stands."""
+
+    file: str
+    span: Span
+
+
+class Path(NamedTuple):
+    """How an expression came to run: the calls that led there, and where it stands.
+
+    exact : False where a generator runs it, which may be resumed from anywhere.
+    """
+
+    calls: tuple[Spot, ...]
+    spot: Spot
+    exact: bool
+
+
+class Unknown(Exception):
+    """The flow cannot be told: no source, or too much of it."""
+
+
+def path_of(stack: Stack) -> Path:
+    """The path of a stack, outermost first; comprehensions belong to the function around them."""
+    spots: list[Spot] = []
+    exact = True
+    for place in reversed(stack):
+        node = node_at(place)
+        if node is None:
+            raise Unknown
+        if place.code.co_name in FOLDED and spots:
+            spots.pop()
+        if place.code.co_name not in FOLDED:
+            exact = not place.code.co_flags & RESUMED
+        elif place.code.co_name == "<genexpr>":
+            exact = False
+        spots.append(Spot(place.code.co_filename, span_of(node)))
+    *calls, spot = spots
+    return Path(tuple(calls), spot, exact)
+
+
+class Interpreter(abc.ABC):
+    """The abstract interpretation of one function.
+
+    leaving : by spot, the paths on which values left there, with their bits.  callees : by the spot of a
+    call, the places within the functions that were seen to run in it.  left : the bits of the exits
+    that were reached.
+    """
+
+    def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
+        self.leaving: dict[Spot, list[tuple[Path, int]]] = {}
+        for bit, stack in exits:
+            path = path_of(stack)
+            self.leaving.setdefault(path.spot, []).append((path, bit))
+        self.callees: dict[Spot, dict[CodeType, Place]] = {}
+        for stack in stacks:
+            self.remember_callees(stack)
+        self.things: dict[Any, Thing] = {}
+        self.actuals: list[Any] = []  # kept alive: things are known by their addresses
+        self.modules: dict[int, ModuleScope] = {}
+        self.scopes: dict[ast.AST, Scope] = {}  # by function: the scope in which it was defined
+        self.left = self.steps = self.grown = 0
+        self.raised: Value = NOTHING  # what any handler may get
+        self.running: list[ast.AST] = []
+
+    def remember_callees(self, stack: Stack) -> None:
+        """Which functions ran in which calls."""
+        for inner, outer in pairwise(stack):
+            node = node_at(outer)
+            if node is not None and inner.code.co_name not in FOLDED:
+                spot = Spot(outer.code.co_filename, span_of(node))
+                self.callees.setdefault(spot, {})[inner.code] = inner
+
+    # --- objects ----------------------------------------------------------------------------------
+    def thing(self, *key: Any) -> Thing:
+        """The object that is known under a key."""
+        found = self.things.get(key)
+        if found is None:
+            found = self.things[key] = Thing()
+        return found
+
+    def made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
+        """What an expression makes here."""
+        found = self.thing(node, scope.calls, kind)
+        self.mark(found, taint)
+        return frozenset((found,))
+
+    def mark(self, thing: Thing, taint: int) -> None:
+        """What left is a part of an object."""
+        if taint & ~thing.taint:
+            thing.taint |= taint
+            self.grown += 1
+
+    def put(self, thing: Thing, key: Any, value: Value) -> None:
+        """An object may have a value under a key."""
+        before = thing.fields.get(key, NOTHING)
+        if not value <= before:
+            thing.fields[key] = before | value
+            self.grown += 1
+
+    def elements(self, value: Value) -> Value:
+        """What iteration may give."""
+        found: set[Thing] = set()
+        for thing in value:
+            for key, part in thing.fields.items():
+                if not (type(key) is str and key.startswith((".", "<"))):
+                    found |= part
+            if thing.taint or not thing.fields:
+                found.add(thing)
+        return frozenset(found)
+
+    def resolved(self, actual: Any) -> Value:
+        """An object that the program has already: a module, class, function or data."""
+        thing = self.things.get(id(actual))
+        if thing is None:
+            thing = self.things[id(actual)] = Thing()
+            self.actuals.append(actual)
+            wrapped: Any = getattr(actual, "__wrapped__", None)
+            if isinstance(actual, ModuleType | type):
+                thing.actual = actual
+            elif isinstance(actual, FunctionType):
+                self.be_function(thing, actual)
+                if thing.closure is None and isinstance(wrapped, FunctionType):
+                    self.be_function(thing, wrapped)
+            elif isinstance(actual, MethodType):
+                self.be_function(thing, actual.__func__)
+                thing.me = self.resolved(actual.__self__)
+            elif isinstance(wrapped, FunctionType):
+                self.be_function(thing, wrapped)
+            elif callable(actual):
+                thing.actual, thing.of = actual, type(actual)
+            else:
+                thing.of = type(actual)
+        return frozenset((thing,))
+
+    def be_function(self, thing: Thing, function: FunctionType) -> None:
+        """A function that exists: its tree, and the scope of its free variables."""
+        thing.actual, code = function, function.__code__
+        tree = None if is_installed(code.co_filename) else function_of(code)
+        if tree is None:
+            return
+        scope = Scope(code.co_filename, self.module(function.__globals__, code.co_filename))
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+            try:
+                scope.names[name] = self.resolved(cell.cell_contents)
+            except ValueError:  # not bound yet
+                continue
+        thing.closure = (tree, self.scopes.get(tree, scope), None)
+
+    def module(self, names: dict[str, Any], file: str = "") -> ModuleScope:
+        """The scope of a module's globals."""
+        if id(names) not in self.modules:
+            self.actuals.append(names)
+            file = file or str(names.get("__file__", ""))
+            self.modules[id(names)] = ModuleScope(file, names, self.resolved)
+        return self.modules[id(names)]
+
+    # --- running ----------------------------------------------------------------------------------
+    def run(self, place: Place) -> None:
+        """Run the function of a place from its beginning, on unknown arguments."""
+        tree = function_of(place.code)
+        if tree is None:
+            raise Unknown
+        for _ in range(TURNS):
+            grown = self.grown
+            self.run_once(tree, place)
+            if grown == self.grown:
+                return
+
+    def run_once(self, tree: ast.AST, place: Place) -> None:
+        """Run a function: what one call leaves in objects, the next finds there."""
+        if isinstance(tree, ast.Module):
+            scope: Scope = self.module(place.names, place.code.co_filename)
+            self.block(tree.body, scope)
+            return
+        scope = Scope(place.code.co_filename, self.module(place.names, place.code.co_filename))
+        arguments = getattr(tree, "args", None)
+        if arguments is not None:
+            for argument in ast.walk(arguments):
+                if isinstance(argument, ast.arg):
+                    scope.names[argument.arg] = self.made(argument, scope)
+        self.know_self(tree, scope, place)
+        self.body(tree, scope)
+
+    def know_self(self, tree: ast.AST, scope: Scope, place: Place) -> None:
+        """Of which class ``self`` is, where a module has it."""
+        of = place.names.get(place.code.co_qualname.partition(".")[0])
+        if isinstance(of, type):
+            for thing in scope.names.get("self", NOTHING):
+                thing.of = thing.of or of
+
+    def body(self, tree: ast.AST, scope: Scope) -> Value:
+        """Run the body of a function; what it gives."""
+        if isinstance(tree, ast.Lambda):
+            return self.value(tree.body, scope)
+        if isinstance(tree, FUNCTIONS):
+            self.block(tree.body, scope)  # type: ignore[arg-type]  # of a lambda it was an expression
+        elif isinstance(tree, ast.expr):
+            return self.value(tree, scope)
+        if scope.yields:
+            made = self.made(tree, scope, kind="generator")
+            for thing in made:
+                self.put(thing, ANY, scope.yields)
+            return made | scope.returns
+        return scope.returns
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps > STEPS:
+            raise Unknown
+
+    def leaves_here(self, spot: Spot, scope: Scope) -> int:
+        """The exits at a spot on the path that led here."""
+        found = 0
+        for path, bit in self.leaving.get(spot, ()):
+            if not path.exact or path.calls == scope.calls:
+                found |= bit
+        self.left |= found
+        return found
+
+    @abc.abstractmethod
+    def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
+        """An operation ran at a spot."""
+
+    # --- statements -------------------------------------------------------------------------------
+    def block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
+        for statement in statements:
+            if not scope.alive:
+                return
+            self.step()
+            name = type(statement).__name__
+            getattr(self, f"do_{name}", self.do_other)(statement, scope)
+            if not isinstance(statement, ast.Expr):
+                spot = Spot(scope.file, span_of(statement))
+                if taint := self.leaves_here(spot, scope):
+                    self.spread(statement, taint, scope)
+                self.arrive(spot, statement, scope)
+
+    def spread(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
+        """A value left somewhere in a statement: all that it binds or gives may be made of it."""
+        made = self.made(statement, scope, taint, "left")
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                scope.assign(node.id, (scope.lookup(node.id) or NOTHING) | made)
+            elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(
+                node.ctx, ast.Store
+            ):
+                for thing in self.value(node.value, scope):
+                    self.mark(thing, taint)
+        if isinstance(statement, ast.Return):
+            scope.returns |= made
+
+    def do_other(self, node: ast.AST, scope: Scope) -> None:
+        """Evaluate what is in it: assert, del, pass."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.value(child, scope)
+
+    def do_Raise(self, node: ast.Raise, scope: Scope) -> None:
+        if node.exc is not None:
+            self.raised |= self.value(node.exc, scope)
+        scope.alive = False
+
+    def do_Expr(self, node: ast.Expr, scope: Scope) -> None:
+        self.value(node.value, scope)
+
+    def do_Import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+        for alias in node.names:
+            actual = imported(node, alias)
+            name = alias.asname or alias.name.partition(".")[0]
+            scope.assign(name, NOTHING if actual is None else self.resolved(actual))
+
+    do_ImportFrom = do_Import
+
+    def do_Global(self, node: ast.Global | ast.Nonlocal, scope: Scope) -> None:
+        scope.outer.update(node.names)
+
+    do_Nonlocal = do_Global
+
+    def do_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+        made = self.function(node, scope)
+        for decorator in reversed(node.decorator_list):
+            made = self.decorated(decorator, made, scope)
+        scope.assign(node.name, made)
+
+    do_AsyncFunctionDef = do_FunctionDef
+
+    def function(self, node: ast.AST, scope: Scope) -> Value:
+        """A function that is defined here."""
+        made = self.made(node, scope)
+        for thing in made:
+            thing.closure = (node, scope, None)
+        self.scopes[node] = scope
+        return made
+
+    def do_ClassDef(self, node: ast.ClassDef, scope: Scope) -> None:
+        made = self.made(node, scope)
+        inner = Scope(scope.file, scope, scope.calls)
+        self.block(node.body, inner)
+        for thing in made:
+            thing.closure = (node, scope, None)
+            for name, value in inner.names.items():
+                self.put(thing, f".{name}", value)
+            for base in node.bases:
+                self.put(thing, "<bases>", self.value(base, scope))
+        scope.assign(node.name, made)
+
+    def do_Return(self, node: ast.Return, scope: Scope) -> None:
+        if node.value is not None:
+            scope.returns |= self.value(node.value, scope)
+        scope.alive = False
+
+    def do_Break(self, node: ast.AST, scope: Scope) -> None:
+        scope.jumps.append(dict(scope.names))
+        scope.alive = False
+
+    do_Continue = do_Break
+
+    def do_If(self, node: ast.If, scope: Scope) -> None:
+        self.value(node.test, scope)
+        scope.branch(lambda: self.block(node.body, scope), lambda: self.block(node.orelse, scope))
+
+    def loop(self, turn: Callable[[], None], scope: Scope) -> None:
+        """Run a loop until a turn changes nothing."""
+        jumps, scope.jumps = scope.jumps, []
+        for _ in range(TURNS):
+            before, grown = dict(scope.names), self.grown
+            scope.branch(lambda: None, turn)
+            scope.end_of_turn()
+            if scope.names == before and grown == self.grown:
+                break
+        scope.jumps = jumps
+
+    def do_While(self, node: ast.While, scope: Scope) -> None:
+        def turn() -> None:
+            self.value(node.test, scope)
+            self.block(node.body, scope)
+
+        self.value(node.test, scope)
+        self.loop(turn, scope)
+        self.block(node.orelse, scope)
+
+    def do_For(self, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
+        def turn() -> None:
+            self.bind(node.target, self.elements(self.value(node.iter, scope)), scope)
+            self.block(node.body, scope)
+
+        self.loop(turn, scope)
+        self.block(node.orelse, scope)
+
+    do_AsyncFor = do_For
+
+    def do_With(self, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
+        for item in node.items:
+            value = self.value(item.context_expr, scope)
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, value | self.elements(value), scope)
+        self.block(node.body, scope)
+
+    do_AsyncWith = do_With
+
+    def do_Try(self, node: ast.Try, scope: Scope) -> None:
+        before = dict(scope.names)
+
+        def succeed() -> None:
+            self.block(node.body, scope)
+            self.block(node.orelse, scope)
+
+        def fail(handler: ast.ExceptHandler) -> Callable[[], None]:
+            def way() -> None:
+                self.block(node.body, scope)
+                scope.alive = True
+                scope.names = {
+                    name: scope.names.get(name, NOTHING) | before.get(name, NOTHING)
+                    for name in {*scope.names, *before}
+                }
+                if handler.name is not None:
+                    scope.names[handler.name] = self.raised | self.made(handler, scope)
+                self.block(handler.body, scope)
+
+            return way
+
+        scope.branch(succeed, *[fail(handler) for handler in node.handlers])
+        alive, scope.alive = scope.alive, True
+        self.block(node.finalbody, scope)
+        scope.alive = scope.alive and alive
+
+    do_TryStar = do_Try
+
+    def do_Match(self, node: ast.Match, scope: Scope) -> None:
+        subject = self.value(node.subject, scope)
+
+        def way(case: ast.match_case) -> Callable[[], None]:
+            def take() -> None:
+                for part in ast.walk(case.pattern):
+                    name = getattr(part, "name", None) or getattr(part, "rest", None)
+                    if isinstance(name, str):
+                        scope.names[name] = subject | self.elements(subject)
+                self.block(case.body, scope)
+
+            return take
+
+        scope.branch(lambda: None, *[way(case) for case in node.cases])
+
+    # --- assignments ------------------------------------------------------------------------------
+    def do_Assign(self, node: ast.Assign, scope: Scope) -> None:
+        value = self.value(node.value, scope)
+        for target in node.targets:
+            self.bind(target, value, scope, node.value)
+
+    def do_AnnAssign(self, node: ast.AnnAssign, scope: Scope) -> None:
+        if node.value is not None:
+            self.bind(node.target, self.value(node.value, scope), scope, node.value)
+
+    def do_AugAssign(self, node: ast.AugAssign, scope: Scope) -> None:
+        before = self.value(node.target, scope)
+        value = self.value(node.value, scope)
+        carries = () if isinstance(node.op, ast.FloorDiv) else (before, value)
+        made = self.made(node, scope, taint_of(carries))
+        for thing in before:
+            self.mark(thing, taint_of((value,)))
+            self.put(thing, ANY, frozenset(t for t in value if t.fields))
+        self.bind(node.target, before | made, scope)
+
+    def bind(
+        self, target: ast.AST, value: Value, scope: Scope, source: ast.AST | None = None
+    ) -> None:
+        """Assign a value to a target: a name, attribute, item, or several."""
+        if isinstance(target, ast.Name):
+            scope.assign(target.id, value)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, value, scope)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for i, part in enumerate(target.elts):
+                starred = any(isinstance(x, ast.Starred) for x in target.elts)
+                self.bind(part, self.elements(value) if starred else self.item(value, i), scope)
+        elif isinstance(target, ast.Attribute):
+            for thing in self.value(target.value, scope):
+                if isinstance(thing.actual, ModuleType):
+                    names = self.module(vars(thing.actual)).names
+                    names[target.attr] = names.get(target.attr, NOTHING) | value
+                else:
+                    self.put(thing, f".{target.attr}", value)
+        elif isinstance(target, ast.Subscript):
+            self.bind_item(target, value, scope)
+
+    def bind_item(self, target: ast.Subscript, value: Value, scope: Scope) -> None:
+        """Assign to an element: of an array, which holds numbers, or of a container."""
+        owners = self.value(target.value, scope)
+        self.value(target.slice, scope)
+        spot = Spot(scope.file, span_of(target))
+        taint = self.leaves_here(spot, scope)
+        self.wrote(spot, owners, value, scope)
+        key = constant_key(target.slice)
+        for thing in owners:
+            self.mark(thing, taint)
+            self.put(thing, key, value)
+
+    @abc.abstractmethod
+    def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
+        """A value was written to an element at a spot."""
+
+    # --- expressions ------------------------------------------------------------------------------
+    def value(self, node: ast.AST, scope: Scope) -> Value:
+        """The objects that an expression may give."""
+        self.step()
+        found: Value = getattr(self, f"of_{type(node).__name__}", self.of_other)(node, scope)
+        if isinstance(node, ast.Name | ast.Constant):
+            return found
+        spot = Spot(scope.file, span_of(node))
+        if not isinstance(node, ast.Call):  # ``of_Call`` does both
+            if spot in self.leaving:
+                found |= self.made(node, scope, self.leaves_here(spot, scope), "left")
+            if spot in self.callees and isinstance(node, ast.expr):
+                found |= self.run_by_operator(node, scope)
+        self.arrive(spot, node, scope)
+        return found
+
+    def values(self, nodes: Iterable[ast.AST | None], scope: Scope) -> list[Value]:
+        return [self.value(node, scope) for node in nodes if node is not None]
+
+    def of_other(self, node: ast.AST, scope: Scope) -> Value:
+        """Made of all its parts: operators, formatted text."""
+        parts = self.values(
+            [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)], scope
+        )
+        return self.made(node, scope, taint_of(parts))
+
+    def of_Constant(self, node: ast.Constant, scope: Scope) -> Value:
+        return NOTHING
+
+    def of_Name(self, node: ast.Name, scope: Scope) -> Value:
+        found = scope.lookup(node.id)
+        return NOTHING if found is None else found
+
+    def of_BinOp(self, node: ast.BinOp, scope: Scope) -> Value:
+        left, right = self.value(node.left, scope), self.value(node.right, scope)
+        carries = () if isinstance(node.op, ast.FloorDiv) else (left, right)
+        made = self.made(node, scope, taint_of(carries))
+        holds = frozenset(
+            thing for part in carries for thing in part if thing.fields and not thing.of
+        )
+        return made | holds
+
+    def of_Compare(self, node: ast.Compare, scope: Scope) -> Value:
+        self.values([node.left, *node.comparators], scope)
+        return self.made(node, scope)
+
+    def of_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Value:
+        return frozenset().union(*self.values(node.values, scope))
+
+    def of_UnaryOp(self, node: ast.UnaryOp, scope: Scope) -> Value:
+        value = self.value(node.operand, scope)
+        return self.made(node, scope, 0 if isinstance(node.op, ast.Not) else taint_of((value,)))
+
+    def of_IfExp(self, node: ast.IfExp, scope: Scope) -> Value:
+        self.value(node.test, scope)
+        return self.value(node.body, scope) | self.value(node.orelse, scope)
+
+    def of_NamedExpr(self, node: ast.NamedExpr, scope: Scope) -> Value:
+        value = self.value(node.value, scope)
+        self.bind(node.target, value, scope)
+        return value
+
+    def of_Starred(self, node: ast.Starred, scope: Scope) -> Value:
+        return self.elements(self.value(node.value, scope))
+
+    def of_Await(self, node: ast.Await, scope: Scope) -> Value:
+        return self.value(node.value, scope)
+
+    def of_Yield(self, node: ast.Yield, scope: Scope) -> Value:
+        if node.value is not None:
+            scope.yields |= self.value(node.value, scope)
+        return NOTHING
+
+    def of_YieldFrom(self, node: ast.YieldFrom, scope: Scope) -> Value:
+        scope.yields |= self.elements(self.value(node.value, scope))
+        return NOTHING
+
+    def of_Lambda(self, node: ast.Lambda, scope: Scope) -> Value:
+        return self.function(node, scope)
+
+    def of_Tuple(self, node: ast.Tuple | ast.List | ast.Set, scope: Scope) -> Value:
+        made = self.made(node, scope)
+        starred = any(isinstance(part, ast.Starred) for part in node.elts)
+        for i, part in enumerate(node.elts):
+            for thing in made:
+                self.put(thing, ANY if starred else i, self.value(part, scope))
+        return made
+
+    of_List = of_Set = of_Tuple
+
+    def of_Dict(self, node: ast.Dict, scope: Scope) -> Value:
+        made = self.made(node, scope)
+        for key, part in zip(node.keys, node.values, strict=True):
+            value = self.value(part, scope)
+            for thing in made:
+                if key is None:
+                    for other in value:
+                        for name, field in other.fields.items():
+                            self.put(thing, name, field)
+                        self.mark(thing, other.taint)
+                else:
+                    self.value(key, scope)
+                    self.put(thing, constant_key(key), value)
+        return made
+
+    def of_ListComp(self, node: Any, scope: Scope) -> Value:
+        inner = Scope(scope.file, scope, scope.calls)
+        for part in node.generators:
+            self.bind(part.target, self.elements(self.value(part.iter, inner)), inner)
+            self.values(part.ifs, inner)
+        if isinstance(node, ast.DictComp):
+            self.value(node.key, inner)
+        value = self.value(node.value if isinstance(node, ast.DictComp) else node.elt, inner)
+        made = self.made(node, scope)
+        for thing in made:
+            self.put(thing, ANY, value)
+        return made
+
+    of_SetComp = of_DictComp = of_GeneratorExp = of_ListComp
+
+    def of_Attribute(self, node: ast.Attribute, scope: Scope) -> Value:
+        owners = self.value(node.value, scope)
+        return self.attribute(owners, node.attr, node, scope)
+
+    def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
+        """What an attribute of objects may be."""
+        if name in ATTRIBUTES:
+            return NOTHING
+        found: set[Thing] = set()
+        for thing in owners:
+            if isinstance(thing.actual, ModuleType):
+                found |= self.module(vars(thing.actual)).own(name) or NOTHING
+                continue
+            if thing.taint:
+                found |= self.made(node, scope, thing.taint, "of")
+            own = thing.fields.get(f".{name}", NOTHING) | thing.fields.get(ANY, NOTHING)
+            inherited = self.inherited(thing, name, node, scope)
+            if not own and not inherited and not thing.taint:
+                own = frozenset((self.thing(thing, name),))
+                self.put(thing, f".{name}", own)
+            found |= own | inherited
+        return frozenset(found)
+
+    @abc.abstractmethod
+    def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
+        """What an object has of its class: methods bound to it, properties, values."""
+
+    @abc.abstractmethod
+    def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
+        """What the methods give that were seen to run in an expression that is no call."""
+
+    @abc.abstractmethod
+    def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
+        """What a decorator makes of a function."""
+
+    @abc.abstractmethod
+    def of_Call(self, node: ast.Call, scope: Scope) -> Value:
+        """What a call may give."""
+
+    def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
+        value = self.value(node.value, scope)
+        self.value(node.slice, scope)
+        if isinstance(node.slice, ast.Slice):
+            return value
+        found = self.item(value, constant_key(node.slice))
+        taint = 0
+        for thing in value:
+            taint |= thing.taint
+        return found | self.made(node, scope, taint)
+
+    def item(self, value: Value, key: Any) -> Value:
+        """What an element of objects may be."""
+        if key is ANY or (type(key) is int and key < 0):
+            return self.elements(value)
+        found: set[Thing] = set()
+        for thing in value:
+            found |= thing.fields.get(key, NOTHING) | thing.fields.get(ANY, NOTHING)
+            if thing.taint or not thing.fields:
+                found.add(thing)
+        return frozenset(found)
+
+
+def constant_key(node: ast.AST) -> Any:
+    """The key of a subscript, where it stands in the code."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        key = constant_key(node.operand)
+        return -key if isinstance(key, int) else ANY
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | bytes):
+        return f"={node.value}" if isinstance(node.value, str) else node.value
+    return ANY
+
+
+def imported(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Any:
+    """The module, or its member, that a statement in a function imports."""
+    if isinstance(node, ast.Import):
+        return sys.modules.get(alias.name if alias.asname else alias.name.partition(".")[0])
+    module = sys.modules.get(node.module or "")
+    if module is None or node.level:
+        return None
+    return vars(module).get(alias.name, sys.modules.get(f"{node.module}.{alias.name}"))

@@ -1,0 +1,130 @@
+"""What a message says of exits: where they are, where what left came in again, and what to do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from .._array.exits import LEFT, LeftRecord
+from .._record.plan import Record
+from .._util.errors import see
+from .._util.places import Place, Stack, own_place
+from .sources import node_at
+from .suspicions import Exit
+
+SHOWN = 4  # exits in one message
+CONSTANT = "or stop_gradient the value to say that this is meant"
+# By module, what has the gradients that its functions have not.
+MODULES = {
+    "scipy": "call it inside `with arraytape.interop.scipy():`, which has derivatives of many of "
+    "SciPy's functions, or give it one with host_function(f, vjp)",
+    "sklearn": "call it inside `with arraytape.interop.sklearn():`, or give it a gradient with "
+    "host_function(f, vjp)",
+    "statistics": "use the function of arraytape's own: mean, var, std, median",
+    "math": "use arraytape's function of that name",
+    "cmath": "use arraytape's function of that name",
+    "copy": "copy with arraytape's asarray(x, copy=True)",
+    "pickle": "copy with arraytape's asarray(x, copy=True)",
+    "numpy": "call the function on the Array itself: NumPy's functions take Arrays",
+}
+
+
+def library_call(stack: Stack) -> tuple[str, Place] | None:
+    """The function of a library that the user's code calls, and where; None where it calls none."""
+    for i in range(1, len(stack)):
+        inner, place = stack[i - 1], stack[i]
+        if inner.installed and not place.installed:
+            return library_function(stack[:i], place), place
+    return None
+
+
+def library_function(inside: Stack, place: Place) -> str:
+    """What a call at a place runs, by module and name; decorators of the library's are passed over."""
+    text = called(place)
+    function = value_of(text, place)
+    if hasattr(function, "__module__") and hasattr(function, "__qualname__"):
+        return f"{function.__module__}.{function.__qualname__}"
+    name = text.rpartition(".")[2]
+    named = [frame for frame in reversed(inside) if frame.code.co_name == name]
+    frame = named[0] if named else inside[-1]
+    return f"{frame.names.get('__name__', '')}.{frame.code.co_qualname}"
+
+
+def value_of(text: str, place: Place) -> Any:
+    """What a dotted name stands for in the globals of a place; None where they have it not."""
+    first, *rest = text.split(".")
+    value = place.names.get(first)
+    for part in rest:
+        value = getattr(value, part, None)
+    return value
+
+
+def called(place: Place) -> str:
+    """The text of the function that is called at a place, as the code has it: ``math.sin``."""
+    node = node_at(place)
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def module_of(place: Place, name: str) -> str:
+    """The module of a function that the code calls so, as far as the globals there have it."""
+    return str(getattr(value_of(name, place), "__module__", None) or name.partition(".")[0])
+
+
+def public_name(name: str) -> str:
+    """A function's name without the private modules: ``scipy.signal.lfilter``."""
+    parts = [part for part in name.split(".") if part and not part.startswith(("_", "<"))]
+    return ".".join(parts)
+
+
+def last_exit(records: Sequence[Record]) -> str | None:
+    """Where a value last left, among these records; None where none did."""
+    return next((shown(LeftRecord(*r)) for r in reversed(records) if r[0] == LEFT.number), None)
+
+
+def shown(exit_: Exit | LeftRecord) -> str:
+    """Where an exit is: ``a.py:12 (float())``; ``scipy.signal.lfilter, called at a.py:12``."""
+    call = library_call(exit_.stack)
+    if call is None:
+        return f"{own_place(exit_.stack) or 'an unknown line'} ({exit_.how})"
+    return f"{call[1]} (in {public_name(call[0])}, by {exit_.how})"
+
+
+def remedy(exit_: Exit) -> str:
+    """What to do about one exit."""
+    call = library_call(exit_.stack)
+    place = own_place(exit_.stack)
+    if call is not None:
+        module = call[0]
+    elif place is not None and (name := called(place)):
+        module = module_of(place, name)
+    else:
+        module = ""
+    advice = MODULES.get(module.partition(".")[0])
+    return advice or "keep the computation in arraytape's own functions"
+
+
+def places_of(exits: Sequence[Exit]) -> str:
+    """Where values left, each line once."""
+    lines = [*dict.fromkeys(map(shown, exits))]
+    more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
+    return ", ".join(lines[:SHOWN]) + more
+
+
+def ways_back(exits: Sequence[Exit]) -> str:
+    """Where what left came in again."""
+    places = [own_place(stack) for exit_ in exits for stack in exit_.back]
+    lines = [*dict.fromkeys(str(place) for place in places if place is not None)]
+    return ", ".join(lines[:SHOWN]) + (" ..." if len(lines) > SHOWN else "")
+
+
+def lost(exits: Sequence[Exit], what: str) -> str:
+    """The message where values left: ``what`` says what is missing for it."""
+    back = ways_back(exits)
+    again = f", and what came of it went in again at {back}" if back else ""
+    advice = "; ".join(dict.fromkeys(map(remedy, exits[:SHOWN])))
+    advice = advice[:1].upper() + advice[1:]
+    return (
+        f"{what}: the value left the tape at {places_of(exits)}{again}. {advice}, {CONSTANT} "
+        f"{see('value-left-the-tape')}"
+    )

@@ -1,0 +1,42 @@
+"""What to do about exits: ``exits=`` of a tape, and the default of the process."""
+
+from __future__ import annotations
+
+from .._util.errors import user_line
+
+MODES = ("warn", "raise", "ignore")
+DEFAULT = ["warn"]
+
+
+def mode_of(exits: str | None) -> str:
+    """A mode, None for the default; ValueError for another word."""
+    if exits is None:
+        return DEFAULT[0]
+    if exits not in MODES:
+        raise ValueError(
+            f"exits must be 'warn', 'raise' or 'ignore', got {exits!r} [at {user_line()}]"
+        )
+    return exits
+
+
+def set_exits(exits: str) -> str:
+    """Say what every tape does, unless it says so itself, when a value left that its gradient needs.
+
+    Parameters
+    ----------
+    exits : str
+        "warn": a TapeWarning at the gradient, which is where it begins.  "raise": a LostGradientError
+        at the gradient.  "ignore": nothing.
+
+    Returns
+    -------
+    str
+        What was set before.
+
+    Raises
+    ------
+    ValueError
+        When it is another word.
+    """
+    before, DEFAULT[0] = DEFAULT[0], mode_of(exits)
+    return before

@@ -1,0 +1,96 @@
+"""Scopes of functions and modules: what a name may stand for at the statement at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .objects import NOTHING, Value
+
+Names = dict[str, Value]
+
+
+class Scope:
+    """The variables of one call of a function, or of a module.
+
+    names : what each stands for now.  alive : whether the statement at hand is reached.  jumps : the
+    variables at each ``break`` and ``continue`` of the loop at hand.  calls : the places of the calls
+    that lead here, outermost first.  outer : names that are declared global or nonlocal.
+    """
+
+    def __init__(self, file: str, parent: Scope | None, calls: tuple[Any, ...] = ()) -> None:
+        self.file, self.parent, self.calls = file, parent, calls
+        self.names: Names = {}
+        self.alive = True
+        self.jumps: list[Names] = []
+        self.returns: Value = NOTHING
+        self.yields: Value = NOTHING
+        self.outer: set[str] = set()
+
+    def lookup(self, name: str) -> Value | None:
+        """What a name stands for; None where no scope has it."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.own(name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+    def own(self, name: str) -> Value | None:
+        """What a name of this very scope stands for."""
+        return self.names.get(name)
+
+    def assign(self, name: str, value: Value) -> None:
+        """Bind a name here, or, weakly, where it is declared to be."""
+        if name not in self.outer:
+            self.names[name] = value
+            return
+        scope = self.parent
+        while scope is not None and name not in scope.names and scope.parent is not None:
+            scope = scope.parent
+        if scope is not None:
+            scope.names[name] = (scope.own(name) or NOTHING) | value
+
+    # --- branches ---------------------------------------------------------------------------------
+    def branch(self, *ways: Callable[[], None]) -> None:
+        """Take each way from the state at hand, and go on from all that end alive."""
+        before, ends = self.names, []
+        for way in ways:
+            self.names, self.alive = dict(before), True
+            way()
+            if self.alive:
+                ends.append(self.names)
+        self.alive = bool(ends)
+        self.names = joined(*ends) if ends else before
+
+    def end_of_turn(self) -> None:
+        """One turn of a loop is over: the ways that jumped come together."""
+        self.names = joined(*self.jumps, *([self.names] if self.alive else []))
+        self.jumps, self.alive = [], True
+
+
+class ModuleScope(Scope):
+    """The globals of a module: what the program has not bound yet is what the module has."""
+
+    def __init__(
+        self, file: str, actual: Mapping[str, Any], resolve: Callable[[Any], Value]
+    ) -> None:
+        super().__init__(file, None)
+        self.actual, self.resolve = actual, resolve
+
+    def own(self, name: str) -> Value | None:
+        if name not in self.names and name in self.actual:
+            self.names[name] = self.resolve(self.actual[name])
+        return self.names.get(name)
+
+
+def joined(*ways: Names) -> Names:
+    """What names stand for after one of several ways."""
+    if not ways:
+        return {}
+    found = dict(ways[0])
+    for way in ways[1:]:
+        for name, value in way.items():
+            found[name] = found.get(name, NOTHING) | value
+    return found

@@ -1,0 +1,134 @@
+"""Syntax trees of code that ran: of a function, and of the expression at one of its instructions."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+from types import CodeType
+from typing import Any
+
+from .._util.places import Place, is_installed
+
+Function = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Folded = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+FOLDED = {
+    "<listcomp>": ast.ListComp, "<setcomp>": ast.SetComp, "<dictcomp>": ast.DictComp,
+    "<genexpr>": ast.GeneratorExp,
+}  # fmt: skip
+Span = tuple[int | None, int | None, int | None, int | None]  # line, end line, column, end column
+
+
+@functools.lru_cache(256)
+def tree_of(file: str) -> ast.Module | None:
+    """The tree of a whole file; None without source."""
+    lines = linecache.getlines(file)
+    try:
+        return ast.parse("".join(lines)) if lines else None
+    except SyntaxError:
+        return None
+
+
+@functools.lru_cache(1024)
+def block_of(file: str, first: int) -> ast.Module | None:
+    """The tree of one function of an installed file, which is large, with the lines of the file."""
+    lines = linecache.getlines(file)
+    try:
+        block = inspect.getblock(lines[first - 1 :])
+        indented = block and block[0][:1].isspace()
+        tree = ast.parse("".join(["if 1:\n"] * bool(indented) + block))
+    except (SyntaxError, IndexError):
+        return None
+    ast.increment_lineno(tree, first - 1 - bool(indented))
+    return tree
+
+
+@functools.lru_cache(4096)
+def function_of(code: CodeType) -> Function | Folded | None:
+    """The tree of the function, or comprehension, of a code object; None without source."""
+    file, name = code.co_filename, code.co_name
+    if name == "<module>":
+        return tree_of(file)
+    if is_installed(file):
+        inner = name in FOLDED or name == "<lambda>"
+        first = code.co_firstlineno
+        tree = block_of(file, enclosing(file, first) if inner else first)
+    else:
+        tree = tree_of(file)
+    if tree is None:
+        return None
+    kind = FOLDED.get(name, ast.Lambda if name == "<lambda>" else FUNCTIONS[:2])
+    found: list[Any] = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, kind)
+        and getattr(node, "name", name) == name
+        and first_line(node) == code.co_firstlineno
+    ]
+    if len(found) > 1:  # lambdas and comprehensions of one line
+        spans = [span for span in code.co_positions() if None not in span and span[2]]
+        found = [node for node in found if all(covers(node, span) for span in spans)]
+        found.sort(key=lambda node: (node.end_lineno, node.end_col_offset))
+    return found[0] if found else None
+
+
+def enclosing(file: str, line: int) -> int:
+    """The line of the ``def`` around a line, or the line itself."""
+    lines = linecache.getlines(file)
+    indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
+    for number in range(line - 1, 0, -1):
+        text = lines[number - 1]
+        starts = text.lstrip().startswith(("def ", "async def "))
+        if starts and len(text) - len(text.lstrip()) < indent:
+            return number
+    return line
+
+
+def first_line(node: ast.AST) -> int:
+    """The line at which the code object of a function begins: that of its first decorator."""
+    decorators = getattr(node, "decorator_list", None)
+    first: Any = decorators[0] if decorators else node
+    return int(first.lineno)
+
+
+def covers(node: ast.AST, span: Span) -> bool:
+    """Whether a node covers a span of lines and columns."""
+    line, end_line, column, end_column = span
+    first, last, left, right = span_of(node)
+    return (first, left) <= (line, column) and (end_line, end_column) <= (last, right)
+
+
+def span_of(node: ast.AST) -> Span:
+    """The lines and columns of a node, which tell it from all others of its file but one around it."""
+    assert isinstance(node, ast.expr | ast.stmt)
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+@functools.lru_cache(4096)
+def by_span(function: ast.AST) -> dict[Span, ast.AST]:
+    """The expressions and statements of a function by their spans: the innermost of each."""
+    nodes = ast.walk(function)  # outer nodes first
+    return {span_of(node): node for node in nodes if isinstance(node, ast.expr | ast.stmt)}
+
+
+def node_at(place: Place) -> ast.AST | None:
+    """The expression, or else the statement, that an instruction belongs to; None without source."""
+    function = function_of(place.code)
+    if function is None:
+        return None
+    span = [*place.code.co_positions()][place.instruction // 2]
+    node = by_span(function).get(span)
+    if node is None and span[0] is not None:
+        node = statement_at(function, span[0])
+    return node
+
+
+def statement_at(function: ast.AST, line: int) -> ast.stmt | None:
+    """The innermost statement that covers a line."""
+    found = None
+    for node in ast.walk(function):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
+            found = node
+    return found

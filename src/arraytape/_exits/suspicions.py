@@ -1,0 +1,102 @@
+"""Which exits may have cost a gradient a part: what left there may have come back as a constant.
+
+An exit is suspected when a constant enters an op later, on the way to the target, and is a number that
+left, or when the code lets what left flow to it, or when the code does not tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .._array.exits import LEFT, LeftRecord
+from .._record.plan import Record, inputs_of, results_of
+from .._util.places import Stack, key_of
+from .flow import Entry, verdicts
+from .journal import Journal
+
+STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost
+
+
+class Exit(NamedTuple):
+    """Where values left, and where what left may have come in again.
+
+    how : ``float()``.  origins : the tids of the sources on which they depend.  back : the entries, None
+    where they are not known.
+    """
+
+    stack: Stack
+    how: str
+    origins: frozenset[int]
+    back: tuple[Stack, ...] = ()
+
+
+def exits_between(
+    records: Sequence[Record], sources: Sequence[int], targets: Sequence[int]
+) -> list[tuple[int, Exit]]:
+    """The exits of values that depend on the sources, with the places of their records.
+
+    What leaves after the targets are done cannot come back in them.
+    """
+    done = {*targets}
+    ends = [i for i, record in enumerate(records) if not done.isdisjoint(results_of(record))]
+    last = ends[-1] if ends else len(records)
+    found: list[tuple[int, Exit]] = []
+    reach: dict[int, set[int]] = {tid: {tid} for tid in sources}
+    for i, record in enumerate(records):
+        origins = set().union(*(reach[tid] for tid in inputs_of(record) if tid in reach))
+        if not origins:
+            continue
+        if record[0] == LEFT.number:
+            left = LeftRecord(*record)
+            if i < last:
+                found.append((i, Exit(left.stack, left.how, frozenset(origins))))
+            continue
+        for out in results_of(record):
+            reach[out] = reach.get(out, set()) | origins
+    return found
+
+
+def needed(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:
+    """The places, from ``first`` on, of the records that the targets are made with."""
+    wanted, found = {*targets}, set()
+    for i in range(len(records) - 1, first, -1):
+        if not wanted.isdisjoint(results_of(records[i])):
+            wanted.update(inputs_of(records[i]))
+            found.add(i)
+    return found
+
+
+def suspicions(
+    records: Sequence[Record], journal: Journal, sources: Sequence[int], targets: Sequence[int]
+) -> list[Exit]:
+    """The exits whose values may be missing in the gradients of the targets by the sources."""
+    between = exits_between(records, sources, targets)
+    left = [(i, exit_) for i, exit_ in between if exit_.how not in STEPS]
+    if not left:
+        return []
+    on_the_way = needed(records, targets, left[0][0])
+    last: dict[object, tuple[int, Entry, bool]] = {}
+    for i, entry, came_back in journal.entries:
+        if i in on_the_way:
+            key = (key_of(entry.stack), *entry[1:])
+            came_back = came_back or (key in last and last[key][2])
+            last[key] = (i, entry, came_back)
+    if not last:
+        return []
+    entered = [*last.values()]
+    first: dict[object, tuple[int, Exit]] = {}
+    for i, exit_ in left:
+        first.setdefault((key_of(exit_.stack), exit_.origins), (i, exit_))
+    exits = [*first.values()]
+    told = verdicts([exit_.stack for _, exit_ in exits], [entry for _, entry, _ in entered])
+    found = []
+    for (i, exit_), row in zip(exits, told, strict=True):
+        back = [
+            entry.stack
+            for (j, entry, came_back), flows in zip(entered, row, strict=True)
+            if j > i and (came_back or flows is not False)
+        ]
+        if back:
+            found.append(exit_._replace(back=tuple(back)))
+    return found

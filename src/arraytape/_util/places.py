@@ -1,0 +1,123 @@
+"""Places in the user's code: the frames that run now, as code objects and instructions.
+
+A ``Place`` refers to no frame, so that no local variable of the user's stays alive for its sake.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Container
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from .errors import NUMPY, PACKAGE, foreign
+
+LIMIT = 100  # frames
+LIBRARIES = (
+    PACKAGE,
+    NUMPY,
+    "<frozen",
+    *[os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib")],
+)
+FOREIGN: dict[str, bool] = {}  # by file: whether its frames are neither arraytape's own nor NumPy's
+
+
+class Place(NamedTuple):
+    """An instruction that ran in a frame of the user's, or of a library's.
+
+    frame : the frame's address, by which it is known as long as it runs.  names : its globals.
+    """
+
+    code: CodeType
+    instruction: int
+    frame: int
+    names: dict[str, Any]
+
+    @property
+    def line(self) -> int:
+        """The line in its file; the first one of the function where the instruction has none."""
+        lines = [*self.code.co_positions()][self.instruction // 2][0]
+        return lines or self.code.co_firstlineno
+
+    @property
+    def installed(self) -> bool:
+        """Whether its file belongs to Python or to an installed package."""
+        return is_installed(self.code.co_filename)
+
+    def __str__(self) -> str:
+        return f"{self.code.co_filename}:{self.line}"
+
+
+Stack = tuple[Place, ...]
+STACKS: dict[tuple[int, ...], Stack] = {}  # codes are known by their addresses, so they are kept
+MANY = 4096
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to Python or to an installed package."""
+    return file.startswith(LIBRARIES) or "site-packages" in file
+
+
+def counts(frame: FrameType) -> bool:
+    """Whether a frame is neither arraytape's own nor NumPy's."""
+    file = frame.f_code.co_filename
+    known = FOREIGN.get(file)
+    if known is None:
+        known = FOREIGN[file] = foreign(frame)
+    return known
+
+
+def stack_here(*until: Container[int]) -> Stack:
+    """The running frames that count, innermost first.
+
+    until : for each recorder the addresses of the frames of its blocks; what is around all of them is
+    left out.
+    """
+    found: list[Place] = []
+    frame: FrameType | None = sys._getframe(1)
+    until = until or ((),)
+    while frame is not None and len(found) < LIMIT:
+        if counts(frame):
+            found.append(Place(frame.f_code, frame.f_lasti, id(frame), frame.f_globals))
+            until = tuple([frames for frames in until if id(frame) not in frames])
+            if not until:
+                break
+        frame = frame.f_back
+    return one_of_its_kind(tuple(found))
+
+
+def one_of_its_kind(stack: Stack) -> Stack:
+    """The first stack that was like this one: a loop leaves at one place over and over."""
+    key = (*key_of(stack), stack[-1].frame if stack else 0)
+    if len(STACKS) > MANY:
+        STACKS.clear()
+    return STACKS.setdefault(key, stack)
+
+
+def cut(stack: Stack, frames: Container[int]) -> Stack:
+    """A stack up to the innermost frame of these."""
+    for i, place in enumerate(stack):
+        if place.frame in frames:
+            return stack[: i + 1]
+    return stack
+
+
+def block_frame() -> int:
+    """The address of the innermost running frame that counts: that of a block that begins."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not counts(frame):
+        frame = frame.f_back
+    return id(frame)
+
+
+def own_place(stack: Stack) -> Place | None:
+    """The innermost place in code that is not installed; else the outermost."""
+    own = [place for place in stack if not place.installed]
+    return own[0] if own else (stack[-1] if stack else None)
+
+
+def key_of(stack: Stack) -> tuple[int, ...]:
+    """What tells stacks apart: code and instruction of each frame."""
+    return tuple([part for place in stack for part in (id(place.code), place.instruction)])

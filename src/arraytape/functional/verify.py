@@ -1,0 +1,166 @@
+"""``verify=True``: a derivative beside differences of the function, along one direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array, namespace
+from .._storage.storage import storage_of
+from .._util import nest
+from .._util.errors import LostGradientError, see, user_line
+
+SAME = 1e-3  # relative: two derivatives that are meant to be one
+STEPS = (1.0, 0.5)  # of the differences, in units of the third root of the rounding error
+
+
+def direction(arrays: Sequence[Array]) -> list[Array]:
+    """A direction in which no component is small: the same for arrays of the same shapes."""
+    generator = np.random.default_rng(20)
+    found = []
+    for x in arrays:
+        v = generator.uniform(0.5, 1.0, x.shape) * generator.choice([-1.0, 1.0], x.shape)
+        xp: Any = namespace()
+        found.append(xp.asarray(v, dtype=x.dtype, device=x.device))
+    return found
+
+
+def verified(
+    caller: str,
+    f: Callable[[Sequence[Array]], Any],
+    arrays: Sequence[Array],
+    tangents: Sequence[Array],
+    slope: Any,
+) -> None:
+    """LostGradientError when differences of f agree with each other and not with ``slope``.
+
+    f : takes the arrays and gives a nesting of Arrays.  slope : its derivative along the tangents, in
+    that nesting.  Nothing is concluded where the differences do not settle: at a kink, in noise.
+    """
+    small = min(unit(x) for x in arrays)
+    rows = [differences(f, arrays, tangents, size * small) for size in STEPS]
+    for found, one, other in zip(host_leaves(slope), *rows, strict=True):
+        scale = max(largest(one), largest(other))
+        settled = largest(one - other) <= SAME * scale
+        off = largest(found - other)
+        if settled and off > 10 * SAME * max(scale, largest(found)):
+            raise LostGradientError(
+                f"{caller}: along one direction the derivative is {brief(found)}, and differences of "
+                f"the function give {brief(other)}: a part of it is lost. A value may have left "
+                "(float(), np.asarray(), another library) and come back as a constant, or a rule is "
+                f"wrong; GradientTape(exits='raise') says where values leave [at {user_line()}] "
+                f"{see('value-left-the-tape')}"
+            )
+
+
+class Again:
+    """A function to evaluate again, at other values of some of its arguments.
+
+    arrays : the Arrays in these arguments.  weights : with them, the function is the sum of what f gives
+    times these.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        argnums: int | Sequence[int],
+        keywords: dict[str, Any],
+        weights: Sequence[Any] | None = None,
+    ) -> None:
+        self.f, self.args, self.keywords, self.weights = f, args, keywords, weights
+        positions = [argnums] if isinstance(argnums, int) else list(argnums)
+        self.positions = [n % len(args) for n in positions]
+        leaves = [nest.leaves(args[n]) for n in self.positions]
+        self.counts = [len(part) for part in leaves]
+        self.arrays = [x for part in leaves for x in part]
+
+    def at(self, arrays: Sequence[Array]) -> Any:
+        """What the function gives at other values."""
+        args, rest = list(self.args), list(arrays)
+        for n, count in zip(self.positions, self.counts, strict=True):
+            args[n], rest = nest.pack(args[n], rest[:count]), rest[count:]
+        y = self.f(*args, **self.keywords)
+        return y if self.weights is None else inner(self.weights, nest.leaves(y))
+
+    def check(
+        self,
+        caller: str,
+        slope: Callable[[list[Array]], Any],
+        tangents: Sequence[Array] | None = None,
+    ) -> None:
+        """Compare ``slope(v)``, the derivative along v, with differences."""
+        v = direction(self.arrays) if tangents is None else list(tangents)
+        verified(caller, self.at, self.arrays, v, slope(v))
+
+
+def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """The real inner product of two lists of Arrays."""
+    xp: Any = namespace()
+    total: Any = 0.0
+    for x, y in zip(a, b, strict=True):
+        product = (
+            xp.asarray(x) * y if not xp.isdtype(y.dtype, "complex floating") else xp.conj(x) * y
+        )
+        total = total + xp.sum(xp.real(product))
+    return total
+
+
+def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
+    """Jacobians of one result times a direction."""
+    xp: Any = namespace()
+    total: Any = 0.0
+    for jacobian, part in zip(jacobians, v, strict=True):
+        total = total + xp.tensordot(jacobian, part, axes=part.ndim)
+    return total
+
+
+def xp_like(value: Any, like: Array) -> Array:
+    """A value as an Array in the dtype and place of another."""
+    xp: Any = namespace()
+    found: Array = xp.asarray(value, dtype=like.dtype, device=like.device)
+    return found
+
+
+def unit(x: Array) -> float:
+    """The step of differences: the third root of the rounding error, times the size of the values."""
+    rounding = float(np.finfo(np.dtype(x.dtype)).eps)
+    return math.cbrt(rounding) * max(1.0, largest(host(x)))
+
+
+def differences(
+    f: Callable[[Sequence[Array]], Any],
+    arrays: Sequence[Array],
+    tangents: Sequence[Array],
+    h: float,
+) -> list[Any]:
+    """Central differences of f along the tangents, for each leaf of what it gives."""
+    ends = []
+    for sign in (1.0, -1.0):
+        moved = [x + (sign * h) * t for x, t in zip(arrays, tangents, strict=True)]
+        ends.append(host_leaves(f(moved)))
+    return [(above - below) / (2 * h) for above, below in zip(*ends, strict=True)]
+
+
+def host_leaves(structure: Any) -> list[Any]:
+    """The leaves of a nesting of Arrays as NumPy arrays, which no tape hears of."""
+    return [host(leaf) for leaf in nest.leaves(structure)]
+
+
+def host(x: Array) -> Any:
+    data = x._data
+    return np.array(storage_of(data).host(data), copy=True)
+
+
+def largest(x: Any) -> float:
+    """The largest absolute value; 0 of nothing."""
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def brief(x: Any) -> str:
+    """A value in few words."""
+    flat = np.ravel(x)
+    return f"{flat[0]:.6g}" if flat.size == 1 else np.array2string(flat[:4], precision=5)
