@@ -121,10 +121,9 @@ class Calls(Interpreter):
                 outer = self.module(place.names, code.co_filename)
                 if code.co_freevars:
                     self.know_free_names(tree, outer, given)
-            result = self.inline(
-                tree, outer, given if direct else all_to_each(given), me, spot, scope, code
-            )
-            made = code.co_name == "__init__" and given.name != "__init__"
+            handed = given if direct else self.handed_on(given)
+            result = self.inline(tree, outer, handed, me, spot, scope, code)
+            made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
             found |= me if made else result
             known = known or direct
         return found, known
@@ -138,11 +137,34 @@ class Calls(Interpreter):
         given = Arguments(call, "", values, NOTHING, [values], {}, values)
         return self.seen_to_run(given, Spot(scope.file, spot_of(node)), scope)[0]
 
+    def run_by_store(
+        self, target: ast.Attribute, owners: Value, value: Value, scope: Scope
+    ) -> None:
+        """Run the ``__set__`` or ``__setattr__`` that was seen to run in an assignment."""
+        call = ast.copy_location(ast.Call(target, [], []), target)
+        spot = Spot(scope.file, spot_of(target))
+        names = [code.co_name for code in self.callees[spot]]
+        given = [owners, value] if "__set__" in names else [value]
+        me = self.made(target, scope, kind="descriptor") if "__set__" in names else owners
+        arguments = Arguments(call, "__set__", me, NOTHING, given, {}, NOTHING)
+        self.seen_to_run(arguments, spot, scope)
+
     def know_free_names(self, tree: ast.AST, outer: Scope, given: Arguments) -> None:
         """The scope of a function that was made where the analysis does not look."""
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
+
+    def handed_on(self, given: Arguments) -> Arguments:
+        """What a function that is not run hands on to those that it is given."""
+        name, sources = given.name, given.positional[1:]
+        if name in ("map", "filter") and sources:
+            return given._replace(positional=[self.elements(s) for s in sources], keywords={})
+        if name == "reduce" and sources:
+            elements = self.elements(sources[0])
+            first = frozenset().union(elements, *sources[1:])
+            return given._replace(positional=[first, elements], keywords={})
+        return all_to_each(given)
 
     @staticmethod
     def is_direct(given: Arguments, code: CodeType) -> bool:
@@ -160,13 +182,18 @@ class Calls(Interpreter):
     def self_of(self, given: Arguments, code: CodeType, spot: Spot, scope: Scope) -> Value:
         """The ``self`` of a method that runs."""
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
-            return self.instance(given, spot, scope)
+            made = self.instance(given, spot, scope)
+            if code.co_name == "__post_init__":
+                for one in made:
+                    for function in given.functions:
+                        self.fill(one, fields_of(function), given, is_tuple(function))
+            return made
         if not code.co_argcount or code.co_varnames[0] not in ("self", "cls"):
             return NOTHING
         if code.co_name in ("__call__", given.name) and not is_module(given.owner):
             me = given.functions if code.co_name == "__call__" else given.owner
             return me or self.made(given.node, scope, kind="self")
-        return given.functions | given.owner
+        return frozenset().union(*given.all, given.owner) or given.functions
 
     def instance(self, given: Arguments, spot: Spot, scope: Scope) -> Value:
         """The instance that a call of a class makes."""
@@ -233,7 +260,11 @@ class Calls(Interpreter):
             member = inspect.getattr_static(of, name, None)
             if isinstance(member, property) and isinstance(member.fget, FunctionType):
                 return self.property_of(member.fget, thing, node, scope)
-            if isinstance(member, staticmethod | classmethod | FunctionType):
+            if isinstance(member, classmethod):
+                (owner,) = self.resolved(of)
+                methods = self.resolved(member.__func__)
+                return frozenset(self.with_self(one, owner) for one in methods)
+            if isinstance(member, staticmethod | FunctionType):
                 found |= self.resolved(getattr(member, "__func__", member))
             for one in self.resolved(of):
                 found |= one.fields.get(f".{name}", NOTHING) if one is not thing else NOTHING
@@ -261,8 +292,14 @@ class Calls(Interpreter):
         decorators = getattr(closure[0], "decorator_list", ())
         if any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators):
             return thing
-        found = self.thing("bound", thing, me)
-        found.closure, found.me = closure, frozenset((me,))
+        return self.with_self(thing, me)
+
+    def with_self(self, function: Thing, me: Thing) -> Thing:
+        """A function as a method of an object, or of a class."""
+        if function.closure is None:
+            return function
+        found = self.thing("bound", function, me)
+        found.closure, found.me = function.closure, frozenset((me,))
         return found
 
     def property_of(self, getter: FunctionType, thing: Thing, node: ast.AST, scope: Scope) -> Value:
@@ -281,7 +318,7 @@ class Calls(Interpreter):
         code: CodeType | None = None,
     ) -> Value:  # fmt: skip
         """Run a function of the user's, or one that was seen to run."""
-        if self.running.count(tree) > 1 or len(self.running) >= DEPTH:
+        if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
             return self.made(given.node, scope, taint_of([*given.all, me]))
         file = code.co_filename if code is not None else outer.file
         inner = Scope(file, outer, (*scope.calls, spot))
@@ -340,7 +377,9 @@ class Calls(Interpreter):
         carried += [v for k, v in given.keywords.items() if k != "key"]
         carried.append(given.rest)
         method = bool(given.owner) and not is_module(given.owner)
-        if name in STEPS:
+        if name in STEPS and not (
+            name == "round" and len(node.args) + len(node.keywords) > 1 - method
+        ):
             return self.made(node, scope)
         if name == "super" and not carried[0]:
             return scope.lookup("self") or NOTHING
@@ -373,8 +412,9 @@ class Calls(Interpreter):
     def of_all(self, given: Arguments, carried: list[Value], method: bool, scope: Scope) -> Value:
         """A result that is made of all arguments and, of a method, of its object."""
         owners = [given.owner] if method else []
-        self.call_back(carried, given, scope)
-        taint = taint_of([*carried, *owners, given.functions])
+        results = self.call_back(carried, given, scope)
+        values = [frozenset(t for t in v if t.closure is None) for v in carried]
+        taint = taint_of([*values, *owners, given.functions, results])
         into = taint_of(carried)
         if into and method and given.name not in READS:
             for thing in given.owner:
@@ -392,12 +432,14 @@ class Calls(Interpreter):
             )
         return made
 
-    def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> None:
-        """A function that is not run may call those that it is given, on what it is given."""
+    def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
+        """A function that is not run may call those that it is given: what they give."""
         spot = Spot(scope.file, spot_of(given.node))
+        found = NOTHING
         for thing in {thing for value in carried for thing in value}:
             if thing.closure is not None and not isinstance(thing.closure[0], ast.ClassDef):
-                self.call_of(thing, all_to_each(given), spot, scope)
+                found |= self.call_of(thing, self.handed_on(given), spot, scope) or NOTHING
+        return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
         """A function writes to its ``out``, or to its first argument where that is what it is for."""
@@ -485,6 +527,7 @@ class Calls(Interpreter):
 
 
 ENTERED = ("__enter__", "__aenter__", "__exit__", "__aexit__", "__iter__", "__next__")
+RECURSION = 4  # calls of a function within itself
 NDITER = 8  # operands of an nditer that are told apart
 BUILT_IN = frozenset(
     (
@@ -544,7 +587,7 @@ def is_tuple(thing: Thing) -> bool:
 
 def all_to_each(given: Arguments) -> Arguments:
     """A call whose function hands its arguments to another: each parameter may be any of them."""
-    values = frozenset().union(*given.all, given.owner)
+    values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
     parts: set[Thing] = set(values)
     for thing in values:
         for value in thing.fields.values():

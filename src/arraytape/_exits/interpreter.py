@@ -59,7 +59,7 @@ def path_of(stack: Stack) -> Path:
     """The path of a stack, outermost first; comprehensions belong to the function around them."""
     spots: list[Spot] = []
     exact = True
-    for place in reversed(stack):
+    for place in reversed(with_source(stack)):
         node = node_at(place)
         if node is None:
             raise Unknown
@@ -72,6 +72,16 @@ def path_of(stack: Stack) -> Path:
         spots.append(Spot(place.code.co_filename, span_of(node)))
     *calls, spot = spots
     return Path(tuple(calls), spot, exact)
+
+
+def with_source(stack: Stack) -> Stack:
+    """A stack without the constructors that dataclasses and named tuples generate."""
+    return tuple([place for place in stack if not is_generated(place.code)])
+
+
+def is_generated(code: CodeType) -> bool:
+    """Whether code is that of a constructor without source."""
+    return code.co_name in ("__init__", "__new__") and code.co_filename.startswith("<")
 
 
 class Interpreter(abc.ABC):
@@ -100,7 +110,7 @@ class Interpreter(abc.ABC):
 
     def remember_callees(self, stack: Stack) -> None:
         """Which functions ran in which calls."""
-        for inner, outer in pairwise(stack):
+        for inner, outer in pairwise(with_source(stack)):
             node = node_at(outer)
             if node is not None and inner.code.co_name not in FOLDED:
                 spot = Spot(outer.code.co_filename, span_of(node))
@@ -168,7 +178,7 @@ class Interpreter(abc.ABC):
                 thing.of = type(actual)
         return frozenset((thing,))
 
-    def be_function(self, thing: Thing, function: FunctionType) -> None:
+    def be_function(self, thing: Thing, function: Any) -> None:
         """A function that exists: its tree, and the scope of its free variables."""
         thing.actual, code = function, function.__code__
         tree = None if is_installed(code.co_filename) else function_of(code)
@@ -470,7 +480,10 @@ class Interpreter(abc.ABC):
                 starred = any(isinstance(x, ast.Starred) for x in target.elts)
                 self.bind(part, self.elements(value) if starred else self.item(value, i), scope)
         elif isinstance(target, ast.Attribute):
-            for thing in self.value(target.value, scope):
+            owners = self.value(target.value, scope)
+            if Spot(scope.file, span_of(target)) in self.callees:
+                self.run_by_store(target, owners, value, scope)
+            for thing in owners:
                 if isinstance(thing.actual, ModuleType):
                     names = self.module(vars(thing.actual)).names
                     names[target.attr] = names.get(target.attr, NOTHING) | value
@@ -645,6 +658,12 @@ class Interpreter(abc.ABC):
     @abc.abstractmethod
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
         """What the methods give that were seen to run in an expression that is no call."""
+
+    @abc.abstractmethod
+    def run_by_store(
+        self, target: ast.Attribute, owners: Value, value: Value, scope: Scope
+    ) -> None:
+        """Run the ``__set__`` or ``__setattr__`` that was seen to run in an assignment."""
 
     @abc.abstractmethod
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:

@@ -37,7 +37,7 @@ ADDS = words("add append appendleft extend extendleft insert put put_nowait push
 VIEWS = words(
     """
     array asanyarray asarray atleast_1d atleast_2d broadcast_to diagonal frombuffer memoryview moveaxis
-    nditer ravel reshape squeeze swapaxes transpose view
+    nditer ravel reshape squeeze swapaxes transpose view writer DictWriter TextIOWrapper
     """
 )
 READS = words("item tolist __array__ numpy to_numpy __float__ __complex__ __dlpack__")
