@@ -84,7 +84,7 @@ EXPRESSIONS = {
         "np.quantile({x}, 0.3, axis={axis})", "np.percentile({x}, [20, 70], axis={axis})",
         "np.{nanred}({x}, axis={axis})",
         "np.{nanred}(np.where({x} > {num}, np.nan, {x}), axis={ax})",
-        "np.copy(np.nanmedian({x}, axis={axis}), order='C')", "np.average({x}, axis={axis})",
+        "np.nanmedian({x}, axis={axis})", "np.average({x}, axis={axis})",
         "np.average({x}, weights=({b} * {x}) ** 2 + 0.5)", "np.trace({m})", "{m}.trace(1)",
         "np.ptp({x}, axis={axis})", "np.{red}.reduce({a}, axis={axis})",
         "np.add.reduce({a}, axis={axis})", "np.multiply.reduce({a})",
@@ -101,8 +101,8 @@ EXPRESSIONS = {
     )),
     "sorting": (2, (
         "np.sort({x}, axis={axis})", "np.sort({x})[{key1}]",
-        "np.partition({x}, 1, axis={ax})[:2].sum()", "np.sort({x}.T, axis=0)",
-        "np.partition({v}, 0)[:1]", "np.median({x}, axis={axis})",
+        "np.take(np.partition({x}, 1, axis={ax}), 1, axis={ax})", "np.sort({x}.T, axis=0)",
+        "np.partition({v}, 0)[..., :1]", "np.median({x}, axis={axis})",
     )),
     "pieces": (6, (
         "np.append({a}, {b})", "np.append({a}, {s}, axis={ax})",

@@ -148,12 +148,19 @@ def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
             f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
         )
     check_fits(out, result, casting)
-    if result.dtype.kind == "c" and out.dtype.kind in "iuf":
-        message = "Casting complex values to real discards the imaginary part"
-        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=stacklevel())
-        result = real(result)
+    if out.dtype.kind in "iuf":
+        result = real_part(result)
     setitem(out, ..., result)
     return out
+
+
+def real_part(x: Array) -> Array:
+    """x, or of complex numbers the real parts, with NumPy's warning that the others are lost."""
+    if x.dtype.kind != "c":
+        return x
+    message = "Casting complex values to real discards the imaginary part"
+    warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=stacklevel())
+    return real(x)
 
 
 def check_fits(out: Array, result: Array, casting: Any) -> None:
