@@ -229,7 +229,7 @@ STATEMENTS = {
         "np.put_along_axis({t}, np.argmax({t}, axis=0)[None], {num}, axis=0)",
         "np.add.at({tp}, {idx}, {num})", "np.add.at({tp}, ({idx}, ...), {tp}[0] * 1.0)",
         "np.subtract.at({tp}, [0, -1, 0], {tp}[[0, -1, 0]] * 0.5)", "{t}.partition(0)\n{t}.sort()",
-        "np.fill_diagonal({t}, {v})",
+        "np.fill_diagonal({t}, {v} * 1.0)",
     )),
     "loops": (3, (
         "for {k} in range(1, len({tp})):\n    {tp}[{k}] {iop}= {tp}[{k} - 1] * 0.5",
