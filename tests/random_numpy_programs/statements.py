@@ -84,7 +84,7 @@ EXPRESSIONS = {
         "np.quantile({x}, 0.3, axis={axis})", "np.percentile({x}, [20, 70], axis={axis})",
         "np.{nanred}({x}, axis={axis})",
         "np.{nanred}(np.where({x} > {num}, np.nan, {x}), axis={ax})",
-        "np.copy(np.nanmedian({x}, axis={axis}), order='C')", "np.average({x}, axis={axis})",
+        "np.nanmedian({x}, axis={axis})", "np.average({x}, axis={axis})",
         "np.average({x}, weights=({b} * {x}) ** 2 + 0.5)", "np.trace({m})", "{m}.trace(1)",
         "np.ptp({x}, axis={axis})", "np.{red}.reduce({a}, axis={axis})",
         "np.add.reduce({a}, axis={axis})", "np.multiply.reduce({a})",
@@ -101,8 +101,8 @@ EXPRESSIONS = {
     )),
     "sorting": (2, (
         "np.sort({x}, axis={axis})", "np.sort({x})[{key1}]",
-        "np.partition({x}, 1, axis={ax})[:2].sum()", "np.sort({x}.T, axis=0)",
-        "np.partition({v}, 0)[:1]", "np.median({x}, axis={axis})",
+        "np.take(np.partition({x}, 1, axis={ax}), 1, axis={ax})", "np.sort({x}.T, axis=0)",
+        "np.partition({v}, 0)[..., :1]", "np.median({x}, axis={axis})",
     )),
     "pieces": (6, (
         "np.append({a}, {b})", "np.append({a}, {s}, axis={ax})",
@@ -146,9 +146,10 @@ EXPRESSIONS = {
         "np.linalg.trace({m})", "np.linalg.outer({v}, {v2})", "np.linalg.qr({q})[1]",
         "np.linalg.cond({q})", "np.linalg.lstsq({q}, {qv}, rcond=None)[0]",
     )),
-    "fft": (1, (
+    "fft": (1, (  # padded copies: NumPy's lie by the steps of axes of length 1, which are not compared
         "np.fft.fft({a}, axis={ax})", "np.fft.rfft({x}, axis={ax})", "np.fft.ifft({a})",
-        "np.fft.irfft({a}, 4)", "np.fft.fft({a}, 4)", "np.fft.fft2({m})", "np.fft.fftshift({v})",
+        "np.fft.irfft(np.copy({a}, order='C'), 4)", "np.fft.fft(np.copy({a}, order='C'), 4)",
+        "np.fft.fft2({m})", "np.fft.fftshift({v})",
         "np.fft.fftn({a}).real", "np.fft.hfft({a})", "np.fft.rfft2({m}).imag",
     )),
     "made": (2, (
@@ -229,7 +230,7 @@ STATEMENTS = {
         "np.put_along_axis({t}, np.argmax({t}, axis=0)[None], {num}, axis=0)",
         "np.add.at({tp}, {idx}, {num})", "np.add.at({tp}, ({idx}, ...), {tp}[0] * 1.0)",
         "np.subtract.at({tp}, [0, -1, 0], {tp}[[0, -1, 0]] * 0.5)", "{t}.partition(0)\n{t}.sort()",
-        "np.fill_diagonal({t}, {v})",
+        "np.fill_diagonal({t}, {v} * 1.0)",
     )),
     "loops": (3, (
         "for {k} in range(1, len({tp})):\n    {tp}[{k}] {iop}= {tp}[{k} - 1] * 0.5",

@@ -69,7 +69,7 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     data = x._data
     storage = storage_of(data)
     part = walk(data, ((kind, argument),), storage.xp)
-    if kind in MAY_COPY and kind is not READ_ONLY and not storage.shares(part, data):
+    if kind in MAY_COPY and kind is not READ_ONLY and not storage.shares(part, data) and x.size:
         return None
     if kind is PERMUTE:
         argument = tuple([axis % len(data.shape) for axis in argument])

@@ -26,6 +26,7 @@ OF_SEQUENCES = {
     np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
     np.stack, np.vstack,
 }  # fmt: skip
+INTEGERS = frozenset((int,))
 # Functions in whose arguments a list of integers is an array, never a shape, axes or places.
 OF_INTEGERS = {np.bincount, np.take_along_axis}
 # Functions in whose arguments lists have a meaning of their own, which they see to themselves.
@@ -148,12 +149,19 @@ def into(out: Array, result: Array, casting: Any = "same_kind") -> Array:
             f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
         )
     check_fits(out, result, casting)
-    if result.dtype.kind == "c" and out.dtype.kind in "iuf":
-        message = "Casting complex values to real discards the imaginary part"
-        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=stacklevel())
-        result = real(result)
+    if out.dtype.kind in "iuf":
+        result = real_part(result)
     setitem(out, ..., result)
     return out
+
+
+def real_part(x: Array) -> Array:
+    """x, or of complex numbers the real parts, with NumPy's warning that the others are lost."""
+    if x.dtype.kind != "c":
+        return x
+    message = "Casting complex values to real discards the imaginary part"
+    warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=stacklevel())
+    return real(x)
 
 
 def check_fits(out: Array, result: Array, casting: Any) -> None:
@@ -167,7 +175,9 @@ def check_fits(out: Array, result: Array, casting: Any) -> None:
 
 def shape_of(name: str, shape: Any) -> tuple[int, ...]:
     """A shape as NumPy takes it: one length or several, integers of any kind but no booleans."""
-    if type(shape) is tuple and {*map(type, shape)} <= {int}:
+    if type(shape) is int:
+        return (shape,)
+    if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)):
         return shape
     shape = on_host(shape) if isinstance(shape, Array) else shape
     shape = shape.tolist() if isinstance(shape, np.ndarray) else shape

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._array.views import current, with_axes_in_memory
+from .._array.views import current, order_of, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util import errors
 from .._util.errors import user_line
@@ -196,13 +196,13 @@ def nanmedian_of_lines(
     a: Any, axis: int = -1, out: Any = None, overwrite_input: bool = False
 ) -> Any:
     """``_nanmedian_small`` of ``numpy.nanmedian``, which computes with masked arrays."""
-    ordered = np.sort(np.moveaxis(a, axis, -1), axis=-1)  # NaN is last
-    count = np.sum(~np.isnan(ordered), axis=-1)
+    ordered: Any = np.sort(a, axis=axis)  # NaN is last
+    order: Any = order_of(ordered)[:1] or "K"  # as the mask of a masked array of it lies
+    count = np.sum(np.copy(~np.isnan(a), order=order), axis=axis, keepdims=True)
     for _ in range(np.count_nonzero(count == 0)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=errors.stacklevel())
-    places = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=-1)
-    low, high = np.moveaxis(np.take_along_axis(ordered, places, axis=-1), -1, 0)
-    return (low + high) / 2.0
+    places = np.concatenate([np.maximum(count - 1, 0) // 2, count // 2], axis=axis)
+    return np.sum(np.take_along_axis(ordered, places, axis=axis), axis=axis) / 2.0
 
 
 def private(path: str) -> Any:

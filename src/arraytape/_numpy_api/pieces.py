@@ -11,7 +11,6 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
 from .._array.views import current, in_order, order_of, with_axes_in_memory
-from .._storage.storage import storage_of
 from .._util.errors import describe, explain, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
@@ -316,9 +315,7 @@ def ravel(a: Any, order: str = "C") -> Array:
         raise ValueError(
             f"ravel: no order {order!r}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
         )
-    seen = reshape(a, (-1,), copy=None if not a.size or "C" in order_of(a) else True)
-    data = current(a)[1]  # of no elements, which may be copied, what is read-only stays it
-    return seen if a.size or storage_of(data).writeable(data) else read_only(seen)
+    return reshape(a, (-1,), copy=None if not a.size or "C" in order_of(a) else True)
 
 
 def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) -> Array:

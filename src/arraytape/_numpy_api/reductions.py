@@ -27,7 +27,18 @@ from ..ops.manipulation_functions import (
 )
 from ..ops.sorting_functions import sort
 from . import exact
-from .arguments import Axis, array_of, as_arrays, axes_of, into, mask_of, on_axis, on_host, scalar
+from .arguments import (
+    Axis,
+    array_of,
+    as_arrays,
+    axes_of,
+    into,
+    mask_of,
+    on_axis,
+    on_host,
+    real_part,
+    scalar,
+)
 from .implementations import private, program_of
 
 DOCSTRING = """\
@@ -139,27 +150,38 @@ all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False
 def mean(
     a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Array:
-    if where is True:
-        return statistics.mean(floating(a, dtype), axis=axis, keepdims=keepdims)
+    a = a if isinstance(a, Array) else array_of(a)
+    if where is True and is_floating(a, dtype):
+        return statistics.mean(a, axis=axis, keepdims=keepdims)
+    if dtype is not None and np.dtype(dtype).kind != "c":
+        a = real_part(a)
     given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
 
     def ours() -> Array:
         return mean_where(floating(a, dtype), axis, keepdims, where)
 
+    # NumPy casts while it adds up: a cast before is another order of axes and of sums.
     return exact.exactly(np.mean, ours, (a,), given)
 
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: Any) -> Array:
     """The mean of what a mask selects."""
+    total = sum(a, axis, keepdims=keepdims, where=where)
+    if where is True:
+        return total / (a.size / max(total.size, 1))
     where = mask_of("mean", a, where)
     count = statistics.sum(
         astype(broadcast_to(where, a.shape), a.dtype), axis=axis, keepdims=keepdims
     )
-    total = sum(a, axis, keepdims=keepdims, where=where)
     return laid_out(total / count, total)
 
 
 mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
+
+
+def is_floating(a: Array, dtype: Any) -> bool:
+    """Whether a is computed with as it is, without a cast to the dtype asked for or to floats."""
+    return a.dtype.kind in "fc" and (dtype is None or np.dtype(dtype) == a.dtype)
 
 
 def floating(a: Any, dtype: Any) -> Array:
@@ -182,17 +204,20 @@ def spread(name: str) -> Callable[..., Array]:
         if correction is not np._NoValue and ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = ddof if correction is np._NoValue else correction
-        if where is True and mean is None and dtype is None:
-            return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
+        a = a if isinstance(a, Array) else array_of(a)
+        whole = where is True and mean is None
         given = {"axis": axis, "dtype": dtype, "ddof": ddof, "keepdims": keepdims, "where": where}
         given |= {} if mean is None else {"mean": mean}
 
         def ours() -> Array:
+            if whole and dtype is None:
+                return function(floating(a, None), axis=axis, correction=ddof, keepdims=keepdims)
             found = variance(a, **given)
             return elementwise.root_of_variance(found) if name == "std" else found
 
-        if where is True and mean is None:
+        if whole and a.dtype.kind in "fc":
             return ours()
+        # NumPy casts integers while it adds up, as in ``mean``.
         return exact.exactly(getattr(np, name), ours, (a,), given)
 
     call.__name__ = call.__qualname__ = name

@@ -22,13 +22,14 @@ NUMBERS = "biufc"  # kinds of dtypes
 def at_least(n: int) -> Callable[..., Any]:
     """``numpy.atleast_1d``, ``atleast_2d`` and ``atleast_3d``: axes of length 1 are added, as views."""
 
-    def shape_of(x: Array) -> tuple[int, ...]:
-        if n == 3 and x.ndim in (1, 2):  # the one case in which NumPy adds an axis behind
-            return (*(1,) * (2 - x.ndim), *x.shape, 1)
-        return (*(1,) * (n - x.ndim), *x.shape)
+    def widened(x: Array) -> Array:
+        if not x.ndim:
+            return reshape(x, (1,) * n)
+        behind = n == 3 and x.ndim < 3  # the one case in which NumPy adds an axis behind
+        return x[(*(None,) * (n - x.ndim - behind), ..., *(None,) * behind)]
 
     def call(*arys: Any) -> Any:
-        found = tuple([reshape(x, shape_of(x)) for x in as_arrays(*arys)])
+        found = tuple([widened(x) for x in as_arrays(*arys)])
         return found if len(found) != 1 else found[0]
 
     return call

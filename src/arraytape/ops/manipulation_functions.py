@@ -153,7 +153,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
             raise explain("reshape", error, x=x, shape=shape) from error
         if seen is not None:
             return seen
-        if copy is False and x.size:
+        if copy is False:
             raise ValueError(
                 f"reshape: shape {shape} of {x.shape} needs a copy, but copy=False "
                 f"[at {user_line()}]"
@@ -466,11 +466,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 def in_shape(x: Array, shape: tuple[int, ...]) -> Array:
     """A view of x in a shape to which it broadcasts: to read, where elements are repeated."""
-    if x.size != math.prod(shape):
-        return broadcast_to(x, shape)
-    seen = reshape(x, shape)
-    data = current(x)[1]  # of no elements, which may be copied, what is read-only stays it
-    return seen if x.size or storage_of(data).writeable(data) else read_only(seen)
+    return reshape(x, shape) if x.size == math.prod(shape) else broadcast_to(x, shape)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -553,4 +549,6 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
     apart = tuple(n for pair in zip((1,) * len(shape), shape, strict=True) for n in pair)
     spread = tuple(n for pair in zip(times, shape, strict=True) for n in pair)
     whole = tuple(a * b for a, b in zip(times, shape, strict=True))
+    if not x.size:
+        return reshape(x, whole)
     return reshape(broadcast_to(reshape(x, apart), spread), whole, copy=True)
