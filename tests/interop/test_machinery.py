@@ -403,6 +403,19 @@ def test_chkfinite_of_the_facade_refuses_nan(made):
         module.np.asarray_chkfinite(xp.asarray([1.0, np.nan]))
 
 
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_what_a_facade_vectorizes_is_pickled_as_numpys(made, protocol):
+    module, context = made
+    with context():
+        twice = module.np.vectorize(np.exp2, otypes="d")
+        with pytest.raises(TypeError, match="vectorize"):
+            twice(X)
+        found = pickle.loads(pickle.dumps(twice, protocol))
+        assert type(found) is np.vectorize
+        assert vars(found) == vars(twice)
+        assert found(np.ones(2)).tolist() == [2.0, 2.0]
+
+
 def test_an_extension_that_stands_in_has_rules_and_refuses_the_rest(made):
     module, context = made
     assert module.rooted(4.0)[0] == 2.0

@@ -20,8 +20,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SUITES = (
-    "scipy.linalg", "scipy.fft", "scipy.interpolate", "scipy.ndimage", "scipy.signal", "scipy.spatial",
-    "scipy.stats", "sklearn.linear_model", "sklearn.metrics",
+    "scipy.cluster", "scipy.differentiate", "scipy.fft", "scipy.integrate", "scipy.interpolate",
+    "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.stats",
+    "sklearn.gaussian_process", "sklearn.linear_model", "sklearn.metrics", "sklearn.preprocessing",
 )  # fmt: skip
 
 

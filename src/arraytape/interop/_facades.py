@@ -90,6 +90,10 @@ class RefusingVectorize(np.vectorize):
             raise no_rule(f"np.vectorize({getattr(self.pyfunc, '__qualname__', self.pyfunc)})")
         return super().__call__(*args, **keywords)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or pickle is ``np.vectorize``'s own: this class has no name by which it is found."""
+        return np.vectorize, (), vars(self)
+
 
 def named_as(original: Any, function: Any) -> Function:
     function.__name__ = function.__qualname__ = original.__name__
