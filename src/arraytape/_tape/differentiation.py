@@ -30,6 +30,7 @@ from .data import ArrayData, RawData
 from .guard import GuardedPass
 from .missing_rules import check_rules
 from .recording import Recording
+from .strays import warn_of_strays
 
 Place = tuple[int, Path]
 
@@ -67,7 +68,7 @@ class Differentiation:
     """
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
-        self.recording, self.asked = recording, asked
+        self.recording, self.targets, self.asked = recording, targets, asked
         strays: dict[int, int] = {}  # tids for what is not followed: a target may be its own source
         self.places = [self.place_of(x, strays) for x in asked]
         tids = [tid for tid, _ in self.places]
@@ -144,11 +145,20 @@ class Differentiation:
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
         """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
+        if not zero:
+            self.warn_of_strays(found)
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, self.places, shapes, strict=True)
         return [
             self.answer(x, g, zero, self.exits.get(tid), shape) for x, g, (tid, _), shape in rows
         ]
+
+    def warn_of_strays(self, found: Sequence[Any]) -> None:
+        """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""
+        rows = zip(self.asked, found, self.places, strict=True)
+        lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in self.exits]
+        if lost:
+            warn_of_strays(self.recording, lost, self.targets, self.starts)
 
     def answer(
         self, x: Array, g: Any, zero: bool, exit_: Exit | None, shape: tuple[int, ...] | None
