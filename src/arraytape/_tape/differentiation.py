@@ -27,7 +27,7 @@ from .arguments import (
 from .backward import BackwardPass, backward
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
-from .guard import GuardedPass
+from .guard import GuardedPass, tell_once
 from .missing_rules import check_rules
 from .recording import Recording
 from .strays import warn_of_strays
@@ -108,12 +108,22 @@ class Differentiation:
             pass_.picks = picks
             return self.through(pass_, seeds)
 
+        def checked() -> list[Any]:
+            known = self.recording.known
+            pass_ = self.recording.numerics.pass_of(data(storage), known, guard)
+            pass_.picks = picks
+            return self.through(pass_, seeds)
+
         replayed = active(REPLAY) if recorded else HERE
         with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
+            if self.recording.numerics is not None:
+                return checked()
             if guard and recorded and hides_a_cusp(self.recording.records):
                 return guarded()
             found = self.through(BackwardPass(data(storage), self.recording.known), seeds)
             bad = guard and any(g is not None and has_nan(g) for g in found)
+            if bad:
+                tell_once()
             return guarded() if bad else found
 
     def through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:

@@ -68,13 +68,14 @@ class Recording(BaseRecorder):
     backward pass must look out for, so that it need not look otherwise.
     """
 
-    def __init__(self, persistent: bool, watch_accessed_variables: bool) -> None:
-        flags = (persistent, watch_accessed_variables)
+    def __init__(
+        self, persistent: bool, watch_accessed_variables: bool, check_numerics: bool = False
+    ) -> None:
+        flags = (persistent, watch_accessed_variables, check_numerics)
         if not {bool, np.bool}.issuperset(map(type, flags)):
             raise TypeError(
-                "GradientTape: persistent and watch_accessed_variables must be True or False, got "
-                f"{describe(persistent)} and {describe(watch_accessed_variables)} "
-                f"[at {user_line()}]"
+                "GradientTape: persistent, watch_accessed_variables and check_numerics must be True or "
+                f"False, got {', '.join(map(describe, flags))} [at {user_line()}]"
             )
         self.persistent, self.one_shot = persistent, not persistent
         self.watches_variables = watch_accessed_variables
@@ -86,6 +87,7 @@ class Recording(BaseRecorder):
         self.entered = False
         self.warned = False
         self.observers: tuple[Observer, ...] = ()
+        self.numerics: Any = None  # the Checks of a tape with check_numerics
         self.forget()
 
     def forget(self) -> None:

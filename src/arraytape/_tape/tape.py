@@ -12,6 +12,7 @@ from .._record.stack import OfThisProcess
 from .._util.errors import unknown_name
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
+from .numerics import Checks
 from .recording import Recording
 from .summary import summary
 
@@ -30,6 +31,10 @@ class GradientTape(OfThisProcess):
         Whether to keep the records, so that ``gradient`` can be called more than once.
     watch_accessed_variables : bool, default: True
         Whether to watch every trainable Variable that is read.
+    check_numerics : bool, default: False
+        Whether to look at the values of each recorded op, and of each rule in the gradient, and raise
+        where the first NaN or infinity is made: slow, for finding it.  With nan="guard" what a
+        selection did not take is left out, as always.
 
     Raises
     ------
@@ -37,10 +42,21 @@ class GradientTape(OfThisProcess):
         When a parameter is neither True nor False.
     ValueError
         When the tape is entered while it records.
+    FloatingPointError
+        With check_numerics: in an op, or a gradient, that makes a NaN or an infinity of finite values.
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._recording = Recording(persistent, watch_accessed_variables)
+    def __init__(
+        self,
+        persistent: bool = False,
+        watch_accessed_variables: bool = True,
+        *,
+        check_numerics: bool = False,
+    ) -> None:
+        self._recording = Recording(persistent, watch_accessed_variables, check_numerics)
+        if check_numerics:
+            self._recording.numerics = checks = Checks()
+            self._recording.observe(checks.observe)
 
     def __repr__(self) -> str:
         """The tape's state, its records and the bytes that they keep, and what it watches.

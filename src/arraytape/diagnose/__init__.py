@@ -8,11 +8,13 @@ their lines for it; ``nans`` finds the op that made a NaN or an infinity.
 
 from typing import TYPE_CHECKING
 
+from .._tape.numerics import NonFiniteError
 from .._util.errors import missing_from
 from .explanation import explain
 from .line_recorder import lines
+from .numerics import nans
 
-__all__ = ["explain", "lines"]
+__all__ = ["NonFiniteError", "explain", "lines", "nans"]
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from .facts import Facts, public_name
 from .line_recorder import Lines
 from .zeros import is_zero, why_zero
 
-NEVER = "There is no gradient: this tape never recorded. Compute the target inside `with tape:`."
+NEVER_ENTERED = "this tape never recorded. Compute the target inside `with tape:`."
 GONE = f"There is no gradient any more: {USED_UP}. Call explain before gradient on a one-shot tape."
 
 
@@ -58,7 +58,7 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
     if recording.used_up:
         return GONE + by_lines_alone(recording, target, source, seen)
     if not recording.entered:
-        return NEVER
+        return f"There is no gradient: {NEVER_ENTERED}"
     facts = Facts(recording, target, source, seen)
     return verdict(facts, facts.gradient)
 

@@ -90,6 +90,15 @@ class Facts:
         except LookupError as error:
             return error
 
+    @property
+    def made_at(self) -> dict[int, str]:
+        """``file:line`` by the tid of what was made there, where lines are known."""
+        if self.lines is not None:
+            return self.lines.made_at
+        checks = self.original.numerics
+        found: dict[int, str] = {} if checks is None else checks.lines
+        return found
+
     # --- the gradient -------------------------------------------------------------------------------
     def run(self, pass_of: PassOf = BackwardPass) -> tuple[Any, Any]:
         """A backward pass, and the gradient that it found."""
@@ -212,7 +221,7 @@ class Facts:
     # --- words --------------------------------------------------------------------------------------
     def at(self, record: Record) -> str:
         """A record as a sentence names it: the op, and its line where that is known."""
-        line = self.lines.line_of(results_of(record)[0]) if self.lines else ""
+        line = self.made_at.get(results_of(record)[0])
         name = public_name(name_of(record))
         return f"{name} at {line}" if line else name
 

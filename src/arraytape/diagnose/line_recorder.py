@@ -58,11 +58,7 @@ class Lines(Bystander):
     def __init__(self) -> None:
         self.followed: set[int] = set()
         self.steps: list[Step] = []
-        self._lines: dict[int, str] = {}
-
-    def line_of(self, tid: int) -> str:
-        """``file:line`` of the op that made a value, "" if it is not known."""
-        return self._lines.get(tid, "")
+        self.made_at: dict[int, str] = {}  # file:line by the tid of what was made
 
     # --- as a recorder ------------------------------------------------------------------------------
     def record(self, record: Record) -> None:
@@ -75,11 +71,11 @@ class Lines(Bystander):
         self, name: str, kind: str, outs: Iterable[int], ins: Iterable[int], dtype: str = ""
     ) -> None:
         """Keep a step."""
-        line, stack = user_line(), recorders()
+        outs, line, stack = tuple(outs), user_line(), recorders()
         paused = frozenset(id(one.paused) for one in stack if isinstance(one, Paused))
         on = frozenset(id(one) for one in stack)
-        self.steps.append(Step(name, kind, tuple(outs), tuple(ins), line, dtype, on, paused))
-        self._lines.update((out, line) for out in outs)
+        self.steps.append(Step(name, kind, outs, tuple(ins), line, dtype, on, paused))
+        self.made_at.update(dict.fromkeys(outs, line))
 
     # --- as a profiler hook -------------------------------------------------------------------------
     def event(self, frame: FrameType, event: str, answer: Any) -> None:
