@@ -12,6 +12,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, TapeWarning, diagnose
 from arraytape._record.op import REGISTRY
+from helpers.repository import ROOT
 
 A = "Array float64(3,)"
 RUN = (
@@ -533,6 +534,19 @@ SAID = {
 
 def program_id(program):
     return program.__name__
+
+
+def rows():
+    """The table of docs/diagnose.md: each cause, by the name of its program, and what is said of it."""
+    for program, (_, text) in SAID.items():
+        cause = program.__name__.replace("_", " ")
+        yield f"| {cause} | {text.format(*['FILE:LINE'] * 2)} |"
+
+
+def test_the_page_has_all_the_texts():
+    page = (ROOT / "docs" / "diagnose.md").read_text("utf-8")
+    table = "\n".join(rows())
+    assert table in page, f"put this into docs/diagnose.md:\n{table}"
 
 
 @pytest.mark.parametrize("program", SAID, ids=program_id)

@@ -146,6 +146,10 @@ class Checks:
     """
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """The tape starts its records anew."""
         self.lines: dict[int, str] = {}
         self.finite: set[int] = set()
 

@@ -112,6 +112,8 @@ class Recording(BaseRecorder):
         self.record: Observer = self.records.append
         if self.observers:
             self.record = observed(self.records, self.observers)
+        if self.numerics is not None:
+            self.numerics.forget()
 
     def observe(self, observer: Observer) -> None:
         """Have ``observer(record)`` called before each record is kept; what it raises, the op raises."""

@@ -32,10 +32,8 @@ def follows(recording: Recording, x: Array) -> bool:
     """
     if id(x) in recording.watched:
         return True
-    if x._state & IS_VIEW and x._view.root._tid in recording.known - recording.implied:
-        return True
-    tid = x._current_id()
-    return tid in recording.known and tid not in recording.implied
+    tids = [x._current_id(), x._view.root._tid if x._state & IS_VIEW else 0]
+    return any(tid in recording.known and tid not in recording.implied for tid in tids)
 
 
 def why_not_followed(recording: Recording, x: Array) -> str:

@@ -229,7 +229,8 @@ class GradientTape(OfThisProcess):
         -----
         TapeWarning
             When a gradient is None or partial because a value left the tape, with the line where it
-            did; and when a persistent tape is asked inside its own context.
+            did; when it is None because the tape does not follow the source, or because target and
+            source are swapped; and when a persistent tape is asked inside its own context.
         """
         return differentiation.gradient(
             self._recording, target, sources, output_gradients, unconnected_gradients, nan
@@ -267,6 +268,11 @@ class GradientTape(OfThisProcess):
             When an op on the path has no rule.
         TypeError
             When targets or sources are no Arrays.
+
+        Warns
+        -----
+        TapeWarning
+            As of `gradient`.
 
         Notes
         -----
@@ -311,5 +317,10 @@ class GradientTape(OfThisProcess):
             When targets or sources are no Arrays.
         ValueError
             When there are fewer than two dimensions, or the first ones differ.
+
+        Warns
+        -----
+        TapeWarning
+            As of `gradient`.
         """
         return jacobian.batch_jacobian(self._recording, target, source, unconnected_gradients)
