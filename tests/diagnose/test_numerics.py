@@ -9,6 +9,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, diagnose
 from arraytape._tape.guard import tell_once
+from arraytape.testing import storages
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 LINK = (
@@ -301,3 +302,37 @@ def test_the_first_guarded_rerun_of_a_process_is_logged(caplog):
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("arraytape", logging.INFO)
     assert f"the guarded rerun ran [at {__file__}:" in record.getMessage()
+
+
+# --- other storages, hidden axes ----------------------------------------------------------------------
+@pytest.mark.parametrize("storage", [storages.frozen, storages.strict])
+def test_values_on_other_storages_are_looked_at(storage):
+    with storages.on(storage()):
+        x = xp.asarray([1.0, 0.0])
+        with diagnose.lines() as seen, GradientTape(check_numerics=True) as tape:
+            tape.watch(x)
+            y = xp.exp(x) * 0.0
+            y[0] = x[1]
+            z = xp.sqrt(x)
+            with pytest.raises(FloatingPointError, match="log made an infinity"):
+                xp.log(x)
+        assert diagnose.explain(tape, y, x, seen).startswith(
+            "The gradient is there: it came through "
+        )
+        assert diagnose.explain(tape, xp.floor(z), x, seen).startswith("The gradient is None: ")
+        assert diagnose.nans(tape, z, x).startswith(
+            "In the gradient, the rule of sqrt, which ran at "
+        )
+
+
+def test_values_under_vmap_are_looked_at():
+    x = xp.asarray([[1.0, 0.0], [2.0, 4.0]])
+    with GradientTape(check_numerics=True) as tape:
+        tape.watch(x)
+        with pytest.raises(
+            FloatingPointError, match=r"log made an infinity .* of x float64\(2, 2\) from"
+        ):
+            xp.vmap(xp.log)(x)
+        y = xp.vmap(xp.sqrt)(x)
+    with pytest.raises(FloatingPointError, match="the rule of sqrt"):
+        tape.gradient(y, x)

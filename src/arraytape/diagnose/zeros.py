@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from .._array.aliasing import PUT, write_of
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
-from .._storage.storage import storage_of
 from .._tape.backward import BackwardPass
 from .._tape.data import RawData
+from .._tape.numerics import on_host
 from .facts import Facts, name_of, public_name
 
 
@@ -48,9 +48,7 @@ class LookingPass(BackwardPass):
 
 def is_zero(data: Any) -> bool:
     """Whether all elements are zero; a record may keep a number in the place of data."""
-    if isinstance(data, int | float | complex):
-        return data == 0
-    return not bool(storage_of(data).xp.any(data != 0))
+    return not on_host(data).any()
 
 
 def why_zero(facts: Facts) -> str:
