@@ -108,16 +108,10 @@ class Differentiation:
             pass_.picks = picks
             return self.through(pass_, seeds)
 
-        def checked() -> list[Any]:
-            known = self.recording.known
-            pass_ = self.recording.numerics.pass_of(data(storage), known, guard)
-            pass_.picks = picks
-            return self.through(pass_, seeds)
-
         replayed = active(REPLAY) if recorded else HERE
         with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
             if self.recording.numerics is not None:
-                return checked()
+                return self.checked(data(storage), seeds, picks, guard)
             if guard and recorded and hides_a_cusp(self.recording.records):
                 return guarded()
             found = self.through(BackwardPass(data(storage), self.recording.known), seeds)
@@ -125,6 +119,12 @@ class Differentiation:
             if bad:
                 tell_once()
             return guarded() if bad else found
+
+    def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
+        """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
+        pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
+        pass_.picks = picks
+        return self.through(pass_, seeds)
 
     def through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
         """The gradients by one pass."""
@@ -155,7 +155,7 @@ class Differentiation:
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
         """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
-        if not zero:
+        if not zero and any(g is None for g in found):
             self.warn_of_strays(found)
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, self.places, shapes, strict=True)
@@ -167,8 +167,7 @@ class Differentiation:
         """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in self.exits]
-        if lost:
-            warn_of_strays(self.recording, lost, self.targets, self.starts)
+        warn_of_strays(self.recording, lost, self.targets, self.starts)
 
     def answer(
         self, x: Array, g: Any, zero: bool, exit_: Exit | None, shape: tuple[int, ...] | None
