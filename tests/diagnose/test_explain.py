@@ -328,10 +328,13 @@ NOT_THE_WATCHED = (
     "the watched Array as source, or watch the new one before it is used."
 )
 ASSIGNED = (
-    f"{NONE}no record leads from {A} to the target, which depends on Variable 'v' float64(3,). If "
-    f"what was "
-    "assigned to that was computed of the source: an assignment is never recorded, state cuts history."
-    + RUN
+    f"{NONE}{A} was used by multiply, but no record leads from there to the target."
+    + UNUSED.replace(
+        "stop_recording. ",
+        "stop_recording, or by an assignment to Variable 'v' float64(3,), which is never recorded "
+        "(state "
+        "cuts history). ",
+    )
 )
 BY_ASSIGNING = (
     f"{NONE}Variable 'v' was assigned to at {{0}}, and an assignment is never recorded: state cuts "

@@ -221,20 +221,6 @@ def needed_leaves(facts: Facts) -> list[str]:
     return [*dict.fromkeys(named(e.handle) for e in entries if e.source in above)]
 
 
-def variable_cuts(facts: Facts) -> str:
-    """The target depends on Variables: what was assigned to them is not recorded."""
-    if isinstance(facts.source, Variable) or not facts.target_is_on_tape or facts.lines is not None:
-        return ""
-    read = [v for v in facts.recording.variables if v._current_id() in facts.backward]
-    if not read:
-        return ""
-    return (
-        f"no record leads from {named(facts.source)} to the target, which depends on "
-        f"{listed([named(v) for v in read])}. If what was assigned to that was computed of the source: "
-        f"an assignment is never recorded, state cuts history. {WITH_LINES}"
-    )
-
-
 def never_used(facts: Facts) -> str:
     """No record takes the source."""
     if facts.users:
@@ -264,12 +250,24 @@ def may_be(facts: Facts) -> str:
             "Either the target does not depend on it, for these values and branches, or it does "
             "through "
             "ops without derivative (floor, argmax, comparisons, casts to integers), stop_gradient or "
-            f"stop_recording. {WITH_LINES}"
+            f"stop_recording{by_assignment(facts)}. {WITH_LINES}"
         )
     return (
         f"The target {named(facts.target)} is no value of the tape: it was computed outside the block, "
         "inside stop_recording, before the source was watched, by ops without derivative (floor, "
         f"argmax, comparisons, casts to integers), or of constants. {WITH_LINES}"
+    )
+
+
+def by_assignment(facts: Facts) -> str:
+    """That the target depends on Variables, to which something may have been assigned."""
+    read = [v for v in facts.recording.variables if v._current_id() in facts.backward]
+    if not read:
+        return ""
+    return (
+        f", or by an assignment to {listed(few([named(v) for v in read]))}, which is never recorded "
+        f"(state "
+        "cuts history)"
     )
 
 
@@ -297,7 +295,6 @@ CAUSES: tuple[Cause, ...] = (
     left_the_tape,
     view_of_its_own,
     computed_beside,
-    variable_cuts,
     never_used,
     used_elsewhere,
 )
