@@ -324,8 +324,8 @@ NOT_ON_TAPE = (
     "watched. Call tape.watch(x) inside the block, before x is used."
 )
 NOT_THE_WATCHED = (
-    "is not the one that the tape watches: an op, such as x = x + 1, and asarray make new Arrays. Give "
-    "the watched Array as source, or watch the new one before it is used."
+    f"{NONE}the tape watches {A}, and not this {A}: an op, such as x = x + 1, and asarray make new "
+    "Arrays. Give what is watched as source, or watch the new one before it is used."
 )
 ASSIGNED = (
     f"{NONE}{A} was used by multiply, but no record leads from there to the target."
@@ -397,7 +397,7 @@ SAID = {
     ],
     swapped: [SWAPPED, SWAPPED],
     replaced_inside: [REPLACED, REPLACED],
-    replaced_outside: [f"{NONE}this {A} {NOT_THE_WATCHED}"] * 2,
+    replaced_outside: [NOT_THE_WATCHED, NOT_THE_WATCHED],
     left_the_tape: [LEFT, LEFT],
     a_source_of_integers: [
         f"{NONE}the source Array int64(3,) has a dtype without gradient. Give it a floating-point "

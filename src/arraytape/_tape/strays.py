@@ -51,11 +51,12 @@ def why_not_followed(recording: Recording, x: Array) -> str:
         return (
             f"of {named(x)} only a view is watched: call tape.watch(x) on the whole, before its use"
         )
-    others = [entry.handle for entry in recording.watched.values()]
-    if any(other.shape == x.shape and other.dtype == x.dtype for other in others):
+    handles = [entry.handle for entry in recording.watched.values()]
+    alike = [one for one in handles if one.shape == x.shape and one.dtype == x.dtype]
+    if alike:
         return (
-            f"this {named(x)} is not the one that the tape watches: an op, such as x = x + 1, and "
-            "asarray make new Arrays. Give the watched Array as source, or watch the new one before "
+            f"the tape watches {named(alike[0])}, and not this {named(x)}: an op, such as x = x + 1, "
+            "and asarray make new Arrays. Give what is watched as source, or watch the new one before "
             "it is used"
         )
     return (
