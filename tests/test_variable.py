@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import re
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -31,9 +32,14 @@ def test_case_6_only_trainable_variables_are_watched_unasked(near):
     x2, x3 = Variable(2.0, name="x2") + 1.0, xp.asarray(3.0)
     with GradientTape() as tape:
         y = x0**2 + x1**2 + x2**2
-    gradients = tape.gradient(y, [x0, x1, x2, x3])
+    with pytest.warns(TapeWarning) as caught:
+        gradients = tape.gradient(y, [x0, x1, x2, x3])
     near(gradients[0], 6.0)
     assert gradients[1:] == [None, None, None]
+    for warning, why in zip(
+        caught, ("the tape watches Variable 'x0'", "not this Array"), strict=True
+    ):
+        assert re.search(f"gradient is None: .*{why}", str(warning.message))
     assert [variable.name for variable in tape.watched_variables()] == ["x0"]
 
 
@@ -42,11 +48,13 @@ def test_case_7_without_watch_accessed_variables_nothing_is_watched_unasked(near
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(x1)
         y = xp.sin(x0) + xp.logaddexp(x1, xp.asarray(0.0))
-    gradients = tape.gradient(y, {"x0": x0, "x1": x1})
+    with pytest.warns(TapeWarning, match="watch_accessed_variables=False"):
+        gradients = tape.gradient(y, {"x0": x0, "x1": x1})
     assert gradients["x0"] is None
     near(gradients["x1"], 1.0 / (1.0 + np.exp(-10.0)))
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_case_14_a_variable_that_became_an_array_is_not_watched(near):
     x = Variable(2.0)
     found = []

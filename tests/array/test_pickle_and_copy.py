@@ -37,6 +37,7 @@ def test_a_copy_has_value_dtype_and_shape(duplicate, name, shape):
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_a_pickled_value_is_followed_by_nobody(protocol):
     x = xp.asarray([1.0, 2.0])
     with xp.GradientTape(persistent=True) as tape:

@@ -17,7 +17,7 @@ from numpydoc.validate import validate
 
 import arraytape as xp
 import coverage_table
-from arraytape import _numpy_hook, checkpoint, interop, nn, optimizers, testing
+from arraytape import _numpy_hook, checkpoint, diagnose, interop, nn, optimizers, testing
 from arraytape._define import docstrings
 from arraytape._define.docstrings import TAKES, docstring, source_line
 from arraytape._record.op import REGISTRY, Op
@@ -78,7 +78,8 @@ MEMBERS = sorted(
 
 # Packages beside the namespace list what is public.
 BESIDE = {
-    "checkpoint": checkpoint, "interop": interop, "nn": nn, "optimizers": optimizers, "testing": testing,
+    "checkpoint": checkpoint, "diagnose": diagnose, "interop": interop, "nn": nn,
+    "optimizers": optimizers, "testing": testing,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 import arraytape as xp
 import public_names
 
-LAZY = ["interop", "nn", "optimizers", "checkpoint", "testing", "functional"]
+LAZY = ["diagnose", "interop", "nn", "optimizers", "checkpoint", "testing", "functional"]
 MODULES = ["", *LAZY, "linalg", "fft", "testing.storages"]
 PRIVATE = (
     "cofactors",
@@ -51,7 +51,7 @@ def test_a_bare_import_does_not_import_what_is_answered_on_demand():
     code = "import arraytape, sys; print(*[name for name in sys.modules if 'arraytape.' in name])"
     imported = run(code).split()
     assert "arraytape.ops.linalg" in imported
-    for name in ("nn", "optimizers", "checkpoint", "testing", "module"):
+    for name in ("diagnose", "nn", "optimizers", "checkpoint", "testing", "module"):
         assert f"arraytape.{name}" not in imported
 
 

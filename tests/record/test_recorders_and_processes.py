@@ -154,6 +154,7 @@ def strangers():
     return pickle.loads(run.stdout)
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_values_of_another_process_are_constants_to_a_tape(strangers):
     values, variables = strangers
     x = xp.asarray([1.0, 2.0])

@@ -163,6 +163,7 @@ def test_case_33_reset(near):
     near(tape.gradient(loss, v), 2.0)
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_case_34_an_inner_tape_that_does_not_watch(x, near):
     with GradientTape(persistent=True) as outer:
         outer.watch(x)

@@ -91,6 +91,7 @@ def test_jacobians_come_in_the_nesting_of_the_sources():
     assert found["a"][0]._data is not found["b"]._data
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_no_sources_give_no_jacobians_and_empty_arrays_empty_ones():
     x = xp.zeros((0, 2))
     with GradientTape(persistent=True) as tape:

@@ -229,6 +229,7 @@ def test_a_gradient_leaves_no_reference_cycle(left_behind):
     assert left_behind(work) == []
 
 
+@pytest.mark.filterwarnings("ignore:gradient is None")
 def test_tapes_that_are_dropped_unused_leave_no_reference_cycle(left_behind):
     def work():
         x = xp.asarray([1.0, 2.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,14 +33,14 @@ MODULES = {
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
     """The function of a library that the user's code calls, and where; None where it calls none."""
-    for i in range(1, len(stack)):
-        inner, place = stack[i - 1], stack[i]
-        if inner.installed and not place.installed:
-            return library_function(stack[:i], place), place
-    return None
+    inside = [*itertools.takewhile(lambda place: place.installed, stack)]
+    if not inside or len(inside) == len(stack):
+        return None
+    place = stack[len(inside)]
+    return library_function(inside, place), place
 
 
-def library_function(inside: Stack, place: Place) -> str:
+def library_function(inside: Sequence[Place], place: Place) -> str:
     """What a call at a place runs, by module and name; decorators of the library's are passed over."""
     text = called(place)
     function = value_of(text, place)

@@ -28,9 +28,10 @@ from .arguments import (
 from .backward import BackwardPass, backward
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
-from .guard import GuardedPass
+from .guard import GuardedPass, tell_once
 from .missing_rules import check_rules
 from .recording import Recording
+from .strays import warn_of_strays
 
 Place = tuple[int, Path]
 
@@ -68,7 +69,7 @@ class Differentiation:
     """
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
-        self.recording, self.asked = recording, asked
+        self.recording, self.targets, self.asked = recording, targets, asked
         strays: dict[int, int] = {}  # tids for what is not followed: a target may be its own source
         self.places = [self.place_of(x, strays) for x in asked]
         tids = [tid for tid, _ in self.places]
@@ -79,10 +80,9 @@ class Differentiation:
             check_rules(recording.records, self.starts, tids)
         if recording.persistent and recording.active:
             recording.warn_inside()
-        journal = recording.journal
-        self.lacks = (
-            None if journal is None else Lacks(recording.records, journal, tids, self.starts)
-        )
+        self.lacks: Lacks | None = None
+        if recording.journal is not None and mode_of(recording.exits) != "ignore":
+            self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
     def place_of(self, x: Array, strays: dict[int, int]) -> Place:
         """The tid of a source, and the path from there to it."""
@@ -111,11 +111,21 @@ class Differentiation:
 
         replayed = active(REPLAY) if recorded else HERE
         with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
+            if self.recording.numerics is not None:
+                return self.checked(data(storage), seeds, picks, guard)
             if guard and recorded and hides_a_cusp(self.recording.records):
                 return guarded()
             found = self.through(BackwardPass(data(storage), self.recording.known), seeds)
             bad = guard and any(g is not None and has_nan(g) for g in found)
+            if bad:
+                tell_once()
             return guarded() if bad else found
+
+    def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
+        """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
+        pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
+        pass_.picks = picks
+        return self.through(pass_, seeds)
 
     def through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
         """The gradients by one pass."""
@@ -147,6 +157,8 @@ class Differentiation:
     ) -> list[Any]:
         """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
         self.tell_of_exits(found)
+        if not zero and any(g is None for g in found):
+            self.warn_of_strays(found)
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, shapes, strict=True)
         return [
@@ -157,14 +169,24 @@ class Differentiation:
     def tell_of_exits(self, found: Sequence[Any]) -> None:
         """Say, as the tape is told to, which gradients lack what left."""
         recording = self.recording
-        mode = mode_of(recording.exits)
-        if self.lacks is not None and mode != "ignore":
+        if self.lacks is not None:
             places = zip(self.places, found, strict=True)
             absent = {tid for (tid, _), g in places if g is None}
             unseen = any(start not in recording.known for start in self.starts)
             self.lacks.tell(
-                absent, "gradient", mode, never_zeros=recording.never_zeros, unseen=unseen
+                absent,
+                "gradient",
+                mode_of(recording.exits),
+                never_zeros=recording.never_zeros,
+                unseen=unseen,
             )
+
+    def warn_of_strays(self, found: Sequence[Any]) -> None:
+        """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""
+        left = {tid for exit_ in self.lacks.exits for tid in exit_.origins} if self.lacks else ()
+        rows = zip(self.asked, found, self.places, strict=True)
+        lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
+        warn_of_strays(self.recording, lost, self.targets, self.starts)
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:

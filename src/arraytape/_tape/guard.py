@@ -20,13 +20,27 @@ at values.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from .._record.plan import Plan, Pull, Record, Structural, inputs_of, results_of
 from .._storage.storage import HERE
+from .._util.errors import user_line
 from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
 from .backward import BackwardPass, contributions
 from .data import RawData
+
+
+@cache
+def tell_once() -> None:
+    """Log, once in a process, that a gradient held a NaN and is computed again, guarded."""
+    import logging  # seldom needed, and slow to import
+
+    logging.getLogger("arraytape").info(
+        "a gradient held a NaN, and the guarded rerun ran [at %s]: what a selection did not take "
+        "contributes zero. diagnose.nans says where the NaN came from; further reruns are not logged",
+        user_line(),
+    )
 
 
 class Contribution(NamedTuple):

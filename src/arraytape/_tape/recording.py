@@ -76,14 +76,17 @@ class Recording(BaseRecorder):
     """
 
     def __init__(
-        self, persistent: bool, watch_accessed_variables: bool, exits: str | None = None
+        self,
+        persistent: bool,
+        watch_accessed_variables: bool,
+        exits: str | None = None,
+        check_numerics: bool = False,
     ) -> None:
-        flags = (persistent, watch_accessed_variables)
+        flags = (persistent, watch_accessed_variables, check_numerics)
         if not {bool, np.bool}.issuperset(map(type, flags)):
             raise TypeError(
-                "GradientTape: persistent and watch_accessed_variables must be True or False, got "
-                f"{describe(persistent)} and {describe(watch_accessed_variables)} "
-                f"[at {user_line()}]"
+                "GradientTape: persistent, watch_accessed_variables and check_numerics must be True or "
+                f"False, got {', '.join(map(describe, flags))} [at {user_line()}]"
             )
         self.persistent, self.one_shot = persistent, not persistent
         self.exits = exits if exits is None else mode_of(exits)
@@ -98,6 +101,7 @@ class Recording(BaseRecorder):
         self.entered = False
         self.warned = False
         self.observers: tuple[Observer, ...] = ()
+        self.numerics: Any = None  # the Checks of a tape with check_numerics
         self.forget()
 
     def forget(self) -> None:
@@ -122,6 +126,8 @@ class Recording(BaseRecorder):
         self.records: list[Record] = []
         self.record: Observer = self.records.append
         self.observe_records()
+        if self.numerics is not None:
+            self.numerics.forget()
 
     def observe(self, observer: Observer) -> None:
         """Have ``observer(record)`` called before each record is kept; what it raises, the op raises."""

@@ -12,6 +12,7 @@ from .._record.stack import OfThisProcess
 from .._util.errors import unknown_name
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
+from .numerics import Checks
 from .recording import Recording
 from .summary import summary
 
@@ -34,13 +35,19 @@ class GradientTape(OfThisProcess):
         What to do at a gradient that may lack a part, because a value left the tape (``float(x)``,
         ``np.asarray(x)``...) and what was computed from it came back as a constant: "warn", "raise" a
         LostGradientError, or "ignore".  None: what ``set_exits`` says, "warn" at first.
+    check_numerics : bool, default: False
+        Whether to look at the values of each recorded op, and of each rule in the gradient, and raise
+        where the first NaN or infinity is made: slow, for finding it.  With nan="guard" what a
+        selection did not take is left out, as always.
 
     Raises
     ------
     TypeError
-        When persistent or watch_accessed_variables is neither True nor False.
+        When persistent, watch_accessed_variables or check_numerics is neither True nor False.
     ValueError
         When the tape is entered while it records; when exits is another word.
+    FloatingPointError
+        With check_numerics: in an op, or a gradient, that makes a NaN or an infinity of finite values.
     """
 
     def __init__(
@@ -49,8 +56,12 @@ class GradientTape(OfThisProcess):
         watch_accessed_variables: bool = True,
         *,
         exits: str | None = None,
+        check_numerics: bool = False,
     ) -> None:
-        self._recording = Recording(persistent, watch_accessed_variables, exits)
+        self._recording = Recording(persistent, watch_accessed_variables, exits, check_numerics)
+        if check_numerics:
+            self._recording.numerics = checks = Checks()
+            self._recording.observe(checks.observe)
 
     def __repr__(self) -> str:
         """The tape's state, its records and the bytes that they keep, and what it watches.
@@ -225,7 +236,8 @@ class GradientTape(OfThisProcess):
         -----
         TapeWarning
             When a gradient is None or partial because a value left the tape, with the lines where it
-            did; and when a persistent tape is asked inside its own context.
+            did; when it is None because the tape does not follow the source, or because target and
+            source are swapped; and when a persistent tape is asked inside its own context.
         """
         return differentiation.gradient(
             self._recording, target, sources, output_gradients, unconnected_gradients, nan
@@ -263,6 +275,11 @@ class GradientTape(OfThisProcess):
             When an op on the path has no rule.
         TypeError
             When targets or sources are no Arrays.
+
+        Warns
+        -----
+        TapeWarning
+            As of `gradient`.
 
         Notes
         -----
@@ -307,5 +324,10 @@ class GradientTape(OfThisProcess):
             When targets or sources are no Arrays.
         ValueError
             When there are fewer than two dimensions, or the first ones differ.
+
+        Warns
+        -----
+        TapeWarning
+            As of `gradient`.
         """
         return jacobian.batch_jacobian(self._recording, target, source, unconnected_gradients)

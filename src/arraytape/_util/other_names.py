@@ -174,6 +174,7 @@ NAMESPACE: Table = {
         "clip_by_value": "xp.clip",
         "constant": "xp.asarray",
         "convert_to_tensor": "xp.asarray",
+        "debugging": "xp.diagnose and xp.GradientTape(check_numerics=True)",
         "fill": "xp.full",
         "gradients": "tape.gradient",
         "keras": "xp.nn, xp.optimizers and xp.Module",

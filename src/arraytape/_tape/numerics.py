@@ -1,0 +1,294 @@
+"""The first NaN or infinity: checks of each op as it runs, and of each rule in the backward pass.
+
+A tape without ``check_numerics`` has none of this: the checks are an observer of its recording, and
+passes of their own.
+
+A forward op is at fault when its result has a NaN and none of the operands that the tape follows has
+one; or an infinity, and no operand has an infinity or a NaN.  So a NaN among constants is found where it
+enters, and a constant -inf, as masks have it, may pass.  A backward rule is at fault when the cotangent
+of its result is finite, and behind it that of an input is no longer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.aliasing import ADD, write_of
+from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
+from .._storage.batched.data import Batched
+from .._storage.storage import storage_of
+from .._util.errors import see, user_line
+from . import recording
+from .activity import raw_of
+from .backward import BackwardPass
+from .data import RawData
+from .guard import GuardedPass
+
+COMPILED = "<arraytape "  # how the file names of compiled ops begin
+OURS = {__file__, recording.__file__}
+WAY_OUT = see("value-that-is-not-finite")
+
+
+class NonFiniteError(FloatingPointError):
+    """An op, or a backward rule, made a NaN or an infinity.
+
+    Parameters
+    ----------
+    what : str
+        Which op or rule made what.
+    ranges : str
+        The ranges of what came out and went in.
+    op : str
+        The name of the op.
+    """
+
+    def __init__(self, what: str, ranges: str, op: str) -> None:
+        super().__init__(what, ranges, op)
+        self.what, self.ranges, self.op = what, ranges, op
+        self.message = f"{what} [at {user_line()}]: {ranges} {WAY_OUT}"
+
+    def __str__(self) -> str:
+        """The message.
+
+        Returns
+        -------
+        str
+            What happened, at which line, and the ranges.
+        """
+        return self.message
+
+
+# --- ranges -------------------------------------------------------------------------------------------
+class Range(NamedTuple):
+    """What is to be told of a value: least and greatest of its finite elements, counts of the others."""
+
+    name: str
+    layout: str
+    low: float
+    high: float
+    nans: int
+    infinities: int
+    finite: int
+
+    def __str__(self) -> str:
+        counts = [f"{self.nans} NaN"] * bool(self.nans)
+        counts += [f"{self.infinities} infinite"] * bool(self.infinities)
+        spread = f" from {self.low:.6g} to {self.high:.6g}" if self.finite else ""
+        return f"{self.name} {self.layout}{spread}" + (
+            f", {' and '.join(counts)}" if counts else ""
+        )
+
+
+Values = tuple[list[Range], list[Range], list[Range]]  # results, operands followed, and others
+
+
+def range_of(name: str, value: Any) -> Range:
+    """The range of raw data, of an Array or of a number; of complex values that of their magnitudes."""
+    values = on_host(value)
+    dims = ", ".join(map(str, values.shape)) + ("," if values.ndim == 1 else "")
+    if values.dtype.kind not in "fc":
+        values = values.astype(float)
+    finite = values[np.isfinite(values)]
+    sizes = np.abs(finite) if values.dtype.kind == "c" else finite
+    ends = (float(sizes.min()), float(sizes.max())) if sizes.size else (0.0, 0.0)
+    nans, infinities = (int(np.count_nonzero(test(values))) for test in (np.isnan, np.isinf))
+    layout = f"{getattr(value, 'dtype', type(value).__name__)}({dims})"
+    return Range(name, layout, *ends, nans, infinities, sizes.size)
+
+
+def on_host(value: Any) -> np.ndarray[Any, Any]:
+    """The values of raw data or of a number, as NumPy has them."""
+    data = raw_of(value)
+    if type(data) is Batched:
+        data = data.sample
+    if isinstance(data, int | float | complex):
+        return np.asarray(data)
+    return np.asarray(storage_of(data).host(data))
+
+
+def is_finite(value: Any) -> bool:
+    """Whether all elements are finite."""
+    values = on_host(value)
+    return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
+
+
+def at_fault(results: Iterable[Range], followed: Iterable[Range], others: Iterable[Range]) -> bool:
+    """Whether an op made what is not finite: see the module's docstring."""
+    followed, others, results = [*followed], [*others], [*results]
+    if any(y.nans for y in results) and not any(x.nans for x in followed):
+        return True
+    operands = [*followed, *others]
+    infinite = any(y.infinities for y in results)
+    return infinite and not any(x.infinities or x.nans for x in operands)
+
+
+def made(ranges: Iterable[Range]) -> str:
+    """What is not finite among results: ``a NaN``, ``an infinity``."""
+    return "a NaN" if any(y.nans for y in ranges) else "an infinity"
+
+
+def listed(ranges: Iterable[Range]) -> str:
+    """Ranges in one line."""
+    return "; ".join(map(str, ranges))
+
+
+# --- forward ------------------------------------------------------------------------------------------
+class Checks:
+    """The checks of one tape: an observer of its records, and the passes for its gradients.
+
+    lines : where the values of the records were made, by tid.  finite : the tids of those that are
+    known to be finite.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """The tape starts its records anew."""
+        self.lines: dict[int, str] = {}
+        self.finite: set[int] = set()
+
+    def observe(self, record: Record) -> None:
+        """Look at what was computed, from the frame of what hands over its record, before it is kept."""
+        self.lines.update(dict.fromkeys(results_of(record), user_line()))
+        plan, frame = plan_of(record), caller()
+        if frame.f_code.co_filename.startswith(COMPILED):
+            assert isinstance(plan, Plan)
+            results, followed, others = values_of_op(plan, frame.f_locals)
+        elif record[0] == ADD.number:
+            results, followed, others = self.values_of_addition(record, frame)
+        elif hasattr(record[-1], "missing"):
+            results, followed, others = values_of_call(frame)
+        else:
+            return  # a view, a write, an exit: nothing is computed
+        if not any(y.nans or y.infinities for y in results):
+            self.finite.update(results_of(record))
+        elif at_fault(results, followed, others):
+            name = name_of(plan, record)
+            ranges = [listed(results), listed([*followed, *others])]
+            what = f"{name} made {made(results)}"
+            raise NonFiniteError(what, ", of ".join(filter(None, ranges)), name)
+
+    def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
+        """Those of ``x += y``, from the frames that record it; x was finite, or nothing is known."""
+        write = write_of(record)
+        while frame is not None and "value" not in frame.f_locals:
+            frame = frame.f_back
+        if frame is None or write.old not in self.finite:
+            return [], [], []
+        x, value = frame.f_locals["x"], frame.f_locals["value"]
+        added = [] if value is x._data else [range_of("what was added", value)]
+        return [range_of("x", x)], added, []
+
+    # --- backward -------------------------------------------------------------------------------------
+    def pass_of(self, data: RawData, followed: Collection[int], guard: bool) -> BackwardPass:
+        """A backward pass that checks each rule; the guarded one, so that selections do no harm."""
+        pass_ = CheckedGuardedPass(data, followed) if guard else CheckedPass(data, followed)
+        pass_.lines = self.lines
+        return pass_
+
+
+def caller() -> FrameType:
+    """The frame of what hands a record over to the recording."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename in OURS and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
+    """Those of a compiled op, from its local variables."""
+    ys = seen["ys"] if len(plan.op.outputs) > 1 else [seen["result"]]
+    results = [range_of(name, y) for name, y in zip(plan.op.outputs, ys, strict=True)]
+    return results, *operands_in(plan, seen)
+
+
+def values_of_call(frame: FrameType | None) -> Values:
+    """Those of a user's function, from the frame that publishes its results."""
+    while frame is not None and not {"trace", "results"} <= frame.f_locals.keys():
+        frame = frame.f_back
+    if frame is None:
+        return [], [], []
+    arrays = frame.f_locals["trace"].arrays
+    results = [range_of("y", y) for y in frame.f_locals["results"] if y._data.dtype.kind in "fc"]
+    return results, [range_of("x", x) for x in arrays], []
+
+
+def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Range]]:
+    """The operands of a compiled op, from its local variables: what the tape follows, and others."""
+    found: tuple[list[Range], list[Range]] = ([], [])
+    for x in plan.op.inputs:
+        tids, values = seen[f"t_{x}"], seen[f"d_{x}"]
+        pairs = zip(tids, values, strict=True) if plan.op.variadic else [(tids, values)]
+        for tid, value in pairs:
+            constant = tid not in seen["followed"]
+            if value is not None:
+                found[constant].append(range_of(f"{x} (a constant)" if constant else x, value))
+    return found
+
+
+# --- backward -----------------------------------------------------------------------------------------
+class Checking(BackwardPass):
+    """What makes a pass a checked one: a look at the cotangents of inputs before and behind a record."""
+
+    lines: dict[int, str] = {}  # noqa: RUF012  (set by who makes the pass)
+
+    def go_back(self, plan: Plan | Structural, record: Record) -> None:
+        came = [
+            range_of("the cotangent", self.cotangents[tid])
+            for tid in results_of(record)
+            if self.cotangents.get(tid) is not None
+        ]
+        fine = {tid for tid in inputs_of(record) if self.has_finite(tid)}
+        super().go_back(plan, record)
+        if not came or any(g.nans or g.infinities for g in came):
+            return
+        spoilt = [tid for tid in fine if not self.has_finite(tid)]
+        if spoilt:
+            gave = [range_of("the gradient", self.cotangents[tid]) for tid in spoilt]
+            raise self.error(plan, record, came, gave)
+
+    def has_finite(self, tid: int) -> bool:
+        """Whether what has come together for a value so far, if anything, is finite."""
+        held = self.cotangents.get(tid)
+        return held is None or is_finite(held)
+
+    def error(
+        self, plan: Plan | Structural, record: Record, came: list[Range], gave: list[Range]
+    ) -> NonFiniteError:
+        """The error for a rule that is at fault."""
+        line, name = self.lines.get(results_of(record)[0]), name_of(plan, record)
+        where = f", which ran at {line}," if line else ""
+        kept = listed(kept_ranges(plan, record))
+        return NonFiniteError(
+            f"in the gradient, the rule of {name}{where} made {made(gave)}",
+            f"{listed(gave)}, of {listed(came)}" + (f"; the tape kept {kept}" if kept else ""),
+            name,
+        )
+
+
+def kept_ranges(plan: Plan | Structural, record: Record) -> list[Range]:
+    """The ranges of the data that a record keeps."""
+    if not isinstance(plan, Plan):
+        return []
+    names = [x for x in (*plan.op.inputs, *plan.op.outputs) if plan.keeps(x)]
+    kept = [(x, plan.kept(record, x)) for x in names]
+    return [range_of(x, value) for x, value in kept if hasattr(value, "dtype")]
+
+
+def name_of(plan: Plan | Structural, record: Record) -> str:
+    """The name of the op, or of the user's function, of a record."""
+    return str(record[-1].name) if hasattr(record[-1], "missing") else plan.name
+
+
+class CheckedPass(Checking):
+    """The plain pass, checked."""
+
+
+class CheckedGuardedPass(Checking, GuardedPass):
+    """The guarded pass, checked."""

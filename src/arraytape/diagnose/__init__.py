@@ -1,0 +1,26 @@
+"""Diagnostics: why a gradient is None, zero or NaN.
+
+    from arraytape import diagnose
+
+``explain`` says in one paragraph why a gradient is what it is; ``lines`` notes all ops of a program with
+their lines for it; ``nans`` finds the op that made a NaN or an infinity.
+"""
+
+from typing import TYPE_CHECKING
+
+from .._tape.numerics import NonFiniteError
+from .._util.errors import missing_from
+from .explanation import explain
+from .line_recorder import lines
+from .numerics import nans
+
+__all__ = ["NonFiniteError", "explain", "lines", "nans"]
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+    __getattr__ = missing_from(__name__, "diagnose")

@@ -1,0 +1,300 @@
+"""Why a gradient is None: one function for each cause, from the facts to a sentence, or "".
+
+``CAUSES`` has them in the order in which they are asked.  The first that answers is the cause: what is
+certain comes before what is likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .._array.array import IS_VIEW
+from .._record.plan import Plan, plan_of, results_of
+from .._tape.arguments import differentiable
+from .._tape.strays import follows, named, swapped_words, why_not_followed
+from ..variable import Variable
+from .facts import Facts, made_of, needed_by, public_name
+from .line_recorder import Step
+
+Cause = Callable[[Facts], str]
+WITH_LINES = (
+    "To see which, and at which line, run the program within `with diagnose.lines() as seen:` and call "
+    "explain(tape, target, source, seen)"
+)
+
+
+# --- the dtypes ---------------------------------------------------------------------------------------
+def source_has_no_gradient(facts: Facts) -> str:
+    """The source holds integers or booleans."""
+    if differentiable(facts.source):
+        return ""
+    return (
+        f"the source {named(facts.source)} has a dtype without gradient. Give it a floating-point "
+        f"dtype "
+        "where it is made, before it is watched"
+    )
+
+
+def target_has_no_gradient(facts: Facts) -> str:
+    """The target holds integers or booleans."""
+    if differentiable(facts.target):
+        return ""
+    step = facts.cut
+    made = f", made by {public_name(step.name)} at {step.line}" if step else ""
+    return (
+        f"the target {named(facts.target)} has a dtype without gradient{made}. Take the gradient of a "
+        "floating-point value, such as what the integers were computed from"
+    )
+
+
+# --- the source ---------------------------------------------------------------------------------------
+def swapped(facts: Facts) -> str:
+    """The source was computed of the target."""
+    if not facts.target_is_on_tape or facts.origin not in facts.after_target:
+        return ""
+    return swapped_words(facts.source, facts.target)
+
+
+def source_made_outside(facts: Facts) -> str:
+    """The source was computed where the tape did not record."""
+    if facts.lines is None or follows(facts.recording, facts.source):
+        return ""
+    origins, _ = facts.noted_ids
+    made = [s for s in facts.lines.steps if not {*origins}.isdisjoint(s.outs) and s.kind == "op"]
+    known = made_of(facts.recording.records, facts.recording.leaves)
+    if not made or known.isdisjoint(made[-1].ins):
+        return ""
+    return (
+        f"the source {named(facts.source)} was computed of what the tape follows, but "
+        f"{how_unrecorded(facts, made[-1])}"
+    )
+
+
+def never_watched(facts: Facts) -> str:
+    """The tape does not follow the source: what a TapeWarning says of it, too."""
+    return why_not_followed(facts.recording, facts.source)
+
+
+def variable_not_followed(facts: Facts) -> str:
+    """A Variable that is not trainable, or of which the tape saw no read."""
+    x = facts.source
+    if not isinstance(x, Variable) or follows(facts.recording, x):
+        return ""
+    if not x.trainable:
+        return f"{named(x)} is not trainable, so it has to be watched: call tape.watch(v)"
+    if facts.cut:
+        return ""
+    return (
+        f"{named(x)} was not read while the tape recorded, so the target does not depend on it. If it "
+        "should, use it inside the block"
+    )
+
+
+# --- the way from the source to the target ------------------------------------------------------------
+def watched_after_use(facts: Facts) -> str:
+    """The source was followed already, and watched anew after the use that counts."""
+    entry = facts.recording.watched.get(id(facts.source))
+    if entry is None or entry.root == entry.source:
+        return ""
+    records = facts.recording.records
+    used = [
+        r for r in records if entry.root in r[2:4] and not facts.backward.isdisjoint(results_of(r))
+    ]
+    if facts.start not in made_of(records, [entry.root]) or facts.connected or not used:
+        return ""
+    ops = [record for record in used if isinstance(plan_of(record), Plan)]
+    where = facts.at((ops or used)[0])
+    return (
+        f"{named(facts.source)} was watched after {where} used it, and watching does not reach back. "
+        "Call tape.watch(x) before the first use"
+    )
+
+
+def step_not_recorded(facts: Facts) -> str:
+    """The first step on the way that the tape does not have, where steps were noted."""
+    step = facts.cut
+    if step is None:
+        return ""
+    return how_unrecorded(facts, step)
+
+
+def how_unrecorded(facts: Facts, step: Step) -> str:
+    """Why a tape has no record of a step."""
+    where = f"{public_name(step.name)} at {step.line}"
+    tape = id(facts.original)
+    if step.kind == "assign":
+        return (
+            f"{step.name} was assigned to at {step.line}, and an assignment is never recorded: state "
+            "cuts history. Compute with the value itself where its gradient is to count"
+        )
+    if tape in step.paused:
+        return (
+            f"{where} ran inside stop_recording, so its result is a constant. Move it out of there"
+        )
+    if tape not in step.on:
+        return f"{where} ran outside the tape's block. Move it into the block"
+    if step.name == "stop_gradient":
+        return f"{where} makes a constant of it, on purpose"
+    if step.kind == "constant" and step.dtype[0] not in "fc":
+        return (
+            f"{where} makes {step.dtype} of it, and integers and booleans have no gradient. Keep the "
+            "computation floating-point up to the target"
+        )
+    if step.kind == "constant":
+        return (
+            f"{where} has no derivative, by declaration, so its result is a constant. Use a smooth "
+            "function in its place, or pass its gradient on with grad_pass_through"
+        )
+    return (
+        f"{where} used {named(facts.source)} before it was watched, and watching does not reach back. "
+        "Call tape.watch(x) before the first use"
+    )
+
+
+def rule_is_none(facts: Facts) -> str:
+    """Records lead to the target, but only through inputs that have no gradient by declaration."""
+    if not facts.connected:
+        return ""
+    names = [facts.at(r) for r in facts.between if isinstance(plan_of(r), Plan)]
+    calls = [facts.at(r) for r in facts.between if hasattr(r[-1], "pull")]
+    last = (calls or names or ["an op"])[-1]
+    return f"{last} passes no gradient to what depends on the source: its rule gives None for that input"
+
+
+def left_the_tape(facts: Facts) -> str:
+    """Values that depend on the source left for the world outside."""
+    if not facts.exits:
+        return ""
+    threads = [line for line in facts.exits if "(in another thread" in line]
+    if threads:
+        return (
+            f"a value that depends on the source was used in another thread, which the tape does not "
+            f"see, at {listed(without_hint(threads))}. Open `with tape.in_this_thread():` there"
+        )
+    return (
+        f"a value that depends on the source left the tape at {listed(facts.exits)}: what comes back "
+        "from there is a constant. Keep the computation in arraytape's own functions, or call a NumPy "
+        "function through host_function, which takes a gradient"
+    )
+
+
+def without_hint(threads: list[str]) -> list[str]:
+    """The lines of uses in other threads."""
+    return [line.partition(" (in another thread")[0] for line in threads]
+
+
+def view_of_its_own(facts: Facts) -> str:
+    """The source is a view made anew, of a part that may have been used through another view."""
+    if (
+        not facts.source._state & IS_VIEW
+        or id(facts.source) in facts.recording.watched
+        or facts.users
+    ):
+        return ""
+    return (
+        f"{named(facts.source)} is a view that no op on the tape used, though another one of the "
+        "same part may have been: each x[key] is an Array of its own. Give the very Array that "
+        "was used"
+    )
+
+
+def computed_beside(facts: Facts) -> str:
+    """The target was computed of what the source was computed of, and not of the source."""
+    recording = facts.recording
+    if not facts.target_is_on_tape or facts.origin in recording.leaves:
+        return ""
+    parents = needed_leaves(facts)
+    if not parents:
+        return ""
+    return (
+        f"the target was computed of {listed(parents)}, as the source {named(facts.source)} was, but "
+        "not of this source: the name of the one that was used now stands for another Array (x = x + "
+        "1)? "
+        "Give the Array that the target was computed of"
+    )
+
+
+def needed_leaves(facts: Facts) -> list[str]:
+    """What is watched of which both target and source were computed."""
+    above = needed_by(facts.recording.records, [facts.origin]) & facts.backward
+    entries = facts.recording.watched.values()
+    return [*dict.fromkeys(named(e.handle) for e in entries if e.source in above)]
+
+
+def never_used(facts: Facts) -> str:
+    """No record takes the source."""
+    if facts.users:
+        return ""
+    return f"{named(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
+
+
+def used_elsewhere(facts: Facts) -> str:
+    """Records take the source, but what they made did not go into the target."""
+    ends = [facts.at(record) for record in facts.users]
+    return (
+        f"{named(facts.source)} was used by {listed(few(ends))}, but no record leads from there to the "
+        f"target. {may_be(facts)}"
+    )
+
+
+def may_be(facts: Facts) -> str:
+    """What may be the reason, where the tape cannot know."""
+    if facts.lines is not None:
+        return (
+            "No op that was noted leads from it to the target either: the target does not depend on "
+            "it, "
+            "for these values and branches"
+        )
+    if facts.target_is_on_tape:
+        return (
+            "Either the target does not depend on it, for these values and branches, or it does "
+            "through "
+            "ops without derivative (floor, argmax, comparisons, casts to integers), stop_gradient or "
+            f"stop_recording{by_assignment(facts)}. {WITH_LINES}"
+        )
+    return (
+        f"The target {named(facts.target)} is no value of the tape: it was computed outside the block, "
+        "inside stop_recording, before the source was watched, by ops without derivative (floor, "
+        f"argmax, comparisons, casts to integers), or of constants. {WITH_LINES}"
+    )
+
+
+def by_assignment(facts: Facts) -> str:
+    """That the target depends on Variables, to which something may have been assigned."""
+    read = [v for v in facts.recording.variables if v._current_id() in facts.backward]
+    if not read:
+        return ""
+    return (
+        f", or by an assignment to {listed(few([named(v) for v in read]))}, which is never recorded "
+        f"(state "
+        "cuts history)"
+    )
+
+
+def few(names: list[str]) -> list[str]:
+    """Each name once, and of many the first and the last ones."""
+    names = [*dict.fromkeys(names)]
+    return names if len(names) <= 6 else [*names[:3], f"{len(names) - 5} others", *names[-2:]]
+
+
+def listed(words: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+CAUSES: tuple[Cause, ...] = (
+    source_has_no_gradient,
+    target_has_no_gradient,
+    swapped,
+    source_made_outside,
+    never_watched,
+    variable_not_followed,
+    watched_after_use,
+    rule_is_none,
+    step_not_recorded,
+    left_the_tape,
+    view_of_its_own,
+    computed_beside,
+    never_used,
+    used_elsewhere,
+)

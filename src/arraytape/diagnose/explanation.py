@@ -1,0 +1,120 @@
+"""explain: why a gradient is None, zero or suspect, in one paragraph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._array.array import Array
+from .._record.plan import Plan, plan_of
+from .._tape.differentiation import has_nan
+from .._tape.recording import USED_UP, Recording
+from .._tape.strays import named
+from .._tape.tape import GradientTape
+from .._util.errors import describe, user_line
+from .causes import CAUSES, few, how_unrecorded, listed
+from .facts import Facts, public_name
+from .line_recorder import Lines
+from .zeros import is_zero, why_zero
+
+NEVER_ENTERED = "this tape never recorded. Compute the target inside `with tape:`."
+GONE = f"There is no gradient any more: {USED_UP}. Call explain before gradient on a one-shot tape."
+
+
+def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None = None) -> str:
+    """Why ``tape.gradient(target, source)`` is None, zero or NaN, or that it is fine.
+
+    Parameters
+    ----------
+    tape : GradientTape
+        A tape that recorded; nothing on it changes, and a one-shot tape is not used up.
+    target : Array
+        What would be differentiated.
+    source : Array
+        With respect to what.
+    seen : Lines | None, default: None
+        What `lines` noted while the program ran: lines, and ops that a tape does not record.
+
+    Returns
+    -------
+    str
+        One paragraph.  It begins with "The gradient is None", "is zero", "is there", "holds NaN",
+        "is an error", or with "There is no gradient" for a tape that cannot give any.
+
+    Raises
+    ------
+    TypeError
+        When an argument is none of these.
+
+    Notes
+    -----
+    It runs a backward pass to see what the gradient is.
+    """
+    recording = recording_of(tape)
+    for x, what in ((target, "target"), (source, "source")):
+        if not isinstance(x, Array):
+            raise TypeError(
+                f"explain(): the {what} must be one Array, got {describe(x)} [at {user_line()}]"
+            )
+    if recording.used_up:
+        return GONE + by_lines_alone(recording, target, source, seen)
+    if not recording.entered:
+        return f"There is no gradient: {NEVER_ENTERED}"
+    facts = Facts(recording, target, source, seen)
+    return verdict(facts, facts.gradient)
+
+
+def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:
+    """What was noted beside a tape whose records are gone."""
+    if seen is None:
+        return ""
+    facts = Facts(recording, target, source, seen)
+    unrecorded = [s for s in facts.noted_path if s.kind != "op" or id(recording) not in s.on]
+    if unrecorded:
+        return f" What was noted beside it: {how_unrecorded(facts, unrecorded[0])}."
+    names = few([f"{public_name(step.name)} at {step.line}" for step in facts.noted_path])
+    if not names:
+        return " What was noted beside it: no op leads from the source to the target."
+    return f" What was noted beside it: {listed(names)} led from the source to the target."
+
+
+def recording_of(tape: Any) -> Recording:
+    """The recording of a tape; TypeError for anything else."""
+    if not isinstance(tape, GradientTape):
+        raise TypeError(f"the tape must be a GradientTape, got {describe(tape)} [at {user_line()}]")
+    return tape._recording
+
+
+def verdict(facts: Facts, gradient: Any) -> str:
+    """What the gradient is, and why."""
+    if gradient is None:
+        why = next(filter(None, (cause(facts) for cause in CAUSES)))
+        return f"The gradient is None: {why}."
+    if isinstance(gradient, Exception):
+        return f"The gradient is an error, {type(gradient).__name__}: {gradient}"
+    if has_nan(gradient):
+        return (
+            f"The gradient holds NaN, also in the guarded rerun. It came {through(facts)}. "
+            "diagnose.nans(tape, target, source) says which op made it."
+        )
+    if is_zero(gradient._data):
+        why = why_zero(facts)
+        return f"The gradient is zero: it came {through(facts)}" + (f", and {why}." if why else ".")
+    return f"The gradient is there: it came {through(facts)}.{also_left(facts)}"
+
+
+def through(facts: Facts) -> str:
+    """The ops on the way, from the source to the target."""
+    records = [record for record in facts.between if isinstance(plan_of(record), Plan)]
+    if not facts.between:
+        return f"to the target {named(facts.target)} as its own source"
+    return f"through {listed(few([facts.at(record) for record in records or facts.between]))}"
+
+
+def also_left(facts: Facts) -> str:
+    """That a part may be missing, where values left the tape."""
+    if not facts.exits:
+        return ""
+    return (
+        f" A value that depends on the source also left the tape at {listed(facts.exits)}: if it came "
+        "back as a part of the target, that part counts as a constant."
+    )

@@ -1,0 +1,246 @@
+"""The facts about a tape, a target and a source: computed once, without a change to the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._array.exits import LEFT, LeftRecord
+from .._array.views import current
+from .._exits.messages import shown
+from .._record.op import REGISTRY
+from .._record.plan import Record, inputs_of, plan_of, results_of
+from .._record.stack import only_recorders
+from .._storage.storage import storage_of
+from .._tape.arguments import one
+from .._tape.backward import BackwardPass
+from .._tape.data import RawData
+from .._tape.differentiation import Differentiation, has_nan
+from .._tape.guard import GuardedPass
+from .._tape.recording import Recording
+from .line_recorder import Lines, Step
+
+PassOf = Callable[[RawData, set[int]], BackwardPass]
+
+
+def copy_of(recording: Recording) -> Recording:
+    """A recording with the same records, closed: what is asked of it leaves the tape as it is."""
+    copy = object.__new__(Recording)
+    vars(copy).update(vars(recording))
+    copy.records, copy.known = list(recording.records), set(recording.known)
+    copy.implied, copy.leaves = set(recording.implied), set(recording.leaves)
+    copy.persistent = copy.active = copy.open = False
+    copy.workers = []
+    return copy
+
+
+def made_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set[int]:
+    """These tids and those of all that was made of them."""
+    found = set(tids)
+    for record in records:
+        outs, ins = ends_of(record)
+        if not found.isdisjoint(ins):
+            found.update(outs)
+    return found
+
+
+def needed_by(records: Sequence[Record | Step], tids: Iterable[int]) -> set[int]:
+    """These tids and those of all that went into them."""
+    found = set(tids)
+    for record in reversed(records):
+        outs, ins = ends_of(record)
+        if not found.isdisjoint(outs):
+            found.update(ins)
+    return found
+
+
+def ends_of(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
+    """The tids that a record, or a step, made, and those of which it made them."""
+    if isinstance(record, Step):
+        return record.outs, record.ins
+    return results_of(record), inputs_of(record)
+
+
+@dataclass
+class Facts:
+    """What causes are told from.
+
+    original : the tape's recording; ``recording`` is a copy of it.  lines : of all ops, if they were
+    noted.  start, origin : the tids of target and source.
+    """
+
+    original: Recording
+    target: Array
+    source: Array
+    lines: Lines | None
+
+    def __post_init__(self) -> None:
+        self.recording = copy_of(self.original)
+        with only_recorders():
+            self.request = self.asked()
+
+    def asked(self) -> Differentiation | LookupError:
+        """The request for the gradient, or the error for an op without a rule."""
+        try:
+            return Differentiation(self.recording, [self.target], [self.source])
+        except LookupError as error:
+            return error
+
+    @property
+    def made_at(self) -> dict[int, str]:
+        """``file:line`` by the tid of what was made there, where lines are known."""
+        if self.lines is not None:
+            return self.lines.made_at
+        checks = self.original.numerics
+        found: dict[int, str] = {} if checks is None else checks.lines
+        return found
+
+    # --- the gradient -------------------------------------------------------------------------------
+    def run(self, pass_of: PassOf = BackwardPass) -> tuple[Any, Any]:
+        """A backward pass, and the gradient that it found."""
+        assert isinstance(self.request, Differentiation)
+        with only_recorders():
+            seed = one(self.target)
+            storage = storage_of(seed._data)
+            with np.errstate(all="ignore"), storage.at(seed._data):
+                pass_ = pass_of(RawData(storage), self.recording.known)
+                (found,) = self.request.through(pass_, [seed])
+        return pass_, found
+
+    @cached_property
+    def gradient(self) -> Any:
+        """The gradient, or the exception in its place."""
+        if isinstance(self.request, LookupError):
+            return self.request
+        try:
+            _, found = self.run()
+            if found is not None and has_nan(found):
+                _, found = self.run(GuardedPass)
+        except Exception as error:  # a user's rule may raise anything
+            return error
+        return found
+
+    # --- target and source on the tape --------------------------------------------------------------
+    @cached_property
+    def start(self) -> int:
+        """The tid of the target, 0 for what the tape does not follow."""
+        with only_recorders():
+            return self.recording.tid_of(self.target, current_value=True)
+
+    @cached_property
+    def origin(self) -> int:
+        """The tid of the source."""
+        with only_recorders():
+            return self.recording.tid_of(self.source)
+
+    @property
+    def origins(self) -> list[int]:
+        """The tids of the source: of what was watched, and of the value that it held then."""
+        entry = self.recording.watched.get(id(self.source))
+        tids = {self.origin, 0 if entry is None else entry.root} - {0}
+        return sorted(tids)
+
+    @cached_property
+    def target_is_on_tape(self) -> bool:
+        return self.start in self.recording.known
+
+    @cached_property
+    def forward(self) -> set[int]:
+        """The tids of the source and of all that the tape knows to be made of it."""
+        return made_of(self.recording.records, [self.origin] if self.origin else [])
+
+    @cached_property
+    def backward(self) -> set[int]:
+        """The tids of the target and of all that the tape knows to have gone into it."""
+        return needed_by(self.recording.records, [self.start] if self.start else [])
+
+    @cached_property
+    def after_target(self) -> set[int]:
+        """The tids of all that the tape knows to be made of the target, itself not among them."""
+        return made_of(self.recording.records, [self.start]) - {self.start}
+
+    @cached_property
+    def between(self) -> list[Record]:
+        """The records on the paths from the source to the target, in the order in which they ran."""
+        forward, backward = self.forward, self.backward
+        return [
+            record
+            for record in self.recording.records
+            if not forward.isdisjoint(inputs_of(record))
+            and not backward.isdisjoint(results_of(record))
+        ]
+
+    @cached_property
+    def connected(self) -> bool:
+        """Whether records lead from the source to the target."""
+        return self.origin != 0 and self.start in self.forward
+
+    @cached_property
+    def users(self) -> list[Record]:
+        """The records that take the source, or what was made of it; exits are none."""
+        records = self.recording.records
+        used = [record for record in records if not self.forward.isdisjoint(inputs_of(record))]
+        return [record for record in used if plan_of(record) is not LEFT]
+
+    @cached_property
+    def exits(self) -> list[str]:
+        """Where values that depend on the source left the tape, each place once: ``file:line (how)``."""
+        found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
+        return [*dict.fromkeys(shown(left) for left in found if left.value in self.forward)]
+
+    # --- what was noted beside the tape -------------------------------------------------------------
+    @cached_property
+    def noted_ids(self) -> tuple[list[int], int]:
+        """The tids of source and target, whether a tape follows them or not."""
+        with only_recorders():
+            return [*{*self.origins, current(self.source)[0]} - {0}], current(self.target)[0]
+
+    @cached_property
+    def noted_path(self) -> list[Step]:
+        """The noted steps on the paths from the source to the target."""
+        if self.lines is None:
+            return []
+        origins, start = self.noted_ids
+        steps = self.lines.steps
+        reached, needed = made_of(steps, origins), needed_by(steps, [start] if start else [])
+        return [s for s in steps if not reached.isdisjoint(s.ins) and not needed.isdisjoint(s.outs)]
+
+    @cached_property
+    def cut(self) -> Step | None:
+        """The first step from the source to the target that the tape has no record of."""
+        reached = made_of(self.recording.records, self.noted_ids[0])
+        for step in self.noted_path:
+            if step.kind != "op" or reached.isdisjoint(step.outs):
+                return step
+        return None
+
+    # --- words --------------------------------------------------------------------------------------
+    def at(self, record: Record) -> str:
+        """A record as a sentence names it: the op, and its line where that is known."""
+        line = self.made_at.get(results_of(record)[0])
+        name = public_name(name_of(record))
+        return f"{name} at {line}" if line else name
+
+
+def name_of(record: Record) -> str:
+    """The name of the op, or of the user's function, of a record."""
+    users_call = hasattr(record[-1], "missing")
+    return str(record[-1].name) if users_call else plan_of(record).name
+
+
+# What an op that is a part of another one is called by users.
+PUBLIC = {
+    "cast": "astype", "discretized": "astype", "setitem": "a write",
+    "in-place add": "an in-place addition", "view": "a view",
+}  # fmt: skip
+
+
+def public_name(name: str) -> str:
+    """The name by which users know an op."""
+    op = REGISTRY.get(name)
+    return PUBLIC.get(name, op.name if op else name)

@@ -1,0 +1,200 @@
+"""nans: the first op, forward or backward, that made a NaN or an infinity, from what a tape kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from .._array.array import KEPT, Array, wrap
+from .._array.views import current
+from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
+from .._record.stack import only_recorders
+from .._storage.storage import storage_of
+from .._tape.arguments import arrays_of, seeds_of
+from .._tape.data import RawData
+from .._tape.differentiation import Differentiation
+from .._tape.numerics import (
+    CheckedGuardedPass,
+    NonFiniteError,
+    Range,
+    at_fault,
+    is_finite,
+    listed,
+    made,
+    range_of,
+)
+from .._tape.recording import USED_UP, Recording
+from .._tape.tape import GradientTape
+from .._util.errors import user_line
+from .explanation import NEVER_ENTERED, recording_of
+from .facts import copy_of, name_of, needed_by, public_name
+from .line_recorder import Lines
+
+LOOK = "GradientTape(check_numerics=True) looks at each op as it runs."
+FINE = "No NaN and no infinity: in what the tape kept, and in the backward pass."
+
+
+def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = None) -> str:
+    """The first op, forward or backward, that made a NaN or an infinity of finite values.
+
+    Parameters
+    ----------
+    tape : GradientTape
+        A tape that recorded; nothing on it changes, and a one-shot tape is not used up.
+    target : Array or nesting
+        What would be differentiated.
+    sources : Array or nesting
+        With respect to what.
+    seen : Lines | None, default: None
+        What `lines` noted while the program ran, for the lines of ops.
+
+    Returns
+    -------
+    str
+        One paragraph.  It begins with "In the forward pass", "In the gradient", or "No NaN".
+
+    Raises
+    ------
+    RuntimeError
+        When the tape was used up or never entered.
+    TypeError
+        When targets or sources are no Arrays.
+
+    Notes
+    -----
+    A tape keeps what its rules ask for, not every value: where values are missing, the paragraph says
+    so.  ``GradientTape(check_numerics=True)`` looks at each op as it runs.  The backward pass is the
+    guarded one: what a selection did not take is left out.
+    """
+    recording = recording_of(tape)
+    if recording.used_up or not recording.entered:
+        why = USED_UP if recording.used_up else NEVER_ENTERED
+        raise RuntimeError(f"nans(): {why} [at {user_line()}]")
+    made_at = {} if recording.numerics is None else recording.numerics.lines
+    made_at = made_at if seen is None else seen.made_at
+    recording = copy_of(recording)
+    targets, asked = arrays_of(target, "target", "nans"), arrays_of(sources, "source", "nans")
+    with only_recorders():
+        request = Differentiation(recording, targets, asked)
+        forward = Forward(recording, request, made_at)
+        forward.look([*targets, *asked])
+        likely = "" if all(is_finite(y) for y in targets) else forward.likely
+        backward = backward_report(request, seeds_of(target, targets, None), made_at)
+        return forward.certain or likely or backward or FINE
+
+
+class Forward:
+    """The forward pass, from what the records keep.
+
+    certain : what is to be said of the first op at fault.  likely : of the first one that may be, where
+    an operand is not known.
+    """
+
+    certain = likely = ""
+
+    def __init__(
+        self, recording: Recording, request: Differentiation, made_at: dict[int, str]
+    ) -> None:
+        self.made_at = made_at
+        needed = needed_by(recording.records, request.starts)
+        self.records = [r for r in recording.records if not needed.isdisjoint(results_of(r))]
+        self.values: dict[int, Any] = {}  # by tid
+        for record in self.records:
+            self.values.update(kept_values(record))
+
+    def look(self, arrays: Sequence[Array]) -> None:
+        """Go through the records, from what they keep and from what these arrays hold."""
+        held = [current(x) for x in arrays]
+        self.values = {tid: data for tid, data in held if tid} | self.values
+        for record in self.records:
+            self.recompute(record)
+            results = [self.values[tid] for tid in results_of(record) if tid in self.values]
+            if not all(is_finite(y) for y in results):
+                ys, operands, unknown = self.ranges(record)
+                if not at_fault(ys, operands, []):
+                    continue
+                said = self.told(record, ys, operands, unknown)
+                self.likely = self.likely or said
+                if not unknown:
+                    self.certain = said
+                    return
+
+    def recompute(self, record: Record) -> None:
+        """Compute once more what was not kept of an op's result, where all that went in is known."""
+        plan = plan_of(record)
+        (out, *more), ins = results_of(record), inputs_of(record)
+        if out in self.values or more or not isinstance(plan, Plan) or not ours(plan):
+            return
+        pairs = zip(plan.op.inputs, ins, strict=True)
+        operands = [plan.kept(record, x) if plan.keeps(x) else self.values.get(t) for x, t in pairs]
+        function = plan.op.public
+        if function is None or any(operand is None for operand in operands):
+            return
+        with np.errstate(all="ignore"), suppress(Exception):
+            made = function(*[wrap(x, 0, KEPT) if hasattr(x, "dtype") else x for x in operands])
+            self.values[out] = current(made)[1]
+
+    def ranges(self, record: Record) -> tuple[list[Range], list[Range], list[str]]:
+        """Those of the results and of the operands that are known, and the names of other operands."""
+        plan = plan_of(record)
+        outs, ins = results_of(record), inputs_of(record)
+        named = isinstance(plan, Plan) and not plan.op.variadic
+        names = plan.op.inputs if isinstance(plan, Plan) and named else ("x",) * len(ins)
+        ys = [range_of("y", self.values[tid]) for tid in outs if tid in self.values]
+        operands, unknown = [], []
+        for name, tid in zip(names, ins, strict=True):
+            if isinstance(plan, Plan) and named and plan.keeps(name):
+                operands.append(range_of(name, plan.kept(record, name)))
+            elif tid in self.values:
+                operands.append(range_of(name, self.values[tid]))
+            else:
+                unknown.append(name)
+        return ys, operands, unknown
+
+    def told(
+        self, record: Record, ys: list[Range], operands: list[Range], unknown: list[str]
+    ) -> str:
+        """The paragraph about a record at which there first is what is not finite."""
+        line = self.made_at.get(results_of(record)[0], "")
+        where = public_name(name_of(record)) + (f" at {line}" if line else "")
+        of = f", of {listed(operands)}" if operands else ""
+        text = f"In the forward pass, {where} gave {made(ys)}: {listed(ys)}{of}."
+        if not unknown:
+            return text
+        names = " and ".join(dict.fromkeys(unknown))
+        return f"{text} The tape did not keep {names}, so an op before it may have made it: {LOOK}"
+
+
+def ours(plan: Plan) -> bool:
+    """Whether an op may be called again for its value: it is no user's, and has no parameters."""
+    op = plan.op
+    return not (op.checked or op.variadic or op.parameters or op.moves)
+
+
+def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
+    """The data in a record that has a tid."""
+    plan = plan_of(record)
+    for place, source, output in plan.lifts if isinstance(plan, Plan) else ():
+        tid = record[source]
+        if hasattr(record[place], "dtype") and tid:
+            yield (tid[output] if type(tid) is tuple else tid), record[place]
+
+
+def backward_report(
+    request: Differentiation, seeds: Sequence[Array], made_at: dict[int, str]
+) -> str:
+    """What is to be said of the backward pass; "" if nothing is."""
+    if not seeds:
+        return ""
+    storage = storage_of(seeds[0]._data)
+    pass_ = CheckedGuardedPass(RawData(storage), request.recording.known)
+    pass_.lines = made_at
+    try:
+        with np.errstate(all="ignore"), storage.at(seeds[0]._data):
+            request.through(pass_, seeds)
+    except NonFiniteError as error:
+        return f"{error.what[0].upper()}{error.what[1:]}: {error.ranges}."
+    return ""

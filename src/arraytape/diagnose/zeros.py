@@ -1,0 +1,90 @@
+"""Where a gradient became zero: a backward pass that looks at what each record passes on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from .._array.aliasing import PUT, write_of
+from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
+from .._tape.backward import BackwardPass
+from .._tape.data import RawData
+from .._tape.numerics import on_host
+from .facts import Facts, name_of, public_name
+
+
+class Death(NamedTuple):
+    """A record to which a cotangent came that is not zero, and behind which all is zero.
+
+    cancelled : whether contributions added up to zero there.
+    """
+
+    record: Record
+    cancelled: bool
+
+
+class LookingPass(BackwardPass):
+    """A backward pass that notes where cotangents of values on the path become zero."""
+
+    on_path: Collection[int] = ()  # the tids of what depends on the source
+
+    def __init__(self, data: RawData, followed: Collection[int]) -> None:
+        super().__init__(data, followed)
+        self.deaths: list[Death] = []
+
+    def go_back(self, plan: Plan | Structural, record: Record) -> None:
+        came = any(self.holds_something(tid) for tid in results_of(record))
+        inputs = [tid for tid in inputs_of(record) if tid in self.on_path]
+        before = len({*inputs}) < len(inputs) or any(self.holds_something(tid) for tid in inputs)
+        super().go_back(plan, record)
+        if came and inputs and not any(self.holds_something(tid) for tid in inputs):
+            self.deaths.append(Death(record, cancelled=before))
+
+    def holds_something(self, tid: int) -> bool:
+        """Whether the cotangent of a value is there and not zero."""
+        held = self.cotangents.get(tid)
+        return held is not None and not is_zero(held)
+
+
+def is_zero(data: Any) -> bool:
+    """Whether all elements are zero; a record may keep a number in the place of data."""
+    return not on_host(data).any()
+
+
+def why_zero(facts: Facts) -> str:
+    """Where, and if known why, the gradient became zero."""
+
+    def looking(data: RawData, followed: set[int]) -> LookingPass:
+        pass_ = LookingPass(data, followed)
+        pass_.on_path = facts.forward
+        return pass_
+
+    pass_, _ = facts.run(looking)
+    if not pass_.deaths:
+        return "the target has no elements" if facts.target.size == 0 else ""
+    return " and ".join(dict.fromkeys(told(facts, death) for death in pass_.deaths))
+
+
+def told(facts: Facts, death: Death) -> str:
+    """One place where a cotangent became zero, in words."""
+    record, where = death.record, facts.at(death.record)
+    if death.cancelled:
+        return f"what {where} passes back cancels, in itself or with what came another way"
+    if record[0] == PUT.number and write_of(record).value not in facts.forward:
+        return (
+            f"{where} erased it: what was written took the place of all elements that depend on it"
+        )
+    if zero_operand(record):
+        return f"{where} multiplied it by zero"
+    if name_of(record) == "where":
+        return f"{where} took the other operand in every element"
+    return f"the derivative of {where} is zero for these values"
+
+
+def zero_operand(record: Record) -> bool:
+    """Whether a product has an operand that is zero in every element."""
+    plan = plan_of(record)
+    if not isinstance(plan, Plan) or public_name(plan.name) not in ("multiply", "matmul", "vecdot"):
+        return False
+    kept = [plan.kept(record, name) for name in plan.kept_data() if name in plan.op.inputs]
+    return any(is_zero(one) for one in kept)
