@@ -177,7 +177,7 @@ from . import _numpy_hook  # noqa: F401  # isort: skip
 from .variable import Variable  # isort: skip
 
 if _typing.TYPE_CHECKING:
-    from . import checkpoint, interop, nn, optimizers, special, testing
+    from . import checkpoint, diagnose, interop, nn, optimizers, special, testing
     from .module import Module
 
 __all__ = [
@@ -188,7 +188,8 @@ __all__ = [
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
     # modules
-    "checkpoint", "fft", "functional", "interop", "linalg", "nn", "optimizers", "special", "testing",
+    "checkpoint", "diagnose", "fft", "functional", "interop", "linalg", "nn", "optimizers", "special",
+    "testing",
     # inspection and devices
     "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
     # constants and data types
@@ -250,7 +251,7 @@ _PUBLIC.append(_sys.modules[__name__])
 
 
 # Imported at their first use: importing the package must not take long.
-_ON_DEMAND = ("checkpoint", "interop", "nn", "optimizers", "special", "testing")
+_ON_DEMAND = ("checkpoint", "diagnose", "interop", "nn", "optimizers", "special", "testing")
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
 

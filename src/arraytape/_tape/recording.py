@@ -22,7 +22,10 @@ from .._record.stack import OPEN, BaseRecorder, Paused, new_tid, push, recorders
 from .._storage.storage import HERE, inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
+from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
+from .packing import Packing
+from .profile import Profile
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
@@ -33,15 +36,18 @@ ENTERING = threading.Lock()  # two threads must not both find a tape free; not o
 
 
 Observer = Callable[[Record], Any]
+Hook = Callable[[Array], Array | None]
 
 
-def observed(records: list[Record], observers: tuple[Observer, ...]) -> Observer:
-    """What takes a record where observers see it before it is kept."""
+def observed(
+    records: list[Record], observers: tuple[Observer, ...], packing: Packing | None
+) -> Observer:
+    """What takes a record where observers see it before it is kept, or kept packed."""
 
     def record(record: Record) -> None:
         for observer in observers:
             observer(record)
-        records.append(record)
+        records.append(record if packing is None else packing.packed(record))
 
     return record
 
@@ -65,16 +71,23 @@ class Recording(BaseRecorder):
     known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
     watched : what is watched, by the id of its handle.  implied : tids of roots of which only a view is
     watched.  leaves : tids that no record makes.  careful, has_missing_rules, left : what the
-    backward pass must look out for, so that it need not look otherwise.
+    backward pass must look out for, so that it need not look otherwise.  profile, limit : observers
+    that the tape was asked for.  hooks : what sees cotangents, by value id.  packing, packed : what
+    records keep is in other hands from now on; and whether that of any record is.
     """
 
-    def __init__(self, persistent: bool, watch_accessed_variables: bool) -> None:
-        flags = (persistent, watch_accessed_variables)
+    def __init__(
+        self,
+        persistent: bool,
+        watch_accessed_variables: bool,
+        profile: bool = False,
+        memory_limit: int | None = None,
+    ) -> None:
+        flags = (persistent, watch_accessed_variables, profile)
         if not {bool, np.bool}.issuperset(map(type, flags)):
             raise TypeError(
-                "GradientTape: persistent and watch_accessed_variables must be True or False, got "
-                f"{describe(persistent)} and {describe(watch_accessed_variables)} "
-                f"[at {user_line()}]"
+                "GradientTape: persistent, watch_accessed_variables and profile must be True or False, "
+                f"got {', '.join(map(describe, flags))} [at {user_line()}]"
             )
         self.persistent, self.one_shot = persistent, not persistent
         self.watches_variables = watch_accessed_variables
@@ -85,7 +98,12 @@ class Recording(BaseRecorder):
         self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
         self.entered = False
         self.warned = False
-        self.observers: tuple[Observer, ...] = ()
+        self.profile = Profile() if profile else None
+        self.limit = None if memory_limit is None else MemoryLimit(memory_limit)
+        self.observers: tuple[Observer, ...] = tuple(
+            part for part in (self.limit, self.profile) if part is not None
+        )
+        self.packing: Packing | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -97,24 +115,38 @@ class Recording(BaseRecorder):
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self.used_up = False
-        self.careful = self.has_missing_rules = self.left = False
+        self.careful = self.has_missing_rules = self.left = self.packed = False
+        self.hooks: dict[int, list[Hook]] = {}
+        for part in (self.limit, self.profile):
+            if part is not None:
+                part.restart()
 
     def release(self) -> None:
-        self.known, self.watched = set(), {}
+        self.known, self.watched, self.hooks = set(), {}, {}
         self.start_records()
         self.used_up = True
 
     def start_records(self) -> None:
-        """An empty list of records.  Without observers, to record is its ``append``: no Python frame."""
+        """An empty list of records."""
         self.records: list[Record] = []
+        self.choose_record()
+
+    def choose_record(self) -> None:
+        """Without observers, to record is the list's ``append``: no Python frame."""
         self.record: Observer = self.records.append
-        if self.observers:
-            self.record = observed(self.records, self.observers)
+        if self.observers or self.packing is not None:
+            self.record = observed(self.records, self.observers, self.packing)
 
     def observe(self, observer: Observer) -> None:
         """Have ``observer(record)`` called before each record is kept; what it raises, the op raises."""
         self.observers += (observer,)
-        self.record = observed(self.records, self.observers)
+        self.choose_record()
+
+    def pack(self, packing: Packing | None) -> None:
+        """From here on keep what records keep packed, or as it is."""
+        self.packing = packing
+        self.packed = self.packed or packing is not None
+        self.choose_record()
 
     # --- entering and leaving ---------------------------------------------------------------------
     def enter(self) -> None:
@@ -130,6 +162,8 @@ class Recording(BaseRecorder):
             if self.used_up:
                 self.forget()
             self.entered = True
+            if self.profile is not None:
+                self.profile.resume()
             self.home = get_ident()
             self.followed = self.known
             push(self)

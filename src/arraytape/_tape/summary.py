@@ -11,12 +11,15 @@ import numpy as np
 from .._record.stack import recorders
 from .._storage.batched.data import Batched
 from .._storage.storage import STORAGES
+from .packing import Packed
 
 if TYPE_CHECKING:
     from .recording import Recording
 
 # What a record holds beside data: it takes no memory to speak of.
-SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
+SMALL = (
+    int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic, Packed,
+)  # fmt: skip
 
 
 def summary(recording: Recording | None) -> str:
@@ -57,28 +60,52 @@ def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
     Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  What the
     rule of a ``custom_gradient`` closes over cannot be seen.
     """
-    buffers: dict[int, int] = {}
-    lists: set[int] = set()
-    complete = True
-    waiting = list(records)
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, SMALL):
-            continue
-        if isinstance(item, tuple):
-            waiting.extend(item)
-        elif isinstance(item, list):
-            if id(item) not in lists:  # a list may hold itself
-                lists.add(id(item))
+    buffers = Buffers()
+    buffers.count(buffers.new_in(records))
+    return buffers.total, buffers.complete
+
+
+class Buffers:
+    """The buffers that records keep alive, each counted once: by id, which holds while they are kept.
+
+    complete : whether all that was met said its size.
+    """
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, int] = {}
+        self.total, self.complete = 0, True
+
+    def count(self, found: dict[int, int]) -> None:
+        """Count what ``new_in`` found."""
+        self.sizes |= found
+        self.total += sum(found.values())
+
+    def new_in(self, records: Iterable[Any]) -> dict[int, int]:
+        """The bytes of the buffers in records that are not counted yet, by the id of the buffer."""
+        found: dict[int, int] = {}
+        lists: set[int] = set()
+        waiting = list(records)
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, SMALL):
+                continue
+            if isinstance(item, tuple):
                 waiting.extend(item)
-        elif type(item) is Batched:
-            waiting.extend((item._data, item.diagonal))  # ``data`` would make the diagonal dense
-        else:
-            whole = whole_of(item)
-            size = size_of(whole)
-            complete = complete and size is not None
-            buffers[id(whole)] = size or 0
-    return sum(buffers.values()), complete
+            elif isinstance(item, list):
+                if id(item) not in lists:  # a list may hold itself
+                    lists.add(id(item))
+                    waiting.extend(item)
+            elif type(item) is Batched:
+                waiting.extend(
+                    (item._data, item.diagonal)
+                )  # ``data`` would make the diagonal dense
+            else:
+                whole = whole_of(item)
+                size = size_of(whole)
+                self.complete = self.complete and size is not None
+                if id(whole) not in self.sizes:
+                    found[id(whole)] = size or 0
+        return found
 
 
 def whole_of(data: Any) -> Any:

@@ -14,6 +14,7 @@ from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
 from .recording import Recording
 from .summary import summary
+from .table import Summary, table
 
 
 class GradientTape(OfThisProcess):
@@ -30,17 +31,31 @@ class GradientTape(OfThisProcess):
         Whether to keep the records, so that ``gradient`` can be called more than once.
     watch_accessed_variables : bool, default: True
         Whether to watch every trainable Variable that is read.
+    profile : bool, default: False
+        Whether to note line, function and time of each record, for ``summary`` and ``diagnose``.  An op
+        then takes longer.
+    memory_limit : int, optional
+        The bytes that records may keep.  An op that would pass it raises MemoryError, and is not
+        recorded.  Each buffer counts once; what a ``custom_gradient`` closes over does not count.
 
     Raises
     ------
     TypeError
-        When a parameter is neither True nor False.
+        When persistent, watch_accessed_variables or profile is neither True nor False, or the limit is
+        no integer.
     ValueError
-        When the tape is entered while it records.
+        When the tape is entered while it records, or the limit is negative.
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._recording = Recording(persistent, watch_accessed_variables)
+    def __init__(
+        self,
+        persistent: bool = False,
+        watch_accessed_variables: bool = True,
+        *,
+        profile: bool = False,
+        memory_limit: int | None = None,
+    ) -> None:
+        self._recording = Recording(persistent, watch_accessed_variables, profile, memory_limit)
 
     def __repr__(self) -> str:
         """The tape's state, its records and the bytes that they keep, and what it watches.
@@ -163,6 +178,38 @@ class GradientTape(OfThisProcess):
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
         self._recording.reset()
+
+    def summary(self, by: str = "op") -> Summary:
+        """What the tape recorded, as a table: records and bytes kept, and times where they were taken.
+
+        Parameters
+        ----------
+        by : str, default: 'op'
+            What has a row: "op", the user's "line", or the "module": the names of the Modules that
+            were running, or the file.  The last two need ``GradientTape(profile=True)``.
+
+        Returns
+        -------
+        Summary
+            Prints as a table, the largest row first.  ``rows`` has the rows to read, ``total`` their
+            sum.
+
+        Raises
+        ------
+        RuntimeError
+            When lines or modules are asked for that were not noted; without a profile, when the tape
+            was used up or never entered.
+        ValueError
+            When ``by`` is another word.
+
+        Notes
+        -----
+        Each buffer counts once, in the first record that keeps it.  With a profile the forward time of
+        a record is the time since the record before, so it has the user's own code in between; the
+        backward time is that of its rules, over all passes so far.  What a gradient has used up is
+        still listed.
+        """
+        return table(self._recording, by)
 
     # --- derivatives ------------------------------------------------------------------------------
     def gradient(

@@ -1,0 +1,86 @@
+"""Saved data in other hands: what records keep, packed by a user's function until a rule needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+from .._array.array import KEPT, Array, wrap
+from .._array.views import current
+from .._record.plan import Plan, Record, plan_of
+from .._storage.batched.data import Batched
+from .._storage.storage import STORAGES
+from .._util.errors import describe, user_line
+
+Pack = Callable[[Array], Any]
+Unpack = Callable[[Any], Array]
+
+
+class Packed:
+    """In a record in the place of an array: what ``pack`` gave for it, and how to have it back."""
+
+    __slots__ = ("data", "dtype", "shape", "unpack")
+
+    def __init__(self, x: Array, pack: Pack, unpack: Unpack) -> None:
+        self.shape, self.dtype, self.unpack = x._data.shape, x._data.dtype, unpack
+        self.data = pack(x)
+
+    def unpacked(self) -> Any:
+        """The array; ValueError where ``unpack`` gives anything else in its place."""
+        x = self.unpack(self.data)
+        if not isinstance(x, Array) or (x.shape, x.dtype) != (self.shape, self.dtype):
+            dims = ", ".join(map(str, self.shape)) + ("," if len(self.shape) == 1 else "")
+            raise ValueError(
+                f"saved_data: unpack must give back an Array {self.dtype}({dims}), as pack was given, "
+                f"got {describe(x)} [at {user_line()}]"
+            )
+        return current(x)[1]
+
+
+class Packing:
+    """What ``saved_data`` does to records while its block is open: arrays become ``Packed``.
+
+    An array that several records keep is packed once, as long as both the array and what it was packed
+    into are alive.
+    """
+
+    def __init__(self, pack: Pack, unpack: Unpack) -> None:
+        self.pack, self.unpack = pack, unpack
+        self.known: dict[int, tuple[ref[Any], Packed]] = {}
+
+    def packed(self, record: Record) -> Record:
+        """A record of an op with its arrays packed; any other record as it is."""
+        plan = plan_of(record)
+        if not isinstance(plan, Plan) or not plan.positions:
+            return record
+        first = min(plan.positions.values())
+        return (*record[:first], *map(self.item, record[first:]))
+
+    def item(self, item: Any) -> Any:
+        """One thing that a record keeps."""
+        if type(item) in (tuple, list):
+            return type(item)(map(self.item, item))
+        if type(item) not in STORAGES or type(item) is Batched or not hasattr(item, "base"):
+            return item
+        found = self.known.get(id(item))
+        if found is None or found[0]() is not item:
+            found = ref(item), Packed(wrap(item, 0, KEPT), self.pack, self.unpack)
+            self.known[id(item)] = found
+        return found[1]
+
+
+def unpacked(item: Any) -> Any:
+    """A record, or one thing that it keeps, with its arrays."""
+    if type(item) is Packed:
+        return item.unpacked()
+    if type(item) in (tuple, list) and holds_packed(item):
+        return type(item)(map(unpacked, item))
+    return item
+
+
+def holds_packed(item: Any) -> bool:
+    """Whether a record, or one thing that it keeps, has packed arrays in it."""
+    if type(item) in (tuple, list):
+        return any(type(part) in (tuple, list, Packed) and holds_packed(part) for part in item)
+    return type(item) is Packed
