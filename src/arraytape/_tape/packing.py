@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 from .._array.array import KEPT, Array, wrap
 from .._array.views import current
@@ -20,11 +21,12 @@ Unpack = Callable[[Any], Array]
 class Packed:
     """In a record in the place of an array: what ``pack`` gave for it, and how to have it back."""
 
-    __slots__ = ("data", "dtype", "shape", "unpack")
+    __slots__ = ("__weakref__", "data", "dtype", "shape", "size", "source", "unpack")
 
     def __init__(self, x: Array, pack: Pack, unpack: Unpack) -> None:
-        self.shape, self.dtype, self.unpack = x._data.shape, x._data.dtype, unpack
-        self.data = pack(x)
+        self.source = reference(x._data)
+        self.shape, self.dtype, self.size = x._data.shape, x._data.dtype, x.size
+        self.unpack, self.data = unpack, pack(x)
 
     def unpacked(self) -> Any:
         """The array; ValueError where ``unpack`` gives anything else in its place."""
@@ -38,16 +40,25 @@ class Packed:
         return current(x)[1]
 
 
+def reference(data: Any) -> Callable[[], Any]:
+    """A weak reference; for data of a library that does not allow any, one that finds nothing."""
+    try:
+        return ref(data)
+    except TypeError:
+        return lambda: None
+
+
 class Packing:
     """What ``saved_data`` does to records while its block is open: arrays become ``Packed``.
 
     An array that several records keep is packed once, as long as both the array and what it was packed
-    into are alive.
+    into are alive.  recordings : whose records it packs.
     """
 
     def __init__(self, pack: Pack, unpack: Unpack) -> None:
         self.pack, self.unpack = pack, unpack
-        self.known: dict[int, tuple[ref[Any], Packed]] = {}
+        self.recordings: list[Any] = []
+        self.known: WeakValueDictionary[int, Packed] = WeakValueDictionary()
 
     def packed(self, record: Record) -> Record:
         """A record of an op with its arrays packed; any other record as it is."""
@@ -61,13 +72,16 @@ class Packing:
         """One thing that a record keeps."""
         if type(item) in (tuple, list):
             return type(item)(map(self.item, item))
-        if type(item) not in STORAGES or type(item) is Batched or not hasattr(item, "base"):
+        if type(item) not in STORAGES or type(item) is Batched:
             return item
         found = self.known.get(id(item))
-        if found is None or found[0]() is not item:
-            found = ref(item), Packed(wrap(item, 0, KEPT), self.pack, self.unpack)
-            self.known[id(item)] = found
-        return found[1]
+        if found is None or found.source() is not item:
+            found = self.known[id(item)] = Packed(wrap(item, 0, KEPT), self.pack, self.unpack)
+        return found
+
+
+# That of the innermost block of ``saved_data`` in this thread and task.
+PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=None)
 
 
 def unpacked(item: Any) -> Any:

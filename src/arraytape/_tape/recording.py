@@ -24,7 +24,7 @@ from .._util import nest
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
-from .packing import Packing
+from .packing import PACKING, Packing
 from .profile import Profile
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
@@ -40,14 +40,23 @@ Hook = Callable[[Array], Array | None]
 
 
 def observed(
-    records: list[Record], observers: tuple[Observer, ...], packing: Packing | None
+    records: list[Record],
+    observers: tuple[Observer, ...],
+    packing: Packing | None,
+    accounts: tuple[Observer, ...],
 ) -> Observer:
-    """What takes a record where observers see it before it is kept, or kept packed."""
+    """What takes a record where observers see it, it is packed, and then accounted for.
+
+    Each of them may refuse it by raising.
+    """
 
     def record(record: Record) -> None:
         for observer in observers:
             observer(record)
-        records.append(record if packing is None else packing.packed(record))
+        kept = record if packing is None else packing.packed(record)
+        for account in accounts:
+            account(kept)
+        records.append(kept)
 
     return record
 
@@ -71,9 +80,10 @@ class Recording(BaseRecorder):
     known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
     watched : what is watched, by the id of its handle.  implied : tids of roots of which only a view is
     watched.  leaves : tids that no record makes.  careful, has_missing_rules, left : what the
-    backward pass must look out for, so that it need not look otherwise.  profile, limit : observers
-    that the tape was asked for.  hooks : what sees cotangents, by value id.  packing, packed : what
-    records keep is in other hands from now on; and whether that of any record is.
+    backward pass must look out for, so that it need not look otherwise.  profile, limit : what the tape
+    was asked for, together ``accounts``: they see records as they are kept.  hooks : what sees
+    cotangents, by value id.  packing, packed : by whom records are packed from here on, and whether
+    any is.
     """
 
     def __init__(
@@ -100,9 +110,8 @@ class Recording(BaseRecorder):
         self.warned = False
         self.profile = Profile() if profile else None
         self.limit = None if memory_limit is None else MemoryLimit(memory_limit)
-        self.observers: tuple[Observer, ...] = tuple(
-            part for part in (self.limit, self.profile) if part is not None
-        )
+        self.accounts = tuple(part for part in (self.limit, self.profile) if part is not None)
+        self.observers: tuple[Observer, ...] = ()
         self.packing: Packing | None = None
         self.forget()
 
@@ -115,11 +124,10 @@ class Recording(BaseRecorder):
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self.used_up = False
-        self.careful = self.has_missing_rules = self.left = self.packed = False
+        self.careful = self.has_missing_rules = self.left = False
         self.hooks: dict[int, list[Hook]] = {}
-        for part in (self.limit, self.profile):
-            if part is not None:
-                part.restart()
+        for account in self.accounts:
+            account.restart()
 
     def release(self) -> None:
         self.known, self.watched, self.hooks = set(), {}, {}
@@ -129,23 +137,26 @@ class Recording(BaseRecorder):
     def start_records(self) -> None:
         """An empty list of records."""
         self.records: list[Record] = []
+        self.packed = False
         self.choose_record()
 
     def choose_record(self) -> None:
         """Without observers, to record is the list's ``append``: no Python frame."""
         self.record: Observer = self.records.append
-        if self.observers or self.packing is not None:
-            self.record = observed(self.records, self.observers, self.packing)
+        if self.observers or self.accounts or self.packing is not None:
+            self.record = observed(self.records, self.observers, self.packing, self.accounts)
+        self.packed = self.packed or self.packing is not None
 
     def observe(self, observer: Observer) -> None:
         """Have ``observer(record)`` called before each record is kept; what it raises, the op raises."""
         self.observers += (observer,)
         self.choose_record()
 
-    def pack(self, packing: Packing | None) -> None:
+    def pack_by(self, packing: Packing | None) -> None:
         """From here on keep what records keep packed, or as it is."""
         self.packing = packing
-        self.packed = self.packed or packing is not None
+        if packing is not None:
+            packing.recordings.append(self)
         self.choose_record()
 
     # --- entering and leaving ---------------------------------------------------------------------
@@ -164,6 +175,8 @@ class Recording(BaseRecorder):
             self.entered = True
             if self.profile is not None:
                 self.profile.resume()
+            if PACKING.get() is not self.packing:
+                self.pack_by(PACKING.get())
             self.home = get_ident()
             self.followed = self.known
             push(self)

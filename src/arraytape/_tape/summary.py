@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._array.array import Array
 from .._record.stack import recorders
 from .._storage.batched.data import Batched
 from .._storage.storage import STORAGES
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
     from .recording import Recording
 
 # What a record holds beside data: it takes no memory to speak of.
-SMALL = (
-    int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic, Packed,
-)  # fmt: skip
+SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
 
 
 def summary(recording: Recording | None) -> str:
@@ -87,25 +86,33 @@ class Buffers:
         waiting = list(records)
         while waiting:
             item = waiting.pop()
-            if isinstance(item, SMALL):
+            if isinstance(item, SMALL) or id(item) in lists:
                 continue
-            if isinstance(item, tuple):
-                waiting.extend(item)
-            elif isinstance(item, list):
-                if id(item) not in lists:  # a list may hold itself
-                    lists.add(id(item))
-                    waiting.extend(item)
-            elif type(item) is Batched:
-                waiting.extend(
-                    (item._data, item.diagonal)
-                )  # ``data`` would make the diagonal dense
-            else:
-                whole = whole_of(item)
-                size = size_of(whole)
-                self.complete = self.complete and size is not None
-                if id(whole) not in self.sizes:
-                    found[id(whole)] = size or 0
+            if isinstance(item, list):  # it may hold itself
+                lists.add(id(item))
+            parts = parts_of(item)
+            if parts is not None:
+                waiting.extend(parts)
+                continue
+            whole = whole_of(item)
+            size = size_of(whole)
+            self.complete = self.complete and size is not None
+            if id(whole) not in self.sizes:
+                found[id(whole)] = size or 0
         return found
+
+
+def parts_of(item: Any) -> Sequence[Any] | None:
+    """What something in a record consists of; None for data."""
+    if isinstance(item, tuple | list):
+        return item
+    if isinstance(item, Packed):
+        return (item.data,)
+    if isinstance(item, Array):  # what a user's function packed
+        return (item._data,)
+    if type(item) is Batched:
+        return item._data, item.diagonal  # ``data`` would make the diagonal dense
+    return None
 
 
 def whole_of(data: Any) -> Any:

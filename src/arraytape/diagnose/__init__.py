@@ -6,9 +6,13 @@ It is imported on demand, and nothing in the core knows it.
 """
 
 from ._graph import graph
+from ._hooks import on_gradient, save_on_disk, saved_data
 
 __all__ = [
     "graph",
+    "on_gradient",
+    "save_on_disk",
+    "saved_data",
 ]
 
 
