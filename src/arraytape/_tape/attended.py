@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from .._array.array import Array
 from .._record.plan import PLANS, Record, results_of
 from .._util.errors import describe, layout, user_line
 from .activity import ALL, raw_of
-from .backward import BackwardPass, backward
+from .backward import BackwardPass
 from .guard import GuardedPass
 from .packing import holds_packed, unpacked
 from .recording import Hook, Recording
 
 
-def walk(recording: Recording, pass_: BackwardPass, careful: bool) -> None:
-    """Walk the records of a recording from the end: by the plain loop, if nothing attends it."""
-    if recording.hooks or recording.packed or recording.profile is not None:
-        attended(recording, pass_)
-    else:
-        backward(pass_, recording.records, careful)
-
-
-def attended(recording: Recording, pass_: BackwardPass) -> None:
-    """The same, one record at a time."""
+def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
+    """``backward``, one record at a time, with what attends the recording."""
     hooks, profile = dict(recording.hooks), recording.profile
-    makers = {tid: i for i, record in reversed([*enumerate(recording.records)])
-              for tid in results_of(record) if tid in hooks} if hooks else {}  # fmt: skip
+    makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
         record = recording.records[i]
         for tid in results_of(record) if hooks else ():
@@ -42,6 +33,18 @@ def attended(recording: Recording, pass_: BackwardPass) -> None:
             profile.went_back(record, time.perf_counter() - since)
     for tid in hooks.keys() - makers.keys():
         show(pass_, tid, hooks[tid])
+
+
+def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int]:
+    """Which record made each of these values; of several that name one, the first."""
+    if not tids:
+        return {}
+    found: dict[int, int] = {}
+    for i, record in enumerate(records):
+        for tid in results_of(record):
+            if tid in tids:
+                found.setdefault(tid, i)
+    return found
 
 
 def reached(pass_: BackwardPass, record: Record) -> bool:

@@ -159,6 +159,10 @@ class Recording(BaseRecorder):
             packing.recordings.append(self)
         self.choose_record()
 
+    def attended(self) -> bool:
+        """Whether the backward pass is timed, seen by hooks, or has to unpack records."""
+        return self.packed or bool(self.hooks) or self.profile is not None
+
     # --- entering and leaving ---------------------------------------------------------------------
     def enter(self) -> None:
         """Record in this thread from here on."""
