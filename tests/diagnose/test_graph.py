@@ -10,6 +10,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import diagnose, nn
+from arraytape.diagnose._folding import WAYS
 from arraytape.diagnose._layout import layout
 from arraytape.diagnose._layouts import layouts_of
 
@@ -192,6 +193,16 @@ def test_an_exit_of_the_target_is_no_cut():
     assert "value left" not in diagnose.graph(tape, y, x)
 
 
+def test_a_target_that_is_not_on_the_tape_is_red():
+    x = xp.asarray(0.5)
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = xp.asarray(float(x)) * 2.0
+    svg = diagnose.graph(tape, y, x)
+    assert boxes(svg)["y is not on this tape"] == ["float64()"]
+    assert "no path from x" in svg
+
+
 def test_an_op_without_a_rule_is_red():
     op = xp.define_op("test_graph_no_rule", lambda x: x * 2.0)
     x = xp.asarray(0.5)
@@ -285,6 +296,21 @@ def test_shapes_that_records_do_not_keep_follow_from_others():
 def test_several_targets_and_a_target_that_is_a_source(taped):
     tape, y, x, w = taped
     assert {"y = sum", "x", "w"} <= set(boxes(diagnose.graph(tape, [y, x], [x, w])))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_any_program_can_be_drawn(programs, seed):
+    fold, profile = WAYS[seed % len(WAYS)], seed % 4 > 1
+    program, space = programs.Program(seed), programs.ArrayTapeSpace()
+    env, inputs = program.begin(space)
+    with xp.GradientTape(persistent=True, profile=profile) as tape, np.errstate(all="ignore"):
+        tape.watch(inputs)
+        program.run(space, env)
+        y = programs.total(program, space, env)
+    nodes, edges = classes(diagnose.graph(tape, y, inputs, fold=fold))
+    assert [kind[1] in ("target", "missing") for kind in nodes].count(True) == 1
+    assert len(edges) >= len([kind for kind in nodes if kind[1] == "op"]) / 2
+    assert tape.summary().total.records == len(tape._recording.records)
 
 
 def test_errors(taped):

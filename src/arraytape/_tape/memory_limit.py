@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 from .._record.plan import Plan, Record, plan_of
 from .._util.errors import describe, see, user_line
 from .summary import Buffers, as_text
@@ -22,6 +24,7 @@ class MemoryLimit:
         if limit < 0:
             raise ValueError(f"GradientTape: memory_limit is {limit}, below 0 [at {user_line()}]")
         self.limit = limit
+        self.counting = Lock()  # several threads may record on one tape
         self.restart()
 
     def restart(self) -> None:
@@ -30,16 +33,17 @@ class MemoryLimit:
         self.keepers: dict[tuple[str, str], int] = {}
 
     def __call__(self, record: Record) -> None:
-        found = self.buffers.new_in([record])
-        size, plan = sum(found.values()), plan_of(record)
-        if not size:
-            return
-        # A write has been done when its record comes: it counts, and the next op is refused.
-        if self.buffers.total + size > self.limit and isinstance(plan, Plan):
-            raise MemoryError(self.message(plan.name, size))
-        self.buffers.count(found)
-        keeper = plan.name, user_line()
-        self.keepers[keeper] = self.keepers.get(keeper, 0) + size
+        with self.counting:
+            found = self.buffers.new_in([record])
+            size, plan = sum(found.values()), plan_of(record)
+            if not size:
+                return
+            # A write has been done when its record comes: it counts, and the next op is refused.
+            if self.buffers.total + size > self.limit and isinstance(plan, Plan):
+                raise MemoryError(self.message(plan.name, size))
+            self.buffers.count(found)
+            keeper = plan.name, user_line()
+            self.keepers[keeper] = self.keepers.get(keeper, 0) + size
 
     def message(self, op: str, size: int) -> str:
         """What is refused, what the tape keeps, and what to do."""

@@ -12,7 +12,7 @@ from .._array.views import current
 from .._record.plan import Plan, Record, plan_of
 from .._storage.batched.data import Batched
 from .._storage.storage import STORAGES
-from .._util.errors import describe, user_line
+from .._util.errors import describe, layout, user_line
 
 Pack = Callable[[Array], Any]
 Unpack = Callable[[Any], Array]
@@ -21,20 +21,20 @@ Unpack = Callable[[Any], Array]
 class Packed:
     """In a record in the place of an array: what ``pack`` gave for it, and how to have it back."""
 
-    __slots__ = ("__weakref__", "data", "dtype", "shape", "size", "source", "unpack")
+    __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")
 
     def __init__(self, x: Array, pack: Pack, unpack: Unpack) -> None:
         self.source = reference(x._data)
         self.shape, self.dtype, self.size = x._data.shape, x._data.dtype, x.size
-        self.unpack, self.data = unpack, pack(x)
+        self.device, self.unpack, self.data = x.device, unpack, pack(x)
 
     def unpacked(self) -> Any:
         """The array; ValueError where ``unpack`` gives anything else in its place."""
         x = self.unpack(self.data)
-        if not isinstance(x, Array) or (x.shape, x.dtype) != (self.shape, self.dtype):
-            dims = ", ".join(map(str, self.shape)) + ("," if len(self.shape) == 1 else "")
+        given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
+        if given != (self.shape, self.dtype, self.device):
             raise ValueError(
-                f"saved_data: unpack must give back an Array {self.dtype}({dims}), as pack was given, "
+                f"saved_data: unpack must give back an Array {layout(self)}, as pack was given, "
                 f"got {describe(x)} [at {user_line()}]"
             )
         return current(x)[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from threading import get_ident
 from typing import NamedTuple
 
 from .._record.plan import Record, plan_of, results_of
@@ -22,7 +23,8 @@ class Line(NamedTuple):
 class Profile:
     """Observer: lines of all records since the tape began, and the time that each took.
 
-    forward : the seconds since the record before.  backward : the seconds of its rules, by the same id.
+    lines : by the id of the first result.  backward : the seconds of the rules, by the same id.
+    since : by thread, when the record before was made there; without one, when the tape's block began.
     """
 
     def __init__(self) -> None:
@@ -34,23 +36,24 @@ class Profile:
         self.places.by_id.clear()
         self.lines: dict[int, Line] = {}
         self.backward: dict[int, float] = {}
-        self.passes = 0
         self.buffers = Buffers()
-        self.since = time.perf_counter()
+        self.resume()
 
     def resume(self) -> None:
         """The tape's block begins: what ran before does not count."""
-        self.since = time.perf_counter()
+        self.began = time.perf_counter()
+        self.since: dict[int, float] = {}
 
     def __call__(self, record: Record) -> None:
-        took = time.perf_counter() - self.since
+        thread = get_ident()
+        took = time.perf_counter() - self.since.get(thread, self.began)
         self.places(record)
         found = self.buffers.new_in([record])
         self.buffers.count(found)
         tid = results_of(record)[0]
         place = self.places.of(record)
         self.lines[tid] = Line(plan_of(record).name, place, sum(found.values()), took)
-        self.since = time.perf_counter()
+        self.since[thread] = time.perf_counter()
 
     def went_back(self, record: Record, seconds: float) -> None:
         """A record's rules ran."""

@@ -35,39 +35,38 @@ def folded(graph: Graph, fold: str) -> Graph:
 
 
 def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | None) -> Graph:
-    """One node for each group; ``groups`` has the group of each node, numbered in order.
-
-    Its results are those that other groups use, or of the last of its nodes.
-    """
+    """One node for each group; ``groups`` has the group of each node, numbered in order."""
+    members: dict[int, list[int]] = {}
+    for i, group in enumerate(groups):
+        members.setdefault(group, []).append(i)
     leaving = {start for start, end in graph.edges if groups[start] != groups[end]}
-    open_groups = {groups[start] for start in leaving}
-    last = {group: i for i, group in enumerate(groups)}
-    leaving |= {i for group, i in last.items() if group not in open_groups}
-    used: dict[int, dict[str, None]] = {}
-    for i in sorted(leaving):
-        used.setdefault(groups[i], {}).update(dict.fromkeys(graph.nodes[i].layouts))
-    nodes: dict[int, Node] = {}
-    for node, group in zip(graph.nodes, groups, strict=True):
-        nodes[group] = joined(nodes[group], node, title) if group in nodes else node
-    for group, node in nodes.items():
-        node.layouts = [*used[group]]
-    place = {group: i for i, group in enumerate(nodes)}
+    nodes = []
+    for parts in members.values():
+        results = [i for i in parts if i in leaving] or parts[-1:]
+        layouts = dict.fromkeys(text for i in results for text in graph.nodes[i].layouts)
+        nodes.append(joined([graph.nodes[i] for i in parts], [*layouts], title))
+    place = {group: i for i, group in enumerate(members)}
     edges: dict[tuple[int, int], bool] = {}
     for (start, end), on_path in graph.edges.items():
         pair = place[groups[start]], place[groups[end]]
         if pair[0] != pair[1]:
             edges[pair] = edges.get(pair, False) or on_path
-    return Graph([*nodes.values()], edges, [*graph.notes], graph.records)
+    return Graph(nodes, edges, [*graph.notes], graph.records)
 
 
-def joined(first: Node, last: Node, title: Callable[[Node], str] | None) -> Node:
-    """Two nodes as one."""
-    kind = last.kind if last.kind in ("target", "missing") else first.kind
-    ops = first.ops + last.ops
+def joined(nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None) -> Node:
+    """Several nodes as one.  layouts : of the results that others use."""
+    first, last = nodes[0], nodes[-1]
+    if first is last:
+        return first
+    kinds = {node.kind for node in nodes}
+    ops = [op for node in nodes for op in node.ops]
     return Node(
-        kind, ops, last.layouts, first.size + last.size, last.place if title is None else first.place,
-        first.light and last.light, first.on_path or last.on_path,
-        title(last) if title else titled(ops), last.named or first.named, first.lines + last.lines,
+        next(kind for kind in ("target", "missing", first.kind) if kind in kinds), ops, layouts,
+        sum(node.size for node in nodes), last.place, all(node.light for node in nodes),
+        any(node.on_path for node in nodes), title(last) if title else titled(ops),
+        next((node.named for node in reversed(nodes) if node.named), ""),
+        [line for node in nodes for line in node.lines],
     )  # fmt: skip
 
 
@@ -97,7 +96,7 @@ def by_scope(graph: Graph) -> Graph:
     groups: list[int] = []
     last: tuple[str, int] | None = None
     for i, node in enumerate(graph.nodes):
-        if node.kind in ("source", "left"):
+        if node.kind in ("source", "left") or not node.ops:
             groups.append(i)
             continue
         node.lines[:1] = (
@@ -113,7 +112,7 @@ def by(graph: Graph, key: Callable[[Node], str]) -> Graph:
     """All nodes of one key as one: a loop becomes a cycle."""
     first: dict[str, int] = {}
     groups = [
-        i if node.kind in ("source", "left") else first.setdefault(key(node), i)
+        i if node.kind in ("source", "left") or not node.ops else first.setdefault(key(node), i)
         for i, node in enumerate(graph.nodes)
     ]
     return merged(graph, groups, None)

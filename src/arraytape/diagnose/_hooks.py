@@ -120,8 +120,8 @@ def saved_data(pack: Pack, unpack: Unpack) -> Iterator[None]:
     pack : Callable
         Called with each array that a record is to keep, as an Array.  What it gives is kept instead.
     unpack : Callable
-        Called with that when a rule needs the array, once in each pass.  Gives an Array of the shape and
-        dtype that ``pack`` was given.
+        Called with that when a rule needs the array, once in each pass.  Gives an Array of the shape,
+        dtype and device that ``pack`` was given.
 
     Yields
     ------
@@ -192,7 +192,7 @@ def save_on_disk(
 
     def pack(x: Array) -> Any:
         data = np.asarray(x)
-        return x if data.nbytes < smallest else OnDisk(data, str(x.device), folder)
+        return x if data.nbytes < smallest else OnDisk(data, x.device, folder)
 
     def unpack(held: Any) -> Array:
         return held.read() if isinstance(held, OnDisk) else held
@@ -203,7 +203,7 @@ def save_on_disk(
 class OnDisk:
     """An array in a file, which goes when this object does."""
 
-    def __init__(self, data: np.ndarray, device: str, folder: Path) -> None:
+    def __init__(self, data: np.ndarray, device: Any, folder: Path) -> None:
         self.device = device
         number, self.path = tempfile.mkstemp(prefix="arraytape-", suffix=".npy", dir=folder)
         self.remove = finalize(self, Path(self.path).unlink, missing_ok=True)

@@ -26,7 +26,8 @@ LIGHT = frozenset(("view", "cast", "positive"))  # beside elementwise ops, what 
 class Node:
     """A box: a source, or a record, or several records that were folded into one.
 
-    kind : "source", "op", "target", "left" (the value left the tape) or "missing" (no rule).
+    kind : "source", "op", "target", "left" (the value left the tape) or "missing" (no rule, or a
+    target that is not on the tape).
     ops : the names of the ops.  layouts : of the results.  size : the bytes that the records keep and
     none before them did.  light : whether it may stand in a chain.
     """
@@ -57,7 +58,7 @@ class Node:
 
     def details(self) -> str:
         """All that is known, for a tooltip."""
-        parts = [f"{self.named or self.kind}: {counts(self.ops)}", *self.layouts[:8]]
+        parts = [f"{self.named or self.kind}: {counts(self.ops) or self.title}", *self.layouts[:8]]
         parts.append(f"keeps {as_text(self.size)}" if self.size else "keeps no data")
         if self.place is not NOWHERE:
             parts += [f"in {self.place.scope}"] if self.place.scope else []
@@ -110,6 +111,16 @@ class Builder:
     ) -> None:
         self.recording, self.names = recording, names
         self.starts = {tid for x in targets if (tid := recording.tid_of(x, current_value=True))}
+        self.strangers = [
+            Node(
+                "missing",
+                [],
+                [described(layout_of(x))],
+                title=f"{names[id(x)] or 'target'} is not on this tape",
+            )
+            for x in targets
+            if recording.tid_of(x, current_value=True) not in recording.known
+        ]
         places = [self.place_of(x) for x in sources]
         self.sources = dict.fromkeys(tid for tid, _ in places if tid)
         self.records = list(recording.records)  # after tid_of, which may add one of a view
@@ -154,6 +165,7 @@ class Builder:
             for start in inputs:
                 graph.edges[start, place] = on_path and graph.nodes[start].on_path
             maker |= dict.fromkeys(results, place)
+        graph.nodes += self.strangers
         self.note(graph, ahead)
         return graph
 

@@ -35,6 +35,8 @@ SCRIPT = """
 const svg=document.querySelector('svg'),tip=document.getElementById('tip'),all=svg.viewBox.baseVal;
 const full=[all.x,all.y,all.width,all.height];
 const set=(x,y,w,h)=>{all.x=x;all.y=y;all.width=w;all.height=h};
+const shown=all.width*innerHeight/innerWidth; // of a tall picture the upper end, at full width
+if(all.height>2*shown)set(all.x,all.y,all.width,shown);
 const at=e=>{const p=svg.createSVGPoint();p.x=e.clientX;p.y=e.clientY;
   return p.matrixTransform(svg.getScreenCTM().inverse())};
 svg.addEventListener('wheel',e=>{e.preventDefault();const p=at(e),k=Math.exp(e.deltaY*0.0015);
