@@ -293,6 +293,21 @@ def test_shapes_that_records_do_not_keep_follow_from_others():
     assert found[z._tid] == ((), np.dtype("float64"))
 
 
+def test_a_view_that_is_watched_late_comes_from_what_was_before():
+    x = xp.asarray([0.5, 1.0])
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = xp.exp(x)
+        part = y[1:]
+        tape.watch(part)
+        z = xp.sum(part)
+    svg = diagnose.graph(tape, z, fold="none")
+    assert {"x", "part", "exp", "watched from here", "view [1:]", "z = sum"} == set(boxes(svg))
+    _, edges = classes(svg)
+    assert len(edges) == 5  # x, exp, watched; part, watched; watched, view, sum
+    assert "no path" not in svg
+
+
 def test_several_targets_and_a_target_that_is_a_source(taped):
     tape, y, x, w = taped
     assert {"y = sum", "x", "w"} <= set(boxes(diagnose.graph(tape, [y, x], [x, w])))

@@ -11,7 +11,7 @@ from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.paths import GETITEM, Path
 from .._custom.calls import SAME, CallRecord
-from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
+from .._record.plan import Plan, Record, Structural, inputs_of, made_of, plan_of, results_of
 from .._tape.missing_rules import missing_rule
 from .._tape.places import NOWHERE, Place
 from .._tape.recording import Recording
@@ -98,9 +98,13 @@ def short(line: str) -> str:
     return "/".join(head.replace("\\", "/").split("/")[-2:]) + bracket + rest
 
 
-# --- from records -------------------------------------------------------------------------------------
+# --- from records ---------------------------------------------------------------------------------
 class Builder:
-    """Makes the graph of what lies between sources and targets, and of what left on the way."""
+    """Makes the graph of what lies between sources and targets, and of what left on the way.
+
+    starts, sources : the ids of targets and sources.  ahead : these of targets and of all of which they
+    are made; behind : those of sources and of all that is made of them.  labels : names by id.
+    """
 
     def __init__(
         self,
@@ -110,26 +114,24 @@ class Builder:
         names: dict[int, str],
     ) -> None:
         self.recording, self.names = recording, names
-        self.starts = {tid for x in targets if (tid := recording.tid_of(x, current_value=True))}
-        self.strangers = [
-            Node(
-                "missing",
-                [],
-                [described(layout_of(x))],
-                title=f"{names[id(x)] or 'target'} is not on this tape",
-            )
-            for x in targets
-            if recording.tid_of(x, current_value=True) not in recording.known
-        ]
+        starts = [recording.tid_of(x, current_value=True) for x in targets]
         places = [self.place_of(x) for x in sources]
-        self.sources = dict.fromkeys(tid for tid, _ in places if tid)
         self.records = list(recording.records)  # after tid_of, which may add one of a view
-        self.labels = {recording.tid_of(x, current_value=True): names[id(x)] for x in targets}
+        self.starts = {tid for tid in starts if tid}
+        self.sources = dict.fromkeys(tid for tid, _ in places if tid)
+        self.ahead = reaching(self.records, self.starts)
+        self.behind = made_of(self.records, self.sources)
+        self.labels = {tid: names[id(x)] for tid, x in zip(starts, targets, strict=True)}
         self.labels |= {tid: names[id(x)] for (tid, _), x in zip(places, sources, strict=True)}
         self.labels.pop(0, None)
+        self.strangers = [
+            stranger(x, names[id(x)])
+            for x, tid in zip(targets, starts, strict=True)
+            if tid not in recording.known
+        ]
         watched = recording.watched.values()
         known = {entry.source: layout_of(entry.handle) for entry in watched if not entry.path}
-        known |= {recording.tid_of(x, current_value=True): layout_of(x) for x in targets}
+        known |= {tid: layout_of(x) for tid, x in zip(starts, targets, strict=True)}
         self.layouts = layouts_of(self.records, known)
         self.places = recording.profile.places if recording.profile else None
 
@@ -140,55 +142,40 @@ class Builder:
 
     def graph(self) -> Graph:
         shown = self.shown()
-        graph = Graph([], {}, records=len(shown))
-        maker: dict[int, int] = {}
-        ahead = reaching(self.records, self.starts)
+        graph = Graph([], {}, self.notes(), len(shown))
+        maker: dict[int, int] = {}  # by value id, the place of its node
         for tid in self.roots(shown):
             maker[tid] = len(graph.nodes)
-            graph.nodes.append(self.source(tid, tid in ahead))
-        behind = set(self.sources)
+            graph.nodes.append(self.source(tid))
         buffers = Buffers()
         for record in shown:
             found = buffers.new_in([record])
             buffers.count(found)
-            inputs = {maker[tid] for tid in inputs_of(record) if tid in maker}
             results = results_of(record)
+            # A result that has a node already: it is watched from here on.
+            inputs = {maker[tid] for tid in (*inputs_of(record), *results) if tid in maker}
             if plan_of(record) is SAME and inputs:
-                maker[results[0]] = next(iter(inputs))
-                behind |= set(results) if not behind.isdisjoint(inputs_of(record)) else set()
+                maker[results[0]] = inputs.pop()
                 continue
-            on_path = not behind.isdisjoint(inputs_of(record)) and not ahead.isdisjoint(results)
-            if not behind.isdisjoint(inputs_of(record)):
-                behind.update(results)
             place = len(graph.nodes)
-            graph.nodes.append(self.node(record, sum(found.values()), on_path))
+            node = self.node(record, sum(found.values()))
+            graph.nodes.append(node)
             for start in inputs:
-                graph.edges[start, place] = on_path and graph.nodes[start].on_path
+                graph.edges[start, place] = node.on_path and graph.nodes[start].on_path
             maker |= dict.fromkeys(results, place)
         graph.nodes += self.strangers
-        self.note(graph, ahead)
         return graph
 
     def shown(self) -> list[Record]:
         """The records before a target, and those between a source and where a value left."""
-        ahead = reaching(self.records, self.starts)
-        behind = set(self.sources)
-        exits: set[int] = set()
-        for record in self.records:
-            if not behind.isdisjoint(inputs_of(record)):
-                behind.update(results_of(record))
-                if plan_of(record) is LEFT and self.starts.isdisjoint(inputs_of(record)):
-                    exits.update(results_of(record))
-        before_exits = reaching(self.records, exits)
-        return [
-            record
+        exits = [
+            results_of(record)[0]
             for record in self.records
-            if not ahead.isdisjoint(results_of(record))
-            or (
-                not before_exits.isdisjoint(results_of(record))
-                and not behind.isdisjoint(results_of(record))
-            )
+            if plan_of(record) is LEFT and self.starts.isdisjoint(inputs_of(record))
         ]
+        cut = reaching(self.records, exits) & self.behind
+        seen = self.ahead | cut
+        return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
     def roots(self, shown: list[Record]) -> list[int]:
         """The sources, and other watched values on which what is shown depends."""
@@ -198,14 +185,13 @@ class Builder:
         others = [tid for tid in leaves if tid in used]
         return [tid for tid in dict.fromkeys([*self.sources, *others]) if tid not in made]
 
-    def source(self, tid: int, on_path: bool) -> Node:
+    def source(self, tid: int) -> Node:
+        """The node of a value that no record made."""
         asked = tid in self.sources
-        name = self.label_of(tid)
-        return Node(
-            "source", [], [described(self.layouts.get(tid, UNKNOWN))],
-            on_path=on_path and asked, named=name or ("source" if asked else "watched"),
-            title=name or ("source" if asked else "watched"),
-        )  # fmt: skip
+        name = self.label_of(tid) or ("source" if asked else "watched")
+        layouts = [described(self.layouts.get(tid, UNKNOWN))]
+        on_path = asked and tid in self.ahead
+        return Node("source", [], layouts, on_path=on_path, named=name, title=name)
 
     def label_of(self, tid: int) -> str:
         if self.labels.get(tid):
@@ -215,31 +201,45 @@ class Builder:
                 return self.names[id(handle)]
         return ""
 
-    def node(self, record: Record, size: int, on_path: bool) -> Node:
+    def node(self, record: Record, size: int) -> Node:
+        """The node of one record.  size : the bytes that it keeps and none before it did."""
         plan, results = plan_of(record), results_of(record)
         place = self.places.of(record) if self.places else NOWHERE
-        lines = [] if place is NOWHERE else [place.line]
-        name = name_of(plan, record)
         if plan is LEFT:
-            return Node("left", ["left"], title="value left the tape", place=place,
-                        lines=[LeftRecord(*record).line])  # fmt: skip
-        missing = missing_rule(plan, record) is not None
+            line = LeftRecord(*record).line
+            return Node("left", ["left"], place=place, title="value left the tape", lines=[line])
+        behind, ahead = self.behind, self.ahead
+        name, missing = name_of(plan, record), missing_rule(plan, record) is not None
         target = not self.starts.isdisjoint(results)
-        kind = "missing" if missing else "target" if target else "op"
-        light = plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
         layouts = [described(self.layouts.get(tid, UNKNOWN)) for tid in results]
         return Node(
-            kind, [name], [layout for layout in layouts if layout], size, place,
-            light=light and kind == "op", on_path=on_path, lines=lines,
-            named=next((self.labels[t] for t in results if self.labels.get(t)), ""),
+            "missing" if missing else "target" if target else "op",
+            [name],
+            [layout for layout in layouts if layout],
+            size,
+            place,
+            light=not (missing or target) and is_light(plan),
+            on_path=not behind.isdisjoint(inputs_of(record)) and not ahead.isdisjoint(results),
             title=f"{name}: no rule" if missing else "",
-        )  # fmt: skip
+            named=next((self.labels[tid] for tid in results if self.labels.get(tid)), ""),
+            lines=[] if place is NOWHERE else [place.line],
+        )
 
-    def note(self, graph: Graph, ahead: set[int]) -> None:
-        for tid in self.sources:
-            if tid not in ahead:
-                name = self.label_of(tid) or "a source"
-                graph.notes.append(f"no path from {name} to the target: its gradient is None")
+    def notes(self) -> list[str]:
+        """Which gradients are None, since nothing leads from the source to a target."""
+        names = [self.label_of(tid) or "a source" for tid in self.sources if tid not in self.ahead]
+        return [f"no path from {name} to the target: its gradient is None" for name in names]
+
+
+def stranger(x: Array, name: str) -> Node:
+    """The node of a target that the tape does not follow."""
+    title = f"{name or 'target'} is not on this tape"
+    return Node("missing", [], [described(layout_of(x))], title=title)
+
+
+def is_light(plan: Plan | Structural) -> bool:
+    """Whether a record may stand in a chain of several in one box."""
+    return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
 
 
 def layout_of(x: Any) -> Layout:
