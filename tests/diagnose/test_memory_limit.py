@@ -135,6 +135,18 @@ def test_recompute_grad_is_a_way_out(near):
     assert tape.gradient(y, x) is not None
 
 
+def test_the_arguments_of_recompute_grad_count():
+    x = vector()
+    f = xp.recompute_grad(xp.exp)
+    with xp.GradientTape(memory_limit=20_000) as tape:
+        tape.watch(x)
+        y = f(x)
+        y = f(y)
+        with pytest.raises(MemoryError, match=r"^recompute_grad: to record it"):
+            f(y)
+    assert tape.summary().total[1:3] == (2, 16_000)
+
+
 def test_a_limit_together_with_a_profile_counts_what_is_kept():
     x = vector()
     with xp.GradientTape(memory_limit=10_000, profile=True) as tape:

@@ -7,6 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import diagnose
+from arraytape._util.nest import leaves
 
 e = np.exp
 
@@ -90,6 +91,22 @@ def test_a_guarded_gradient_is_the_same(near):
         tape.watch(x)
         y = xp.sum(xp.where(x > 0.0, xp.sqrt(x), 0.0))
     near(tape.gradient(y, x), [0.0, 0.25])
+
+
+def test_functions_of_functions_and_vmap_give_the_same(near):
+    x, pair = vector(), Counting()
+    f = lambda x: xp.sum(xp.exp(x) * x)  # noqa: E731
+    rows = xp.stack([x, 2.0 * x])
+    calls = [
+        lambda: xp.grad(f)(x), lambda: xp.hessian(f)(x), lambda: xp.hvp(f, (x,), (x,)),
+        lambda: xp.vmap(xp.grad(f))(rows), lambda: xp.jacobian(xp.vmap(xp.sin))(x),
+        lambda: xp.jvp(f, (x,), (x,)),
+    ]  # fmt: skip
+    for call in calls:
+        with diagnose.saved_data(pair.pack, pair.unpack):
+            found = call()
+        for one, expected in zip(leaves(found), leaves(call()), strict=True):
+            near(one, expected)
 
 
 def test_only_what_is_recorded_in_the_block_is_packed(near):

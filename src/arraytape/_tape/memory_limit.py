@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from threading import Lock
 
-from .._record.plan import Plan, Record, plan_of
+from .._array.aliasing import ADD, PUT
+from .._record.plan import Record, plan_of
 from .._util.errors import describe, see, user_line
 from .summary import Buffers, as_text
 
@@ -39,7 +40,8 @@ class MemoryLimit:
             if not size:
                 return
             # A write has been done when its record comes: it counts, and the next op is refused.
-            if self.buffers.total + size > self.limit and isinstance(plan, Plan):
+            refused = self.buffers.total + size > self.limit
+            if refused and plan is not PUT and plan is not ADD:
                 raise MemoryError(self.message(plan.name, size))
             self.buffers.count(found)
             keeper = plan.name, user_line()

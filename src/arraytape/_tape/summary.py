@@ -56,8 +56,8 @@ def state_of(recording: Recording) -> str:
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
     """The bytes of the data in the records, and whether that is all they keep.
 
-    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  What the
-    rule of a ``custom_gradient`` closes over cannot be seen.
+    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  What the rule of
+    a ``custom_gradient`` and the function of a ``recompute_grad`` close over cannot be seen.
     """
     buffers = Buffers()
     buffers.count(buffers.new_in(records))
@@ -90,6 +90,8 @@ class Buffers:
                 continue
             if isinstance(item, list):  # it may hold itself
                 lists.add(id(item))
+            if hasattr(item, "kept_arrays"):  # a call of a user's function
+                self.complete = False
             parts = parts_of(item)
             if parts is not None:
                 waiting.extend(parts)
@@ -112,7 +114,8 @@ def parts_of(item: Any) -> Sequence[Any] | None:
         return (item._data,)
     if type(item) is Batched:
         return item._data, item.diagonal  # ``data`` would make the diagonal dense
-    return None
+    found: Sequence[Any] | None = getattr(item, "kept_arrays", None)
+    return found
 
 
 def whole_of(data: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -73,8 +74,14 @@ class Summary:
 
 def cells(row: Row) -> list[str]:
     """A row as text."""
-    times = ["" if seconds is None else f"{1e3 * seconds:.3f} ms" for seconds in row[3:]]
-    return [row.name, str(row.records), as_text(row.kept), *times]
+    times = ["" if one is None else f"{1e3 * one:.3f} ms" for one in (row.forward, row.backward)]
+    return [shown(row.name), str(row.records), as_text(row.kept), *times]
+
+
+def shown(name: str) -> str:
+    """A name without the working directory, or that of installed packages, at the start of a path."""
+    _, packages, rest = name.partition("site-packages" + os.sep)
+    return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
 
 KEYS: dict[str, Callable[[Line], str]] = {

@@ -36,7 +36,7 @@ class GradientTape(OfThisProcess):
         then takes longer.
     memory_limit : int, optional
         The bytes that records may keep.  An op that would pass it raises MemoryError, and is not
-        recorded.  Each buffer counts once; what a ``custom_gradient`` closes over does not count.
+        recorded.  Each buffer counts once; what a user's function closes over does not count.
 
     Raises
     ------
