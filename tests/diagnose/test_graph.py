@@ -267,6 +267,19 @@ def test_functions_are_boxes():
     assert any(title.endswith("twice") for title in found)
 
 
+def test_ops_have_a_bar_in_the_colour_of_their_function():
+    net, x = Net(), xp.ones((5, 3))
+    with xp.GradientTape(profile=True) as tape:
+        loss = xp.mean(net(x) ** 2)
+    svg = diagnose.graph(tape, loss)
+    legend = [text.text for text in ET.fromstring(svg).iter(f"{SVG}text") if text.get("x") == "32"]
+    assert legend[:2] == ["net / first", "net / second"]
+    assert svg.count('width="4"') == len(
+        [title for title, *_ in texts(svg) if "dense" not in title]
+    )
+    assert 'width="4"' not in diagnose.graph(tape, loss, fold="scope")
+
+
 def test_writes_views_and_calls_have_names():
     x = xp.asarray([0.5, 1.0, 2.0])
     f = xp.recompute_grad(lambda x: xp.exp(x) * x)

@@ -1,6 +1,7 @@
 """GradientTape(memory_limit=): the op that would pass it raises, and everything stays usable."""
 
 import inspect
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -188,3 +189,24 @@ def test_errors():
             xp.GradientTape(memory_limit=limit)
     with pytest.raises(ValueError, match="memory_limit is -1, below 0"):
         xp.GradientTape(memory_limit=-1)
+
+
+def test_threads_that_record_on_one_tape_share_the_limit():
+    x = vector()
+
+    def work(_):
+        with tape.in_this_thread():
+            try:
+                xp.exp(x)
+            except MemoryError:
+                return "refused"
+            return "recorded"
+
+    with (
+        xp.GradientTape(memory_limit=5 * 8_000, profile=True) as tape,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        tape.watch(x)
+        found = list(pool.map(work, range(20)))
+    assert found.count("recorded") == 5
+    assert tape.summary().total[1:3] == (5, 40_000)

@@ -10,7 +10,7 @@ from ._model import LONGEST, Graph, Node
 
 CHARACTER, LINE = 6.9, 16.0  # the size of one in the font below, at 11.5 px
 TITLE = 7.9  # the width of a character of a title, at 13 px and bold
-PAD = 11.0
+PAD = 15.0
 
 STYLE = """
 .g{font:11.5px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#3c4450}
@@ -29,6 +29,9 @@ STYLE = """
 .e.round{stroke-dasharray:5 4}
 .note{fill:#5b6675}.note.cut{fill:#b3261e}
 """
+COLOURS = (  # of scopes: Okabe and Ito 2008, which people with any colour vision tell apart
+    "#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#f0e442", "#7a8492",
+)  # fmt: skip
 ENDS = {"": "#b9c1cc", "on": "#2f6fdb", "cut": "#d0342c"}  # the colours of arrow heads
 
 SCRIPT = """
@@ -91,8 +94,10 @@ def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
     words = [[cut(line) for line in node.words()] for node in graph.nodes]
     placed = layout([size_of(lines) for lines in words], graph.edges)
     notes = [*([] if top else [f"{title}: {graph.records} records"]), *graph.notes]
-    head = top + LINE * len(notes) + 12.0
-    width = max(placed.width, 40.0 + max(map(len, notes), default=0) * CHARACTER)
+    colours = colours_of(graph)
+    head = top + LINE * (len(notes) + len(colours)) + 12.0
+    longest = max(map(len, [*notes, *colours]), default=0)
+    width = max(placed.width, 60.0 + longest * CHARACTER)
     left = (width - placed.width) / 2
     edges = sorted(graph.edges.items(), key=lambda item: item[1])  # what is emphasised lies on top
     parts = [
@@ -102,13 +107,17 @@ def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
         *(arrow(kind, colour) for kind, colour in ENDS.items()),
         '</defs><rect width="100%" height="100%" fill="#fff"/>',
         *(note(line, top + 20.0 + i * LINE) for i, line in enumerate(notes)),
+        *(
+            legend(scope, colour, top + 20.0 + (len(notes) + i) * LINE)
+            for i, (scope, colour) in enumerate(colours.items())
+        ),
         f'<g transform="translate({left:.1f},{head:.1f})">',
         *(
             edge(pair, placed.lines[pair], kind_of(graph, pair, on_path), pair in placed.turned)
             for pair, on_path in edges
         ),
         *(
-            box(i, node, lines, placed.boxes[i])
+            box(i, node, lines, placed.boxes[i], colours.get(node.place.scope, ""))
             for i, (node, lines) in enumerate(zip(graph.nodes, words, strict=True))
         ),
         "</g></svg>",
@@ -168,8 +177,27 @@ def edge(
     )
 
 
-def box(i: int, node: Node, lines: Sequence[str], at: Box) -> str:
-    """A box with its lines, and details for a tooltip."""
+def colours_of(graph: Graph) -> dict[str, str]:
+    """A colour for each scope, if there are several of them, but no more than colours."""
+    scopes = dict.fromkeys(node.place.scope for node in graph.nodes if node.place.scope)
+    folded = any(node.title in scopes for node in graph.nodes)
+    several = 1 < len(scopes) <= len(COLOURS) and not folded
+    return dict(zip(scopes, COLOURS, strict=False)) if several else {}
+
+
+def legend(scope: str, colour: str, y: float) -> str:
+    return (
+        f'<rect x="20" y="{y - 9:.1f}" width="5" height="11" rx="2" fill="{colour}"/>'
+        f'<text x="32" y="{y:.1f}" class="note">{escape(scope)}</text>'
+    )
+
+
+def box(i: int, node: Node, lines: Sequence[str], at: Box, colour: str) -> str:
+    """A box with its lines, details for a tooltip, and a bar in the colour of its scope."""
+    bar = (
+        f'<rect x="{at.x + 3.5:.1f}" y="{at.y + 6:.1f}" width="4" height="{at.height - 12:.1f}" rx="2" '
+        f'fill="{colour}"/>'
+    )
     radius = at.height / 2 if node.kind == "source" else 7.0
     rows = [
         f'<text x="{at.middle:.1f}" y="{at.y + 20.0 + k * LINE:.1f}" text-anchor="middle"'
@@ -181,5 +209,5 @@ def box(i: int, node: Node, lines: Sequence[str], at: Box) -> str:
     return (
         f'<g class="node {node.kind} {state}" id="n{i}"><title>{escape(node.details())}</title>'
         f'<rect class="box" x="{at.x:.1f}" y="{at.y:.1f}" width="{at.width:.1f}" '
-        f'height="{at.height:.1f}" rx="{radius:.1f}"/>{"".join(rows)}</g>'
+        f'height="{at.height:.1f}" rx="{radius:.1f}"/>{bar if colour else ""}{"".join(rows)}</g>'
     )
