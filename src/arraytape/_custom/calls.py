@@ -88,6 +88,7 @@ class Call:
     """
 
     cusped = False
+    kept_arrays: Sequence[Array] = ()  # what it is known to keep
 
     def __init__(
         self,

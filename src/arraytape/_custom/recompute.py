@@ -78,6 +78,7 @@ class RecomputedCall(Call):
         super().__init__(name, trace)
         first = trace.recorder
         self.function, self.arguments = function, arguments
+        self.kept_arrays = arguments.inputs.arrays
         self.captures, self.variable_values = tuple(first.captures), first.variable_values
         self.cusped, self.careful = first.cusped, self.careful or first.careful
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
+from .packing import unpacked
 
 
 def has_cusp(plan: Plan, record: Record) -> bool:
@@ -12,7 +13,7 @@ def has_cusp(plan: Plan, record: Record) -> bool:
     cusped = plan.op.cusped
     if not callable(cusped):
         return cusped
-    return cusped(lambda name: plan.kept(record, name) if plan.keeps(name) else None)
+    return cusped(lambda name: unpacked(plan.kept(record, name)) if plan.keeps(name) else None)
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:

@@ -25,6 +25,7 @@ from .arguments import (
     seeds_of,
     unconnected,
 )
+from .attended import attended_backward
 from .backward import BackwardPass, backward
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
@@ -134,7 +135,11 @@ class Differentiation:
         for start, seed in zip(self.starts, seeds, strict=True):
             if (start in known or start in tids) and differentiable(seed):
                 pass_.start(start, pass_.data.of_array(seed))
-        backward(pass_, self.recording.records, self.recording.careful or needs_care(seeds))
+        if self.recording.attended():
+            attended_backward(pass_, self.recording)
+        else:
+            careful = self.recording.careful or needs_care(seeds)
+            backward(pass_, self.recording.records, careful)
         return [self.gradient_at(pass_, *place) for place in self.places]
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:

@@ -16,6 +16,7 @@ from .._util.errors import describe, user_line
 from .arguments import UnconnectedGradients, arrays_of, unconnected
 from .differentiation import Differentiation
 from .hidden_axes import unbatched
+from .packing import Packed
 from .recording import Recording
 
 MEMORY = 2**26  # bytes: what one cotangent of a batched pass may take, roughly
@@ -102,7 +103,9 @@ def rows_of(request: Differentiation, y: Array, batch: int = 1) -> list[Any]:
     if not request.places:
         return []
     rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
-    largest = largest_of(request.recording.records) if rows > 1 and batch else None
+    recording = request.recording
+    # A hook is a user's function, which is not trusted to take batched data.
+    largest = largest_of(recording.records) if rows > 1 and batch and not recording.hooks else None
     with storage_of(y._data).at(y._data):
         if largest is not None:
             step = max(1, MEMORY // (8 * max(largest, y.size)))
@@ -138,7 +141,7 @@ def largest_of(records: Any) -> int | None:
         if (type(plan) is Plan and plan.op.checked) or hasattr(record[-1], "missing"):
             return None
         for item in record:
-            if type(item) in STORAGES and item.size > largest:
+            if (type(item) in STORAGES or type(item) is Packed) and item.size > largest:
                 largest = item.size
     return largest
 

@@ -25,7 +25,10 @@ from .._storage.storage import HERE, inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
 from .._util.places import block_frame
+from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
+from .packing import PACKING, Packing
+from .profile import Profile
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
@@ -36,19 +39,30 @@ ENTERING = threading.Lock()  # two threads must not both find a tape free; not o
 
 
 Observer = Callable[[Record], Any]
+Hook = Callable[[Array], Array | None]
 
 
 def observed(
-    records: list[Record], observers: tuple[Observer, ...], journal: Journal | None
+    records: list[Record],
+    observers: tuple[Observer, ...],
+    journal: Journal | None,
+    packing: Packing | None,
+    accounts: tuple[Observer, ...],
 ) -> Observer:
-    """What takes a record where observers see it before it is kept, and a journal looks at it."""
+    """What takes a record: observers and a journal see it, it is packed, and then accounted for.
+
+    Each of them may refuse it by raising.
+    """
 
     def record(record: Record) -> None:
         for observer in observers:
             observer(record)
         if journal is not None:
             journal.note(record, len(records), depth=2)
-        records.append(record)
+        kept = record if packing is None else packing.packed(record)
+        for account in accounts:
+            account(kept)
+        records.append(kept)
 
     return record
 
@@ -72,7 +86,10 @@ class Recording(BaseRecorder):
     known : the tids that it follows, or would if it were recording; ``followed`` is this or empty.
     watched : what is watched, by the id of its handle.  implied : tids of roots of which only a view is
     watched.  leaves : tids that no record makes.  careful, has_missing_rules, left : what the
-    backward pass must look out for, so that it need not look otherwise.
+    backward pass must look out for, so that it need not look otherwise.  profile, limit : what the tape
+    was asked for, together ``accounts``: they see records as they are kept.  hooks : what sees
+    cotangents, by value id.  packing, packed : by whom records are packed from here on, and whether
+    any is.
     """
 
     def __init__(
@@ -81,12 +98,21 @@ class Recording(BaseRecorder):
         watch_accessed_variables: bool,
         exits: str | None = None,
         check_numerics: bool = False,
+        profile: bool = False,
+        memory_limit: int | None = None,
     ) -> None:
-        flags = (persistent, watch_accessed_variables, check_numerics)
-        if not {bool, np.bool}.issuperset(map(type, flags)):
+        flags = {
+            "persistent": persistent,
+            "watch_accessed_variables": watch_accessed_variables,
+            "check_numerics": check_numerics,
+            "profile": profile,
+        }
+        wrong = {name: flag for name, flag in flags.items() if type(flag) not in (bool, np.bool)}
+        if wrong:
+            given = ", ".join(f"{name}={describe(flag)}" for name, flag in wrong.items())
             raise TypeError(
-                "GradientTape: persistent, watch_accessed_variables and check_numerics must be True or "
-                f"False, got {', '.join(map(describe, flags))} [at {user_line()}]"
+                f"GradientTape: {', '.join(flags)} must be True or False, got {given} "
+                f"[at {user_line()}]"
             )
         self.persistent, self.one_shot = persistent, not persistent
         self.exits = exits if exits is None else mode_of(exits)
@@ -100,7 +126,11 @@ class Recording(BaseRecorder):
         self.frames: list[int] = []  # those of the functions in which blocks are open
         self.entered = False
         self.warned = False
+        self.profile = Profile() if profile else None
+        self.limit = None if memory_limit is None else MemoryLimit(memory_limit)
+        self.accounts = tuple(part for part in (self.limit, self.profile) if part is not None)
         self.observers: tuple[Observer, ...] = ()
+        self.packing: Packing | None = None
         self.numerics: Any = None  # the Checks of a tape with check_numerics
         self.forget()
 
@@ -115,29 +145,47 @@ class Recording(BaseRecorder):
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self.used_up = False
         self.careful = self.has_missing_rules = False
+        self.hooks: dict[int, list[Hook]] = {}
+        for account in self.accounts:
+            account.restart()
 
     def release(self) -> None:
-        self.known, self.watched, self.journal = set(), {}, None
+        self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
         self.used_up = True
 
     def start_records(self) -> None:
-        """An empty list of records.  Without observers, to record is its ``append``: no Python frame."""
+        """An empty list of records."""
         self.records: list[Record] = []
-        self.record: Observer = self.records.append
-        self.observe_records()
+        self.packed = False
+        self.choose_record()
         if self.numerics is not None:
             self.numerics.forget()
+
+    def choose_record(self) -> None:
+        """Without observers, to record is the list's ``append``: no Python frame."""
+        self.record: Observer = self.records.append
+        if self.observers or self.accounts or self.journal or self.packing is not None:
+            self.record = observed(
+                self.records, self.observers, self.journal, self.packing, self.accounts
+            )
+        self.packed = self.packed or self.packing is not None
 
     def observe(self, observer: Observer) -> None:
         """Have ``observer(record)`` called before each record is kept; what it raises, the op raises."""
         self.observers += (observer,)
-        self.observe_records()
+        self.choose_record()
 
-    def observe_records(self) -> None:
-        """Call observers and journal for each record from here on."""
-        if self.observers or self.journal is not None:
-            self.record = observed(self.records, self.observers, self.journal)
+    def pack_by(self, packing: Packing | None) -> None:
+        """From here on keep what records keep packed, or as it is."""
+        self.packing = packing
+        if packing is not None:
+            packing.recordings.append(self)
+        self.choose_record()
+
+    def attended(self) -> bool:
+        """Whether the backward pass is timed, seen by hooks, or has to unpack records."""
+        return self.packed or bool(self.hooks) or self.profile is not None
 
     # --- entering and leaving ---------------------------------------------------------------------
     def enter(self) -> None:
@@ -153,6 +201,10 @@ class Recording(BaseRecorder):
             if self.used_up:
                 self.forget()
             self.entered = True
+            if self.profile is not None:
+                self.profile.resume()
+            if PACKING.get() is not self.packing:
+                self.pack_by(PACKING.get())
             self.home = get_ident()
             self.frames.append(block_frame())
             self.followed = self.known
@@ -260,7 +312,7 @@ class Recording(BaseRecorder):
         """A value left: from now on remember where constants enter, which may be made of it."""
         if self.journal is None:
             self.journal = Journal(self.known, self.frames)
-            self.observe_records()
+            self.choose_record()
         self.journal.left(record)
 
     def watch(self, x: Any) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._array.array import Array
 from .._record.stack import recorders
 from .._storage.batched.data import Batched
 from .._storage.storage import STORAGES
+from .packing import Packed
 
 if TYPE_CHECKING:
     from .recording import Recording
@@ -54,31 +56,66 @@ def state_of(recording: Recording) -> str:
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
     """The bytes of the data in the records, and whether that is all they keep.
 
-    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  What the
-    rule of a ``custom_gradient`` closes over cannot be seen.
+    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  What the rule of
+    a ``custom_gradient`` and the function of a ``recompute_grad`` close over cannot be seen.
     """
-    buffers: dict[int, int] = {}
-    lists: set[int] = set()
-    complete = True
-    waiting = list(records)
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, SMALL):
-            continue
-        if isinstance(item, tuple):
-            waiting.extend(item)
-        elif isinstance(item, list):
-            if id(item) not in lists:  # a list may hold itself
+    buffers = Buffers()
+    buffers.count(buffers.new_in(records))
+    return buffers.total, buffers.complete
+
+
+class Buffers:
+    """The buffers that records keep alive, each counted once: by id, which holds while they are kept.
+
+    complete : whether all that was met said its size.
+    """
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, int] = {}
+        self.total, self.complete = 0, True
+
+    def count(self, found: dict[int, int]) -> None:
+        """Count what ``new_in`` found."""
+        self.sizes |= found
+        self.total += sum(found.values())
+
+    def new_in(self, records: Iterable[Any]) -> dict[int, int]:
+        """The bytes of the buffers in records that are not counted yet, by the id of the buffer."""
+        found: dict[int, int] = {}
+        lists: set[int] = set()
+        waiting = list(records)
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, SMALL) or id(item) in lists:
+                continue
+            if isinstance(item, list):  # it may hold itself
                 lists.add(id(item))
-                waiting.extend(item)
-        elif type(item) is Batched:
-            waiting.extend((item._data, item.diagonal))  # ``data`` would make the diagonal dense
-        else:
+            if hasattr(item, "kept_arrays"):  # a call of a user's function
+                self.complete = False
+            parts = parts_of(item)
+            if parts is not None:
+                waiting.extend(parts)
+                continue
             whole = whole_of(item)
             size = size_of(whole)
-            complete = complete and size is not None
-            buffers[id(whole)] = size or 0
-    return sum(buffers.values()), complete
+            self.complete = self.complete and size is not None
+            if id(whole) not in self.sizes:
+                found[id(whole)] = size or 0
+        return found
+
+
+def parts_of(item: Any) -> Sequence[Any] | None:
+    """What something in a record consists of; None for data."""
+    if isinstance(item, tuple | list):
+        return item
+    if isinstance(item, Packed):
+        return (item.data,)
+    if isinstance(item, Array):  # what a user's function packed
+        return (item._data,)
+    if type(item) is Batched:
+        return item._data, item.diagonal  # ``data`` would make the diagonal dense
+    found: Sequence[Any] | None = getattr(item, "kept_arrays", None)
+    return found
 
 
 def whole_of(data: Any) -> Any:

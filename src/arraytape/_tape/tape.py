@@ -15,6 +15,7 @@ from .arguments import UnconnectedGradients
 from .numerics import Checks
 from .recording import Recording
 from .summary import summary
+from .table import Summary, table
 
 
 class GradientTape(OfThisProcess):
@@ -39,13 +40,20 @@ class GradientTape(OfThisProcess):
         Whether to look at the values of each recorded op, and of each rule in the gradient, and raise
         where the first NaN or infinity is made: slow, for finding it.  With nan="guard" what a
         selection did not take is left out, as always.
+    profile : bool, default: False
+        Whether to note line, function and time of each record, for ``summary`` and ``diagnose``.  An op
+        then takes longer.
+    memory_limit : int, optional
+        The bytes that records may keep.  An op that would pass it raises MemoryError, and is not
+        recorded.  Each buffer counts once; what a user's function closes over does not count.
 
     Raises
     ------
     TypeError
-        When persistent, watch_accessed_variables or check_numerics is neither True nor False.
+        When persistent, watch_accessed_variables, check_numerics or profile is neither True nor False,
+        or the limit is no integer.
     ValueError
-        When the tape is entered while it records; when exits is another word.
+        When the tape is entered while it records; when exits is another word, or the limit is negative.
     FloatingPointError
         With check_numerics: in an op, or a gradient, that makes a NaN or an infinity of finite values.
     """
@@ -57,8 +65,12 @@ class GradientTape(OfThisProcess):
         *,
         exits: str | None = None,
         check_numerics: bool = False,
+        profile: bool = False,
+        memory_limit: int | None = None,
     ) -> None:
-        self._recording = Recording(persistent, watch_accessed_variables, exits, check_numerics)
+        self._recording = Recording(
+            persistent, watch_accessed_variables, exits, check_numerics, profile, memory_limit
+        )
         if check_numerics:
             self._recording.numerics = checks = Checks()
             self._recording.observe(checks.observe)
@@ -184,6 +196,38 @@ class GradientTape(OfThisProcess):
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
         self._recording.reset()
+
+    def summary(self, by: str = "op") -> Summary:
+        """What the tape recorded, as a table: records and bytes kept, and times where they were taken.
+
+        Parameters
+        ----------
+        by : str, default: 'op'
+            What has a row: "op", the user's "line", or the "module": the names of the Modules that
+            were running, or the file.  The last two need ``GradientTape(profile=True)``.
+
+        Returns
+        -------
+        Summary
+            Prints as a table, the largest row first.  ``rows`` has the rows to read, ``total`` their
+            sum.
+
+        Raises
+        ------
+        RuntimeError
+            When lines or modules are asked for that were not noted; without a profile, when the tape
+            was used up or never entered.
+        ValueError
+            When ``by`` is another word.
+
+        Notes
+        -----
+        Each buffer counts once, in the first record that keeps it.  With a profile the forward time of
+        a record is the time since the record before, so it has the user's own code in between; the
+        backward time is that of its rules, over all passes so far.  What a gradient has used up is
+        still listed.
+        """
+        return table(self._recording, by)
 
     # --- derivatives ------------------------------------------------------------------------------
     def gradient(

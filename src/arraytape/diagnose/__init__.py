@@ -1,20 +1,32 @@
-"""Diagnostics: why a gradient is None, zero or NaN.
+"""Diagnostics: what a tape recorded and keeps, why a gradient is None, zero or NaN, what flows back.
 
     from arraytape import diagnose
 
 ``explain`` says in one paragraph why a gradient is what it is; ``lines`` notes all ops of a program with
-their lines for it; ``nans`` finds the op that made a NaN or an infinity.
+their lines for it; ``nans`` finds the op that made a NaN or an infinity; ``graph`` draws what a tape
+recorded; ``on_gradient``, ``saved_data`` and ``save_on_disk`` are hooks into the backward pass.
 """
 
 from typing import TYPE_CHECKING
 
 from .._tape.numerics import NonFiniteError
 from .._util.errors import missing_from
+from .drawing import graph
 from .explanation import explain
+from .hooks import on_gradient, save_on_disk, saved_data
 from .line_recorder import lines
 from .numerics import nans
 
-__all__ = ["NonFiniteError", "explain", "lines", "nans"]
+__all__ = [
+    "NonFiniteError",
+    "explain",
+    "graph",
+    "lines",
+    "nans",
+    "on_gradient",
+    "save_on_disk",
+    "saved_data",
+]
 
 
 def __dir__() -> list[str]:

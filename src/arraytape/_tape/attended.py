@@ -1,0 +1,91 @@
+"""The backward pass of a recording that is attended: timed, seen by hooks, or with packed data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from .._array.array import Array
+from .._record.plan import PLANS, Record, results_of
+from .._util.errors import describe, layout, user_line
+from .activity import ALL, raw_of
+from .backward import BackwardPass
+from .guard import GuardedPass
+from .packing import holds_packed, unpacked
+from .recording import Hook, Recording
+
+
+def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
+    """``backward``, one record at a time, with what attends the recording."""
+    hooks, profile = dict(recording.hooks), recording.profile
+    makers = makers_of(recording.records, hooks)
+    for i in range(len(recording.records) - 1, -1, -1):
+        record = recording.records[i]
+        for tid in results_of(record) if hooks else ():
+            if makers.get(tid) == i:
+                show(pass_, tid, hooks[tid])
+        since = time.perf_counter()
+        if reached(pass_, record) and holds_packed(record):
+            record = unpacked(record)
+        pass_.go_back(PLANS[record[0]], record)
+        if profile is not None:
+            profile.went_back(record, time.perf_counter() - since)
+    for tid in hooks.keys() - makers.keys():
+        show(pass_, tid, hooks[tid])
+
+
+def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int]:
+    """Which record made each of these values; of several that name one, the first."""
+    if not tids:
+        return {}
+    found: dict[int, int] = {}
+    for i, record in enumerate(records):
+        for tid in results_of(record):
+            if tid in tids:
+                found.setdefault(tid, i)
+    return found
+
+
+def reached(pass_: BackwardPass, record: Record) -> bool:
+    """Whether there is a cotangent of a result."""
+    return any(pass_.cotangents.get(tid) is not None for tid in results_of(record))
+
+
+def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
+    """Show hooks the cotangent of a value; what they give takes its place."""
+    g = pass_.cotangents.get(tid)
+    if g is None:
+        return
+    pass_.borrowed.add(tid)  # a hook may keep what it sees
+    with pass_.data.at(g):
+        pass_.data.move_to(g)
+        first = x = pass_.data.array_of(g)
+        for hook in hooks:
+            x = replaced(x, hook(x))
+        if x is first:
+            return
+        pass_.cotangents[tid] = pass_.data.of_array(x)
+        if isinstance(pass_, GuardedPass):
+            activate(pass_, tid, pass_.cotangents[tid])
+
+
+def replaced(g: Array, found: Any) -> Array:
+    """What a hook gave, or the cotangent where it gave None."""
+    if found is None:
+        return g
+    if not isinstance(found, Array) or (found.shape, found.dtype) != (g.shape, g.dtype):
+        raise ValueError(
+            "on_gradient: the function must give None or an Array of the cotangent's shape and dtype, "
+            f"{layout(g)}, got {describe(found)} [at {user_line()}]"
+        )
+    return found
+
+
+def activate(pass_: GuardedPass, tid: int, g: Any) -> None:
+    """Elements that a hook made other than 0 are active."""
+    held, masks = pass_.activity.cotangents, pass_.masks
+    mask = held.get(tid)
+    if mask is not None and mask is not ALL:
+        masks.move_to(raw_of(g))
+        held[tid] = masks.xp.where(raw_of(g) != 0, masks.ones(raw_of(g)), mask)

@@ -1,0 +1,60 @@
+"""The limit on what a tape's records keep: an observer that refuses the record that would pass it."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from .._array.aliasing import ADD, PUT
+from .._record.plan import Record, plan_of
+from .._util.errors import describe, see, user_line
+from .summary import Buffers, as_text
+
+
+class MemoryLimit:
+    """Observer: counts the bytes that records keep, each buffer once.
+
+    keepers : bytes by op and line.
+    """
+
+    def __init__(self, limit: int) -> None:
+        if type(limit) is bool or not isinstance(limit, int):
+            raise TypeError(
+                f"GradientTape: memory_limit takes a number of bytes or None, got {describe(limit)} "
+                f"[at {user_line()}]"
+            )
+        if limit < 0:
+            raise ValueError(f"GradientTape: memory_limit is {limit}, below 0 [at {user_line()}]")
+        self.limit = limit
+        self.counting = Lock()  # several threads may record on one tape
+        self.restart()
+
+    def restart(self) -> None:
+        """The tape keeps nothing any more."""
+        self.buffers = Buffers()
+        self.keepers: dict[tuple[str, str], int] = {}
+
+    def __call__(self, record: Record) -> None:
+        with self.counting:
+            found = self.buffers.new_in([record])
+            size, plan = sum(found.values()), plan_of(record)
+            if not size:
+                return
+            # A write has been done when its record comes: it counts, and the next op is refused.
+            refused = self.buffers.total + size > self.limit
+            if refused and plan is not PUT and plan is not ADD:
+                raise MemoryError(self.message(plan.name, size))
+            self.buffers.count(found)
+            keeper = plan.name, user_line()
+            self.keepers[keeper] = self.keepers.get(keeper, 0) + size
+
+    def message(self, op: str, size: int) -> str:
+        """What is refused, what the tape keeps, and what to do."""
+        largest = sorted(self.keepers.items(), key=lambda item: -item[1])[:3]
+        keepers = "; ".join(f"{as_text(n)} by {name} at {line}" for (name, line), n in largest)
+        return (
+            f"{op}: to record it the tape would keep {as_text(size)} more than its "
+            f"{as_text(self.buffers.total)}, above memory_limit={self.limit} ({as_text(self.limit)}) "
+            f"[at {user_line()}]. It keeps most for: {keepers or 'nothing yet'}. Wrap a part of the "
+            "computation in recompute_grad, keep saved data elsewhere with diagnose.saved_data, or "
+            f"raise the limit {see('memory-limit')}"
+        )

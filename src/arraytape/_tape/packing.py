@@ -1,0 +1,100 @@
+"""Saved data in other hands: what records keep, packed by a user's function until a rule needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakValueDictionary, ref
+
+from .._array.array import KEPT, Array, wrap
+from .._array.views import current
+from .._record.plan import Plan, Record, plan_of
+from .._storage.batched.data import Batched
+from .._storage.storage import STORAGES
+from .._util.errors import describe, layout, user_line
+
+Pack = Callable[[Array], Any]
+Unpack = Callable[[Any], Array]
+
+
+class Packed:
+    """In a record in the place of an array: what ``pack`` gave for it, and how to have it back."""
+
+    __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")
+
+    def __init__(self, x: Array, pack: Pack, unpack: Unpack) -> None:
+        self.source = reference(x._data)
+        self.shape, self.dtype, self.size = x._data.shape, x._data.dtype, x.size
+        self.device, self.unpack, self.data = x.device, unpack, pack(x)
+
+    def unpacked(self) -> Any:
+        """The array; ValueError where ``unpack`` gives anything else in its place."""
+        x = self.unpack(self.data)
+        given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
+        if given != (self.shape, self.dtype, self.device):
+            raise ValueError(
+                f"saved_data: unpack must give back an Array {layout(self)}, as pack was given, "
+                f"got {describe(x)} [at {user_line()}]"
+            )
+        return current(x)[1]
+
+
+def reference(data: Any) -> Callable[[], Any]:
+    """A weak reference; for data of a library that does not allow any, one that finds nothing."""
+    try:
+        return ref(data)
+    except TypeError:
+        return lambda: None
+
+
+class Packing:
+    """What ``saved_data`` does to records while its block is open: arrays become ``Packed``.
+
+    An array that several records keep is packed once, as long as both the array and what it was packed
+    into are alive.  recordings : whose records it packs.
+    """
+
+    def __init__(self, pack: Pack, unpack: Unpack) -> None:
+        self.pack, self.unpack = pack, unpack
+        self.recordings: list[Any] = []
+        self.known: WeakValueDictionary[int, Packed] = WeakValueDictionary()
+
+    def packed(self, record: Record) -> Record:
+        """A record of an op with its arrays packed; any other record as it is."""
+        plan = plan_of(record)
+        if not isinstance(plan, Plan) or not plan.positions:
+            return record
+        first = min(plan.positions.values())
+        return (*record[:first], *map(self.item, record[first:]))
+
+    def item(self, item: Any) -> Any:
+        """One thing that a record keeps."""
+        if type(item) in (tuple, list):
+            return type(item)(map(self.item, item))
+        if type(item) not in STORAGES or type(item) is Batched:
+            return item
+        found = self.known.get(id(item))
+        if found is None or found.source() is not item:
+            found = self.known[id(item)] = Packed(wrap(item, 0, KEPT), self.pack, self.unpack)
+        return found
+
+
+# That of the innermost block of ``saved_data`` in this thread and task.
+PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=None)
+
+
+def unpacked(item: Any) -> Any:
+    """A record, or one thing that it keeps, with its arrays."""
+    if type(item) is Packed:
+        return item.unpacked()
+    if type(item) in (tuple, list) and holds_packed(item):
+        return type(item)(map(unpacked, item))
+    return item
+
+
+def holds_packed(item: Any) -> bool:
+    """Whether a record, or one thing that it keeps, has packed arrays in it."""
+    if type(item) in (tuple, list):
+        return any(type(part) in (tuple, list, Packed) and holds_packed(part) for part in item)
+    return type(item) is Packed

@@ -1,0 +1,145 @@
+"""Where records are made: the user's line, function and Modules, noted while a tape records.
+
+It is an observer of a ``Recording``; a tape that is not asked for places does not look at frames.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, NamedTuple
+
+from .._record.plan import Record, results_of
+from .._util.errors import foreign, user_frame
+
+UNKNOWN = "an unknown line"
+
+
+class Place(NamedTuple):
+    """Where a record was made.
+
+    line : ``file:line`` of the innermost line that is neither arraytape's nor NumPy's.  file : its file.
+    caller : the same, outside installed packages.  function : what ran there, with the class of
+    its ``self``.  modules : the names of the Modules that were running, outermost first.  scope : these;
+    without one the function, or that through which the user's code called an installed package.
+    """
+
+    line: str
+    file: str
+    caller: str
+    function: str
+    modules: str
+    scope: str
+
+
+NOWHERE = Place(UNKNOWN, "", UNKNOWN, "", "", "")
+
+
+class Places:
+    """Observer: the place of each record, by the ids of its results."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, Place] = {}
+
+    def __call__(self, record: Record) -> None:
+        place = here()
+        for tid in results_of(record):
+            self.by_id[tid] = place
+
+    def of(self, record: Record) -> Place:
+        """The place of a record; NOWHERE for one that was made before, or beside, the observer."""
+        return self.by_id.get(results_of(record)[0], NOWHERE)
+
+
+def here() -> Place:
+    """The place of what runs."""
+    frame = user_frame()
+    if frame is None:
+        return NOWHERE
+    stack = [one for one in outwards(frame) if foreign(one)]
+    own = next((one for one in stack if not installed(one)), frame)
+    modules = " / ".join(module_names(sys._getframe(1)))
+    scope = modules or function_name(entry(stack))
+    return Place(line_of(frame), file_of(frame), line_of(own), function_name(frame), modules, scope)
+
+
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame and those that called it."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def entry(stack: list[FrameType]) -> FrameType:
+    """The innermost frame; in an installed package the named function through which it was called."""
+    inside = []
+    for frame in stack:
+        if not installed(frame):
+            break
+        inside.append(frame)
+    named = [frame for frame in inside if "<" not in frame.f_code.co_qualname]
+    return (named or inside or stack)[-1] if inside else stack[0]
+
+
+def installed(frame: FrameType) -> bool:
+    """Whether a frame runs code of an installed package."""
+    file = frame.f_code.co_filename
+    return "site-packages" in file or "dist-packages" in file or file.startswith("<frozen")
+
+
+def line_of(frame: FrameType) -> str:
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def file_of(frame: FrameType) -> str:
+    return frame.f_code.co_filename
+
+
+def self_of(frame: FrameType) -> Any:
+    """What the first parameter of a method holds, if it is called ``self``."""
+    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    return frame.f_locals.get("self") if names[:1] == ("self",) else None
+
+
+def function_name(frame: FrameType) -> str:
+    """``Class.method`` by the class of ``self``, a function's own name, a script's file name."""
+    owner, name = self_of(frame), frame.f_code.co_qualname
+    if owner is not None and "<" not in name:
+        return f"{type(owner).__name__}.{frame.f_code.co_name}"
+    if name == "<module>":
+        return os.path.basename(file_of(frame))
+    return name.replace("<locals>.", "")
+
+
+def module_names(frame: FrameType) -> list[str]:
+    """What the Modules that are running are called, outermost first.
+
+    An inner one goes by the attribute of the outer one that holds it; or else, as the outermost, by its
+    own name.
+    """
+    owners: list[Any] = []
+    for one in reversed([*outwards(frame)]):  # arraytape's own, too: some are Modules
+        owner = self_of(one)
+        if owner is not None and is_module(owner) and not any(owner is other for other in owners):
+            owners.append(owner)
+    pairs = zip([None, *owners], owners, strict=False)
+    return [attribute_of(inner, outer) or str(inner.name) for outer, inner in pairs]
+
+
+def is_module(x: Any) -> bool:
+    """Whether this is a Module: this room does not know that class, but one of its attributes."""
+    return hasattr(type(x), "_module_name")
+
+
+def attribute_of(x: Any, owner: Any) -> str:
+    """The attribute of an object that holds ``x``, also in a list or tuple; "" when there is none."""
+    for name, value in vars(owner).items() if owner is not None else ():
+        if value is x:
+            return str(name)
+        if isinstance(value, list | tuple):
+            for i, part in enumerate(value):
+                if part is x:
+                    return f"{name}[{i}]"
+    return ""

@@ -1,0 +1,61 @@
+"""What a tape with ``profile=True`` notes: where each record is made, and what it took both ways."""
+
+from __future__ import annotations
+
+import time
+from threading import get_ident
+from typing import NamedTuple
+
+from .._record.plan import Record, plan_of, results_of
+from .places import Place, Places
+from .summary import Buffers
+
+
+class Line(NamedTuple):
+    """What is known of one record when the records are gone."""
+
+    op: str
+    place: Place
+    size: int
+    forward: float
+
+
+class Profile:
+    """Observer: lines of all records since the tape began, and the time that each took.
+
+    lines : by the id of the first result.  backward : the seconds of the rules, by the same id.
+    since : by thread, when the record before was made there; without one, when the tape's block began.
+    """
+
+    def __init__(self) -> None:
+        self.places = Places()
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what was noted: the tape records anew."""
+        self.places.by_id.clear()
+        self.lines: dict[int, Line] = {}
+        self.backward: dict[int, float] = {}
+        self.buffers = Buffers()
+        self.resume()
+
+    def resume(self) -> None:
+        """The tape's block begins: what ran before does not count."""
+        self.began = time.perf_counter()
+        self.since: dict[int, float] = {}
+
+    def __call__(self, record: Record) -> None:
+        thread = get_ident()
+        took = time.perf_counter() - self.since.get(thread, self.began)
+        self.places(record)
+        found = self.buffers.new_in([record])
+        self.buffers.count(found)
+        tid = results_of(record)[0]
+        place = self.places.of(record)
+        self.lines[tid] = Line(plan_of(record).name, place, sum(found.values()), took)
+        self.since[thread] = time.perf_counter()
+
+    def went_back(self, record: Record, seconds: float) -> None:
+        """A record's rules ran."""
+        tid = results_of(record)[0]
+        self.backward[tid] = self.backward.get(tid, 0.0) + seconds

@@ -1,0 +1,142 @@
+"""The table of what a tape recorded: by op, by line, by Module."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .._record.plan import plan_of
+from .._util.errors import user_line
+from .places import NOWHERE
+from .profile import Line
+from .recording import Recording
+from .summary import Buffers, as_text
+
+
+class Row(NamedTuple):
+    """One row of a Summary.
+
+    name : the op, ``file:line``, or names of Modules, or file.  kept : bytes.  forward, backward :
+    seconds; None where they were not taken.
+    """
+
+    name: str
+    records: int
+    kept: int
+    forward: float | None
+    backward: float | None
+
+
+class Summary:
+    """What a tape recorded, as a table.
+
+    Parameters
+    ----------
+    by : str
+        What has a row.
+    rows : list of Row
+        The rows, the largest first: by time where it was taken, or else by bytes.
+    """
+
+    def __init__(self, by: str, rows: list[Row]) -> None:
+        self.by, self.rows = by, rows
+
+    @property
+    def total(self) -> Row:
+        """The sum of all rows."""
+        records, kept = sum(row.records for row in self.rows), sum(row.kept for row in self.rows)
+        if all(row.forward is None for row in self.rows):
+            return Row("all", records, kept, None, None)
+        forward = sum(row.forward or 0.0 for row in self.rows)
+        return Row("all", records, kept, forward, sum(row.backward or 0.0 for row in self.rows))
+
+    def __str__(self) -> str:
+        """The table, with aligned columns.
+
+        Returns
+        -------
+        str
+            A line of titles, one for each row, and one of their sum.
+        """
+        timed = self.total.forward is not None
+        head = [self.by, "records", "kept", *(["forward", "backward"] if timed else [])]
+        lines = [head, *map(cells, [*self.rows, self.total])]
+        lines = [line[: len(head)] for line in lines]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
+            for line in lines
+        )
+
+    __repr__ = __str__
+
+
+def cells(row: Row) -> list[str]:
+    """A row as text."""
+    times = ["" if one is None else f"{1e3 * one:.3f} ms" for one in (row.forward, row.backward)]
+    return [shown(row.name), str(row.records), as_text(row.kept), *times]
+
+
+def shown(name: str) -> str:
+    """A name without the working directory, or that of installed packages, at the start of a path."""
+    _, packages, rest = name.partition("site-packages" + os.sep)
+    return rest if packages else name.removeprefix(os.getcwd() + os.sep)
+
+
+KEYS: dict[str, Callable[[Line], str]] = {
+    "op": lambda line: line.op,
+    "line": lambda line: line.place.line,
+    "module": lambda line: line.place.modules or line.place.file or line.place.line,
+}
+
+
+def table(recording: Recording, by: str) -> Summary:
+    """See ``GradientTape.summary``."""
+    if by not in KEYS:
+        raise ValueError(
+            f"summary: by must be one of {', '.join(KEYS)}, got {by!r} [at {user_line()}]"
+        )
+    profile = recording.profile
+    if profile is None and by != "op":
+        raise RuntimeError(
+            f"summary(by={by!r}) needs a tape that notes lines: GradientTape(profile=True) "
+            f"[at {user_line()}]"
+        )
+    if profile is not None:
+        return Summary(by, rows_of(dict(profile.lines), dict(profile.backward), KEYS[by]))
+    recording.check_usable()
+    return Summary(by, rows_of(lines_of(recording), None, KEYS[by]))
+
+
+def lines_of(recording: Recording) -> dict[int, Line]:
+    """What records alone say."""
+    buffers, lines = Buffers(), {}
+    for i, record in enumerate(list(recording.records)):
+        found = buffers.new_in([record])
+        buffers.count(found)
+        lines[i] = Line(plan_of(record).name, NOWHERE, sum(found.values()), 0.0)
+    return lines
+
+
+def rows_of(
+    lines: dict[int, Line], backward: dict[int, float] | None, key: Callable[[Line], str]
+) -> list[Row]:
+    """The rows, the largest first.  backward : seconds by the keys of the lines, if they were taken."""
+    rows: dict[str, Row] = {}
+    for tid, line in lines.items():
+        name = key(line)
+        before = rows.get(name, Row(name, 0, 0, None, None))
+        times: tuple[float | None, float | None] = (None, None)
+        if backward is not None:
+            times = (
+                (before.forward or 0.0) + line.forward,
+                (before.backward or 0.0) + backward.get(tid, 0.0),
+            )
+        rows[name] = Row(name, before.records + 1, before.kept + line.size, *times)
+    return sorted(rows.values(), key=lambda row: (-seconds(row), -row.kept))
+
+
+def seconds(row: Row) -> float:
+    """The time of a row both ways."""
+    return (row.forward or 0.0) + (row.backward or 0.0)

@@ -1,0 +1,135 @@
+"""Fewer boxes: chains of elementwise ops, what one function did, or what one line or op did as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .._util.errors import user_line
+from .model import Graph, Node, titled
+
+MOST_RECORDS = 500  # beyond these, "auto" folds by line or op
+MOST_NODES = 60  # beyond these, "auto" folds by scope where scopes are known
+WAYS = ("auto", "none", "chain", "scope", "line", "op")
+
+
+def folded(graph: Graph, fold: str) -> Graph:
+    """The graph with nodes folded as ``fold`` says; a note tells of what "auto" chose."""
+    if fold not in WAYS:
+        raise ValueError(f"fold must be one of {', '.join(WAYS)}, got {fold!r} [at {user_line()}]")
+    known = any(node.place.scope for node in graph.nodes)
+    if fold != "auto":
+        return WAY[fold](graph)
+    if graph.records > MOST_RECORDS:
+        way = "line" if known else "op"
+        found = WAY[way](graph)
+        found.notes.append(
+            f"{graph.records} records, folded by {way}: a dashed edge is a later round of a loop"
+            + ("" if known else "; GradientTape(profile=True) knows lines")
+        )
+        return found
+    found = chains(graph)
+    if len(found.nodes) > MOST_NODES and known:
+        found = by_scope(graph)
+        found.notes.append(f"{graph.records} records, folded by function or Module")
+    return found
+
+
+def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | None) -> Graph:
+    """One node for each group; ``groups`` has the group of each node, numbered in order."""
+    members: dict[int, list[int]] = {}
+    for i, group in enumerate(groups):
+        members.setdefault(group, []).append(i)
+    leaving = {start for start, end in graph.edges if groups[start] != groups[end]}
+    nodes = []
+    for parts in members.values():
+        results = [i for i in parts if i in leaving] or parts[-1:]
+        layouts = dict.fromkeys(text for i in results for text in graph.nodes[i].layouts)
+        nodes.append(joined([graph.nodes[i] for i in parts], [*layouts], title))
+    place = {group: i for i, group in enumerate(members)}
+    edges: dict[tuple[int, int], bool] = {}
+    for (start, end), on_path in graph.edges.items():
+        pair = place[groups[start]], place[groups[end]]
+        if pair[0] != pair[1]:
+            edges[pair] = edges.get(pair, False) or on_path
+    return Graph(nodes, edges, [*graph.notes], graph.records)
+
+
+def joined(nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None) -> Node:
+    """Several nodes as one.  layouts : of the results that others use."""
+    first, last = nodes[0], nodes[-1]
+    if first is last:
+        return first
+    kinds = {node.kind for node in nodes}
+    ops = [op for node in nodes for op in node.ops]
+    return Node(
+        next(kind for kind in ("target", "missing", first.kind) if kind in kinds), ops, layouts,
+        sum(node.size for node in nodes), last.place, all(node.light for node in nodes),
+        any(node.on_path for node in nodes), title(last) if title else titled(ops),
+        next((node.named for node in reversed(nodes) if node.named), ""),
+        [line for node in nodes for line in node.lines],
+    )  # fmt: skip
+
+
+def chains(graph: Graph) -> Graph:
+    """Runs of elementwise ops in which each feeds the next alone, as one node each."""
+    inputs: dict[int, list[int]] = {}
+    outputs: dict[int, list[int]] = {}
+    for start, end in graph.edges:
+        inputs.setdefault(end, []).append(start)
+        outputs.setdefault(start, []).append(end)
+    groups = list(range(len(graph.nodes)))
+    for i, node in enumerate(graph.nodes):
+        before = inputs.get(i, [])
+        if len(before) != 1 or outputs[before[0]] != [i] or not node.light:
+            continue
+        other = graph.nodes[before[0]]
+        if other.light and other.place.scope == node.place.scope:
+            groups[i] = groups[before[0]]
+    return merged(graph, groups, None)
+
+
+def by_scope(graph: Graph) -> Graph:
+    """Each run of records of one Module or function as one node.
+
+    A run, and not all records of the function: so the graph stays without cycles.
+    """
+    groups: list[int] = []
+    last: tuple[str, int] | None = None
+    for i, node in enumerate(graph.nodes):
+        if node.kind in ("source", "left") or not node.ops:
+            groups.append(i)
+            continue
+        node.lines[:1] = (
+            [node.place.caller] if node.lines else []
+        )  # the line that called the function
+        if last is None or last[0] != node.place.scope:
+            last = (node.place.scope, i)
+        groups.append(last[1])
+    return merged(graph, groups, lambda node: node.place.scope or titled(node.ops))
+
+
+def by(graph: Graph, key: Callable[[Node], str]) -> Graph:
+    """All nodes of one key as one: a loop becomes a cycle."""
+    first: dict[str, int] = {}
+    groups = [
+        i if node.kind in ("source", "left") or not node.ops else first.setdefault(key(node), i)
+        for i, node in enumerate(graph.nodes)
+    ]
+    return merged(graph, groups, None)
+
+
+def by_line(graph: Graph) -> Graph:
+    return by(graph, lambda node: node.place.line)
+
+
+def by_op(graph: Graph) -> Graph:
+    return by(graph, lambda node: node.ops[0])
+
+
+WAY: dict[str, Callable[[Graph], Graph]] = {
+    "none": lambda graph: graph,
+    "chain": chains,
+    "scope": by_scope,
+    "line": by_line,
+    "op": by_op,
+}

@@ -1,0 +1,218 @@
+"""Hooks: a function that sees or replaces cotangents, and functions that hold what records keep."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+
+from .._array.array import Array, namespace
+from .._record.stack import Paused, recorders
+from .._tape.packing import PACKING, Pack, Packing, Unpack
+from .._tape.recording import Hook, Recording
+from .._util.errors import describe, user_line
+
+
+# --- cotangents -----------------------------------------------------------------------------------
+def on_gradient(x: Array, f: Hook) -> Callable[[], None]:
+    """Have ``f`` called with the gradient of a value when a backward pass has all of it.
+
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = exp(x)
+            on_gradient(y, print)                        # sees it
+            on_gradient(y, lambda g: clip(g, -1.0, 1.0))  # replaces it
+            z = sum(y * y)
+
+    It acts on the value that ``x`` holds now, on every tape that records it here; no new Array is
+    needed.
+
+    Parameters
+    ----------
+    x : Array
+        A value that a recording tape follows: watched, or made of what is.
+    f : Callable
+        Takes the gradient, an Array of the value's shape and dtype.  Gives None, or an Array of the same
+        shape and dtype, which takes its place from there on.  Several see a value's gradient in the
+        order in which they were given, each what the one before has made of it.
+
+    Returns
+    -------
+    Callable
+        Takes the hook away when it is called.
+
+    Raises
+    ------
+    TypeError
+        When x is no Array or f cannot be called.
+    ValueError
+        When no tape that records here follows x, or x is a watched view of another Array; in the
+        backward pass: when f gives something else.
+
+    Notes
+    -----
+    A higher derivative goes through ``f``: outer tapes record its ops on the gradient.  ``f`` is not
+    called for a value to which no gradient comes, nor by a ForwardAccumulator; once for each row of a
+    Jacobian; again where a gradient holds a NaN, and so is computed a second time, guarded.  A write to
+    the Array that it is given changes no gradient.
+    """
+    if not isinstance(x, Array):
+        raise TypeError(f"on_gradient() takes an Array, got {describe(x)} [at {user_line()}]")
+    if not callable(f):
+        raise TypeError(f"on_gradient() takes a function, got {describe(f)} [at {user_line()}]")
+    taken = []
+    for recording in recordings_here():
+        entry = recording.watched.get(id(x))
+        if entry is not None and entry.path:
+            raise ValueError(
+                f"on_gradient(): {describe(x)} is a watched view, whose gradient is a part of that of "
+                f"its root; give the root, or a copy [at {user_line()}]"
+            )
+        if x._has_state:
+            recording.accessed(x)
+        tid = recording.tid_of(x)
+        if tid in recording.known:
+            recording.hooks.setdefault(tid, []).append(f)
+            taken.append(recording.hooks[tid])
+    if not taken:
+        raise ValueError(
+            f"on_gradient(): no tape that records here follows {describe(x)}; watch it, or what it is "
+            f"made of, first [at {user_line()}]"
+        )
+
+    def remove() -> None:
+        for hooks in taken:
+            hooks[:] = [hook for hook in hooks if hook is not f]
+        taken.clear()
+
+    return remove
+
+
+def recordings_here(*, paused: bool = False) -> list[Recording]:
+    """The tapes that record in this thread and task; paused : and those that stop_recording pauses."""
+    found = [
+        recorder.paused if paused and isinstance(recorder, Paused) else recorder
+        for recorder in recorders()
+    ]
+    return [recorder for recorder in found if isinstance(recorder, Recording)]
+
+
+# --- saved data -----------------------------------------------------------------------------------
+@contextmanager
+def saved_data(pack: Pack, unpack: Unpack) -> Iterator[None]:
+    """Within it, what tapes keep for the backward pass is in the hands of two functions.
+
+        with saved_data(lambda x: astype(x, float16), lambda x: astype(x, float64)):
+            with GradientTape() as tape:
+                ...
+
+    as ``torch.autograd.graph.saved_tensors_hooks``.  It concerns the tapes that record here, or are
+    entered here, while the block is open; a gradient may be taken after it.
+
+    Parameters
+    ----------
+    pack : Callable
+        Called with each array that a record is to keep, as an Array.  What it gives is kept instead.
+    unpack : Callable
+        Called with that when a rule needs the array, once in each pass.  Gives an Array of the shape,
+        dtype and device that ``pack`` was given.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Raises
+    ------
+    TypeError
+        When one cannot be called.
+    ValueError
+        In the backward pass: when unpack gives something else.
+
+    Notes
+    -----
+    What ``pack`` raises, the op raises, and is not recorded.  An array that several records keep is
+    packed once.  Of blocks in each other the innermost counts.  Arguments of ``recompute_grad``, what a
+    ``custom_gradient`` keeps and data of a ``vmap`` are left as they are.
+    """
+    for function in (pack, unpack):
+        if not callable(function):
+            raise TypeError(
+                f"saved_data() takes two functions, got {describe(function)} [at {user_line()}]"
+            )
+    outer, packing = PACKING.get(), Packing(pack, unpack)
+    token = PACKING.set(packing)
+    try:
+        for recording in recordings_here(paused=True):
+            recording.pack_by(packing)
+        yield
+    finally:
+        PACKING.reset(token)
+        for recording in packing.recordings:
+            recording.pack_by(outer)
+        packing.recordings.clear()
+
+
+def save_on_disk(
+    directory: str | os.PathLike[str] | None = None, smallest: int = 0
+) -> tuple[Pack, Unpack]:
+    """Two functions for ``saved_data`` that keep arrays in files.
+
+        with saved_data(*save_on_disk()), GradientTape() as tape:
+            ...
+
+    Parameters
+    ----------
+    directory : str or PathLike, optional
+        Where the files go, one for each array; by default the directory for temporary files.  A file is
+        removed when no tape needs it any more, at the latest when Python ends.
+    smallest : int, default: 0
+        Arrays of fewer bytes stay in memory.
+
+    Returns
+    -------
+    tuple
+        ``pack`` and ``unpack``.
+
+    Raises
+    ------
+    OSError
+        When the directory is not there; from the op, when a file cannot be written; from the gradient,
+        when one cannot be read.
+    """
+    folder = Path(directory) if directory is not None else Path(tempfile.gettempdir())
+    if not folder.is_dir():
+        raise FileNotFoundError(f"save_on_disk: {str(folder)!r} is no directory [at {user_line()}]")
+
+    def pack(x: Array) -> Any:
+        data = np.asarray(x)
+        return x if data.nbytes < smallest else OnDisk(data, x.device, folder)
+
+    def unpack(held: Any) -> Array:
+        return held.read() if isinstance(held, OnDisk) else held
+
+    return pack, unpack
+
+
+class OnDisk:
+    """An array in a file, which goes when this object does."""
+
+    def __init__(self, data: np.ndarray, device: Any, folder: Path) -> None:
+        self.device = device
+        number, self.path = tempfile.mkstemp(prefix="arraytape-", suffix=".npy", dir=folder)
+        self.remove = finalize(self, Path(self.path).unlink, missing_ok=True)
+        with os.fdopen(number, "wb") as file:
+            np.save(file, data, allow_pickle=False)
+
+    def read(self) -> Array:
+        """The array, on its device."""
+        found: Array = namespace().asarray(
+            np.load(self.path, allow_pickle=False), device=self.device
+        )
+        return found

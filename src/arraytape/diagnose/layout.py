@@ -1,0 +1,359 @@
+"""Where boxes and edges go: layers from top to bottom, as few crossings as a few sweeps find.
+
+In the steps of Sugiyama, Tagawa and Toda 1981, "Methods for visual understanding of hierarchical
+system structures": edges that close a cycle are turned round, layers are longest paths, an edge
+that passes a layer has a place of its own in it, places are ordered by barycentres, and then moved
+towards what they are connected with as far as those beside them allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+ACROSS, DOWN = 28.0, 44.0  # between boxes of a layer, and between layers
+MARGIN = 24.0  # around all
+LANE = 10.0  # the width of an edge that passes a layer
+SWEEPS = 12
+
+Edge = tuple[int, int]  # from, to
+Point = tuple[float, float]
+
+
+class Box(NamedTuple):
+    """A rectangle by its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def middle(self) -> float:
+        return self.x + self.width / 2
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+
+class Layout(NamedTuple):
+    """Where everything goes.
+
+    boxes : by node.  lines : by edge, the points that it goes through.  turned : the edges that close
+    a cycle, and so go upwards.
+    """
+
+    boxes: list[Box]
+    lines: dict[Edge, list[Point]]
+    turned: set[Edge]
+    width: float
+    height: float
+
+
+def layout(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -> Layout:
+    """Lay out nodes of these widths and heights."""
+    edges = list(dict.fromkeys(edges))
+    turned = closing(len(sizes), edges)
+    down = list(dict.fromkeys((b, a) if (a, b) in turned else (a, b) for a, b in edges))
+    rows, chain_of, widths = with_lanes(sizes, down, layers(len(sizes), down))
+    neighbours = neighbours_of(chain_of.values(), len(widths))
+    ordered(rows, neighbours)
+    centres = positions(rows, neighbours, widths, len(sizes))
+    for _ in range(3):
+        straightened(chain_of.values(), rows, centres, widths, len(sizes))
+    heights = [max([sizes[i][1] for i in row if i < len(sizes)], default=0.0) for row in rows]
+    tops = [MARGIN + sum(heights[:i]) + DOWN * i for i in range(len(rows))]
+    bands = {i: (tops[k], heights[k]) for k, row in enumerate(rows) for i in row}
+    left = min((x - w / 2 for x, w in zip(centres, widths, strict=True)), default=0.0) - MARGIN
+    centres = [x - left for x in centres]
+    boxes = [boxed(centres[i], bands[i], size) for i, size in enumerate(sizes)]
+    drawn = with_ends(
+        {pair: bends(chain, centres, bands) for pair, chain in chain_of.items()}, boxes
+    )
+    lines = {(a, b): drawn[b, a][::-1] if (a, b) in turned else drawn[a, b] for a, b in edges}
+    right = max((x + w / 2 for x, w in zip(centres, widths, strict=True)), default=0.0)
+    bottom = max((box.bottom for box in boxes), default=0.0)
+    return Layout(boxes, lines, turned, right + MARGIN, bottom + MARGIN)
+
+
+def boxed(centre: float, band: tuple[float, float], size: tuple[float, float]) -> Box:
+    """A box in the middle of its layer's band."""
+    (top, tall), (width, height) = band, size
+    return Box(centre - width / 2, top + (tall - height) / 2, width, height)
+
+
+def bends(
+    chain: Sequence[int], centres: Sequence[float], bands: dict[int, tuple[float, float]]
+) -> list[Point]:
+    """The points of a line where it enters and leaves the bands of the layers that it passes."""
+    passed = [(centres[lane], *bands[lane]) for lane in chain[1:-1]]
+    return [point for x, top, tall in passed for point in ((x, top), (x, top + tall))]
+
+
+def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
+    """The edges that close a cycle, as a depth-first walk in the order of the nodes meets them."""
+    after: list[list[int]] = [[] for _ in range(count)]
+    for start, end in edges:
+        after[start].append(end)
+    state, found = [0] * count, set()
+    for root in range(count):
+        if state[root]:
+            continue
+        state[root] = 1
+        stack = [(root, iter(after[root]))]
+        while stack:
+            node, rest = stack[-1]
+            for other in rest:
+                if state[other] == 1:
+                    found.add((node, other))
+                elif not state[other]:
+                    state[other] = 1
+                    stack.append((other, iter(after[other])))
+                    break
+            else:
+                state[node] = 2
+                stack.pop()
+    return found
+
+
+def layers(count: int, edges: Sequence[Edge]) -> list[int]:
+    """The layer of each node: its longest path from a node without inputs.
+
+    A node without inputs then moves down to just above the first that uses it.
+    """
+    after: list[list[int]] = [[] for _ in range(count)]
+    waiting = [0] * count
+    for start, end in edges:
+        after[start].append(end)
+        waiting[end] += 1
+    ready = [node for node in range(count) if not waiting[node]]
+    roots, layer = list(ready), [0] * count
+    for node in ready:  # grows meanwhile
+        for other in after[node]:
+            layer[other] = max(layer[other], layer[node] + 1)
+            waiting[other] -= 1
+            if not waiting[other]:
+                ready.append(other)
+    for node in roots:
+        if after[node]:
+            layer[node] = min(layer[other] for other in after[node]) - 1
+    return layer
+
+
+def with_lanes(
+    sizes: Sequence[tuple[float, float]], edges: Sequence[Edge], layer: Sequence[int]
+) -> tuple[list[list[int]], dict[Edge, list[int]], list[float]]:
+    """Rows of places, the places along each edge, and widths: one place in each layer that it passes."""
+    rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
+    widths = [width for width, _ in sizes]
+    for node, row in enumerate(layer):
+        rows[row].append(node)
+    chain_of = {}
+    for start, end in edges:
+        lanes = range(len(widths), len(widths) + layer[end] - layer[start] - 1)
+        widths += [LANE] * len(lanes)
+        for k, lane in enumerate(lanes):
+            rows[layer[start] + 1 + k].append(lane)
+        chain_of[start, end] = [start, *lanes, end]
+    return rows, chain_of, widths
+
+
+Neighbours = tuple[list[list[int]], list[list[int]]]  # of each place: above, below
+
+
+def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
+    above: list[list[int]] = [[] for _ in range(count)]
+    below: list[list[int]] = [[] for _ in range(count)]
+    for chain in chains:
+        for upper, lower in pairwise(chain):
+            above[lower].append(upper)
+            below[upper].append(lower)
+    return above, below
+
+
+def ordered(rows: list[list[int]], neighbours: Neighbours) -> None:
+    """Order each row by the barycentres of what it is connected with; the best of several sweeps."""
+    best, fewest = [[*row] for row in rows], crossings(rows, neighbours)
+    for sweep in range(SWEEPS):
+        down = sweep % 2 == 0
+        beside = neighbours[0] if down else neighbours[1]
+        walk = range(1, len(rows)) if down else range(len(rows) - 2, -1, -1)
+        for i in walk:
+            other = rows[i - 1] if down else rows[i + 1]
+            place = {node: k for k, node in enumerate(other)}
+            here = {node: k for k, node in enumerate(rows[i])}
+            rows[i].sort(key=lambda node: mean([place[n] for n in beside[node]], here[node]))
+        swapped(rows, neighbours)
+        count = crossings(rows, neighbours)
+        if count < fewest:
+            best, fewest = [[*row] for row in rows], count
+    rows[:] = best
+
+
+def swapped(rows: list[list[int]], neighbours: Neighbours) -> None:
+    """Swap neighbours of a row where that takes crossings away."""
+    above, below = neighbours
+    for i, row in enumerate(rows):
+        near = [
+            {node: k for k, node in enumerate(rows[j])} if 0 <= j < len(rows) else {}
+            for j in (i - 1, i + 1)
+        ]
+        for k in range(len(row) - 1):
+            a, b = row[k], row[k + 1]
+            lines = [
+                ([place[n] for n in beside[a]], [place[n] for n in beside[b]])
+                for beside, place in zip((above, below), near, strict=True)
+            ]
+            now = sum(p > q for ps, qs in lines for p in ps for q in qs)
+            then = sum(p < q for ps, qs in lines for p in ps for q in qs)
+            if then < now:
+                row[k], row[k + 1] = b, a
+
+
+def crossings(rows: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
+    """How many pairs of lines between neighbouring rows cross."""
+    count = 0
+    for row, lower in pairwise(rows):
+        place = {node: k for k, node in enumerate(lower)}
+        ends = [
+            place[n] for node in row for n in sorted(neighbours[1][node], key=place.__getitem__)
+        ]
+        count += inversions(ends)
+    return count
+
+
+def inversions(values: Sequence[int]) -> int:
+    """How many pairs stand in the wrong order, by a Fenwick tree."""
+    tree, count = [0] * (max(values, default=0) + 2), 0
+    for seen, value in enumerate(values):
+        i, smaller = value + 1, 0
+        while i:
+            smaller += tree[i]
+            i &= i - 1
+        count += seen - smaller
+        i = value + 1
+        while i < len(tree):
+            tree[i] += 1
+            i += i & -i
+    return count
+
+
+def mean(values: Sequence[float], default: float) -> float:
+    return sum(values) / len(values) if values else default
+
+
+def positions(
+    rows: Sequence[Sequence[int]], neighbours: Neighbours, widths: Sequence[float], nodes: int
+) -> list[float]:
+    """The centre of each place: near the mean of its neighbours, at a distance from those beside it."""
+    centres = [0.0] * len(widths)
+    for row in rows:
+        x = 0.0
+        for node in row:
+            centres[node], x = x + widths[node] / 2, x + widths[node] + ACROSS
+        for node in row:
+            centres[node] -= x / 2
+    gaps = [[gap(a, b, widths, nodes) for a, b in pairwise(row)] for row in rows]
+    both = [a + b for a, b in zip(*neighbours, strict=True)]
+    down, up = range(len(rows)), range(len(rows) - 1, -1, -1)
+    plans = [(down, neighbours[0]), (up, neighbours[1])] * SWEEPS + [(down, both), (up, both)] * 2
+    for order, beside in plans:
+        for i in order:
+            pulls = [pull(node, beside[node], centres, nodes) for node in rows[i]]
+            found = spread([x for x, _ in pulls], [weight for _, weight in pulls], gaps[i])
+            for node, x in zip(rows[i], found, strict=True):
+                centres[node] = x
+    return centres
+
+
+def pull(
+    node: int, others: Sequence[int], centres: Sequence[float], nodes: int
+) -> tuple[float, float]:
+    """Where a place is drawn to, and how strongly: a line is to be straight where it passes layers."""
+    weights = [(1.0, 2.0, 8.0)[(node >= nodes) + (other >= nodes)] for other in others]
+    total = sum(weights)
+    if not total:
+        return centres[node], 0.01
+    return sum(w * centres[n] for w, n in zip(weights, others, strict=True)) / total, total
+
+
+def straightened(
+    chains: Iterable[Sequence[int]], rows: Sequence[Sequence[int]], centres: list[float],
+    widths: Sequence[float], nodes: int,
+) -> None:  # fmt: skip
+    """Give the lanes of an edge one position, as far down as those beside them leave it."""
+    beside = {node: (row[k - 1] if k else None, row[k + 1] if k + 1 < len(row) else None)
+              for row in rows for k, node in enumerate(row)}  # fmt: skip
+
+    def free(node: int) -> tuple[float, float]:
+        left, right = beside[node]
+        return (
+            float("-inf") if left is None else centres[left] + gap(left, node, widths, nodes),
+            float("inf") if right is None else centres[right] - gap(node, right, widths, nodes),
+        )
+
+    for chain in chains:
+        run: list[int] = []
+        low, high = float("-inf"), float("inf")
+        for node in [*chain[1:-1], None]:
+            least, most = free(node) if node is not None else (1.0, 0.0)
+            if max(low, least) > min(high, most):
+                for lane in run:
+                    centres[lane] = min(max(mean([centres[n] for n in run], 0.0), low), high)
+                run, low, high = [], least, most
+            else:
+                low, high = max(low, least), min(high, most)
+            if node is not None:
+                run.append(node)
+
+
+def gap(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
+    """The least distance of the centres of two neighbours of a row."""
+    between = ACROSS if a < nodes or b < nodes else LANE
+    return (widths[a] + widths[b]) / 2 + between
+
+
+def spread(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+    """The positions nearest to the wanted ones, in least squares, of which each is a gap from the next.
+
+    Less the gaps before them they have to ascend: isotonic regression, by pooling neighbours.
+    """
+    offsets = [0.0]
+    for one in gaps:
+        offsets.append(offsets[-1] + one)
+    pools: list[tuple[float, float, int]] = []  # mean, weight, how many
+    for x, weight, offset in zip(wanted, weights, offsets, strict=False):
+        pool = (x - offset, weight, 1)
+        while pools and pools[-1][0] > pool[0]:
+            value, heavy, many = pools.pop()
+            total = heavy + pool[1]
+            pool = ((value * heavy + pool[0] * pool[1]) / total, total, many + pool[2])
+        pools.append(pool)
+    flat = [value for value, _, many in pools for _ in range(many)]
+    return [value + offset for value, offset in zip(flat, offsets, strict=False)]
+
+
+def with_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge, list[Point]]:
+    """The lines from the lower edge of one box to the upper edge of another, side by side there."""
+    starts = ports(lines, boxes, 0)
+    ends = ports(lines, boxes, 1)
+    return {
+        pair: [(starts[pair], boxes[pair[0]].bottom), *points, (ends[pair], boxes[pair[1]].y)]
+        for pair, points in lines.items()
+    }
+
+
+def ports(lines: dict[Edge, list[Point]], boxes: Sequence[Box], side: int) -> dict[Edge, float]:
+    """Where along a box's edge each line ends: in the order in which the lines come in."""
+    at: dict[int, list[tuple[float, Edge]]] = {}
+    for pair, points in lines.items():
+        towards = points[-side][0] if points else boxes[pair[1 - side]].middle
+        at.setdefault(pair[side], []).append((towards, pair))
+    found = {}
+    for node, pairs in at.items():
+        box, step = boxes[node], min(16.0, 0.8 * boxes[node].width / len(pairs))
+        for k, (_, pair) in enumerate(sorted(pairs)):
+            found[pair] = box.middle + (k - (len(pairs) - 1) / 2) * step
+    return found

@@ -1,0 +1,151 @@
+"""Shapes and dtypes of values on a tape, from what its records keep and from what ops preserve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
+from .._array.paths import IMAG, REAL, walk
+from .._custom.calls import SAME
+from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
+from .._storage import numpy_namespace
+
+Layout = tuple[Any, Any]  # shape and dtype, None where it is unknown
+UNKNOWN: Layout = (None, None)
+PROBED = 100_000  # elements: so large an input of a linear op is put through it to see the shape
+
+
+def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int, Layout]:
+    """Shape and dtype by value id, as far as they follow from ``known`` and from the records."""
+    found = dict(known)
+    for record in records:
+        for tid, layout in stated(record):
+            learn(found, tid, layout)
+    changed = True
+    while changed:
+        # Forward and backward: an elementwise op says as much of its inputs as of its result.
+        passes = (implied(record, found) for record in (*records, *reversed(records)))
+        changed = sum(learn(found, tid, layout) for pairs in passes for tid, layout in pairs) > 0
+    return found
+
+
+def learn(found: dict[int, Layout], tid: int, layout: Layout) -> bool:
+    """Fill in what is not known of a value yet; whether there was anything."""
+    shape, dtype = found.get(tid, UNKNOWN)
+    new_shape, new_dtype = shape is None is not layout[0], dtype is None is not layout[1]
+    if not tid or not (new_shape or new_dtype):
+        return False
+    found[tid] = (layout[0] if new_shape else shape, layout[1] if new_dtype else dtype)
+    return True
+
+
+def stated(record: Record) -> Iterator[tuple[int, Layout]]:
+    """What a record says itself of its inputs and results."""
+    plan = plan_of(record)
+    if isinstance(plan, Plan):
+        yield from zip(results_of(record), (plan.layout_of(record, y) for y in plan.op.outputs),
+                       strict=False)  # fmt: skip
+        names = plan.op.inputs
+        if plan.op.variadic:
+            yield from of_variadic(plan, record)
+            return
+        for name, tid in zip(names, inputs_of(record), strict=True):
+            if tid:  # else it may be a number
+                yield tid, plan.layout_of(record, name)
+    elif plan is VIEW:
+        view = ViewRecord(*record)
+        yield view.root, (tuple(view.shape), None)
+    elif plan in (PUT, ADD):
+        write = write_of(record)
+        yield from ((tid, (write.root_shape, write.root_dtype)) for tid in (write.new, write.old))
+        yield write.value, (write.shape, write.dtype)
+    else:
+        yield from of_call(record)
+
+
+def of_variadic(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
+    (name,) = plan.op.inputs
+    tids = inputs_of(record)
+    kept = plan.kept(record, name) if plan.keeps(name) else None
+    if isinstance(kept, tuple | list) and len(kept) == len(tids):
+        for tid, data in zip(tids, kept, strict=True):
+            yield tid, (getattr(data, "shape", None), getattr(data, "dtype", None))
+        return
+    shapes, dtypes = (
+        plan.kept(record, f"{what} {name}") if plan.keeps(f"{what} {name}") else [None] * len(tids)
+        for what in ("shape", "dtype")
+    )
+    yield from ((tid, (s, d)) for tid, s, d in zip(tids, shapes, dtypes, strict=False))
+
+
+def of_call(record: Record) -> Iterator[tuple[int, Layout]]:
+    """A call of a user's function keeps the layouts of its results."""
+    results = getattr(record[-1], "results", ())
+    for tid, layout in zip(results_of(record), results, strict=False):
+        yield tid, (layout.shape, layout.dtype)
+
+
+def implied(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
+    """What follows for the values of a record from what is known of some of them."""
+    plan, tids = plan_of(record), (*results_of(record), *inputs_of(record))
+    if isinstance(plan, Structural):
+        return of_structural(plan, record, found)
+    if plan.op.kind == "elementwise" and not plan.needs_fit:
+        shapes = [found.get(tid, UNKNOWN)[0] for tid in tids]
+        dtypes = [found.get(tid, UNKNOWN)[1] for tid in tids]
+        one = next((s for s in shapes if s is not None), None)
+        dtype = None if plan.op.own_dtype else next((d for d in dtypes if d is not None), None)
+        return [(tid, (one, dtype)) for tid in tids]
+    if plan.op.kind == "linear" and not plan.op.variadic:
+        return of_linear(plan, record, found)
+    return ()
+
+
+def of_structural(
+    plan: Structural, record: Record, found: dict[int, Layout]
+) -> Iterable[tuple[int, Layout]]:
+    if plan is SAME:
+        return [
+            (record[1], found.get(record[2], UNKNOWN)),
+            (record[2], found.get(record[1], UNKNOWN)),
+        ]
+    if plan is not VIEW:
+        return ()
+    view = ViewRecord(*record)
+    (shape, dtype), (_, end) = found.get(view.root, UNKNOWN), found.get(view.view, UNKNOWN)
+    real = any(kind in (REAL, IMAG) for kind, _ in view.path)
+    tried = next(one for one in (dtype, end, complex if real else float) if one is not None)
+    part = attempt(shape, tried, lambda data: walk(data, view.path, numpy_namespace))
+    return [
+        (view.view, (part[0], part[1] if dtype is not None else None)),
+        (view.root, (None, None if real else end)),
+    ]
+
+
+def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tuple[int, Layout]]:
+    """A linear op without other inputs, tried on zeros."""
+    inputs = inputs_of(record)
+    shape, dtype = found.get(inputs[0], UNKNOWN)
+    function = getattr(numpy_namespace, plan.name, None)
+    (out,) = results_of(record)[:1]
+    if found.get(out, UNKNOWN)[0] is not None or len(inputs) > 1 or function is None:
+        return []
+    if plan.keeps("dtype") and plan.kept(record, "dtype") is not None:
+        return [(out, (shape if plan.op.per_element else None, plan.kept(record, "dtype")))]
+    if shape is None or dtype is None or np.prod(shape, dtype=float) > PROBED:
+        return []
+    return [(out, attempt(shape, dtype, lambda x: function(x, **plan.parameters(record))))]
+
+
+def attempt(shape: Any, dtype: Any, function: Any) -> Layout:
+    """The layout of what a function gives for zeros of a layout; unknown where it fails."""
+    if shape is None:
+        return UNKNOWN
+    try:
+        given = function(np.broadcast_to(np.zeros((), dtype=dtype), shape))
+    except Exception:  # a shape is only shown: another storage's parameters may not be NumPy's
+        return UNKNOWN
+    return given.shape, given.dtype

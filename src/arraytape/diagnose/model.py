@@ -1,0 +1,298 @@
+"""The graph of a tape: a node for each source and each record, edges by the values between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._array.aliasing import ADD, PUT, VIEW, WATCH, ViewRecord
+from .._array.array import Array
+from .._array.exits import LEFT, LeftRecord
+from .._array.paths import GETITEM, Path
+from .._custom.calls import SAME, CallRecord
+from .._exits.messages import shown
+from .._record.plan import Plan, Record, Structural, inputs_of, made_of, plan_of, results_of
+from .._tape.missing_rules import missing_rule
+from .._tape.places import NOWHERE, Place
+from .._tape.recording import Recording
+from .._tape.summary import Buffers, as_text
+from .layouts import UNKNOWN, Layout, layouts_of
+
+LONGEST = 46  # characters of a line in a box
+LIGHT = frozenset(("view", "cast", "positive"))  # beside elementwise ops, what a chain may hold
+
+
+@dataclass(eq=False)
+class Node:
+    """A box: a source, or a record, or several records that were folded into one.
+
+    kind : "source", "op", "target", "left" (the value left the tape) or "missing" (no rule, or a
+    target that is not on the tape).
+    ops : the names of the ops.  layouts : of the results.  size : the bytes that the records keep and
+    none before them did.  light : whether it may stand in a chain.
+    """
+
+    kind: str
+    ops: list[str]
+    layouts: list[str] = field(default_factory=list)
+    size: int = 0
+    place: Place = NOWHERE
+    light: bool = False
+    on_path: bool = False
+    title: str = ""
+    named: str = ""  # what the user calls the value
+    lines: list[str] = field(default_factory=list)  # of all records; the box says the first
+
+    def words(self) -> list[str]:
+        """What the box says, its title first."""
+        said = [self.title or titled(self.ops)]
+        if self.named:
+            said[0] = f"{self.named} = {said[0]}" if self.kind != "source" else self.named
+        facts = [", ".join(self.layouts[:2]) + (", …" if len(self.layouts) > 2 else "")]
+        facts += [f"{len(self.ops)} ops"] if len(self.ops) > 1 else []
+        facts += [f"keeps {as_text(self.size)}"] if self.size else []
+        lines = [" · ".join(fact for fact in facts if fact)]
+        said += lines if len(lines[0]) <= LONGEST else [facts[0], " · ".join(facts[1:])]
+        said += [short(line) for line in self.lines[:1]]
+        return [line for line in said if line]
+
+    def details(self) -> str:
+        """All that is known, for a tooltip."""
+        parts = [f"{self.named or self.kind}: {counts(self.ops) or self.title}", *self.layouts[:8]]
+        parts.append(f"keeps {as_text(self.size)}" if self.size else "keeps no data")
+        if self.place is not NOWHERE:
+            parts += [f"in {self.place.scope}"] if self.place.scope else []
+        parts += list(dict.fromkeys(map(short, self.lines)))[:12]
+        return "\n".join(parts)
+
+
+@dataclass
+class Graph:
+    """Nodes in the order of their records, and edges between them.
+
+    edges : (start, end), each with whether it is on a path from a source to the target.
+    notes : what a reader of the picture should know.
+    """
+
+    nodes: list[Node]
+    edges: dict[tuple[int, int], bool]
+    notes: list[str] = field(default_factory=list)
+    records: int = 0
+
+
+def titled(ops: Sequence[str], most: int = 3) -> str:
+    """``"add"``, ``"mul, add, exp"``, ``"mul, add, exp, …"``."""
+    names = list(dict.fromkeys(ops)) if len(ops) > most else list(ops)
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def counts(ops: Sequence[str]) -> str:
+    """``"2 x add, exp"``."""
+    times = {name: ops.count(name) for name in dict.fromkeys(ops)}
+    return ", ".join(name if n == 1 else f"{n} x {name}" for name, n in times.items())
+
+
+def short(line: str) -> str:
+    """``folder/file.py:3`` of a path and a line."""
+    head, bracket, rest = line.partition(" (")
+    return "/".join(head.replace("\\", "/").split("/")[-2:]) + bracket + rest
+
+
+# --- from records ---------------------------------------------------------------------------------
+class Builder:
+    """Makes the graph of what lies between sources and targets, and of what left on the way.
+
+    starts, sources : the ids of targets and sources.  ahead : these of targets and of all of which they
+    are made; behind : those of sources and of all that is made of them.  labels : names by id.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        targets: list[Array],
+        sources: list[Array],
+        names: dict[int, str],
+    ) -> None:
+        self.recording, self.names = recording, names
+        starts = [recording.tid_of(x, current_value=True) for x in targets]
+        places = [self.place_of(x) for x in sources]
+        self.records = list(recording.records)  # after tid_of, which may add one of a view
+        self.starts = {tid for tid in starts if tid}
+        self.sources = dict.fromkeys(tid for tid, _ in places if tid)
+        self.ahead = reaching(self.records, self.starts)
+        self.behind = made_of(self.records, self.sources)
+        self.labels = {tid: names[id(x)] for tid, x in zip(starts, targets, strict=True)}
+        self.labels |= {tid: names[id(x)] for (tid, _), x in zip(places, sources, strict=True)}
+        self.labels.pop(0, None)
+        self.strangers = [
+            stranger(x, names[id(x)])
+            for x, tid in zip(targets, starts, strict=True)
+            if tid not in recording.known
+        ]
+        watched = recording.watched.values()
+        known = {entry.source: layout_of(entry.handle) for entry in watched if not entry.path}
+        known |= {tid: layout_of(x) for tid, x in zip(starts, targets, strict=True)}
+        self.layouts = layouts_of(self.records, known)
+        self.places = recording.profile.places if recording.profile else None
+
+    def place_of(self, x: Array) -> tuple[int, Path]:
+        """The id of the value at which the gradient of a source comes together, and the path to it."""
+        entry = self.recording.watched.get(id(x))
+        return (entry.source, entry.path) if entry else (self.recording.tid_of(x), ())
+
+    def graph(self) -> Graph:
+        shown = self.shown()
+        graph = Graph([], {}, self.notes(), len(shown))
+        maker: dict[int, int] = {}  # by value id, the place of its node
+        for tid in self.roots(shown):
+            maker[tid] = len(graph.nodes)
+            graph.nodes.append(self.source(tid))
+        buffers = Buffers()
+        for record in shown:
+            found = buffers.new_in([record])
+            buffers.count(found)
+            results = results_of(record)
+            # A result that has a node already: it is watched from here on.
+            inputs = {maker[tid] for tid in (*inputs_of(record), *results) if tid in maker}
+            if plan_of(record) is SAME and inputs:
+                maker[results[0]] = inputs.pop()
+                continue
+            place = len(graph.nodes)
+            node = self.node(record, sum(found.values()))
+            graph.nodes.append(node)
+            for start in inputs:
+                graph.edges[start, place] = node.on_path and graph.nodes[start].on_path
+            maker |= dict.fromkeys(results, place)
+        graph.nodes += self.strangers
+        return graph
+
+    def shown(self) -> list[Record]:
+        """The records before a target, and those between a source and where a value left."""
+        exits = [
+            results_of(record)[0]
+            for record in self.records
+            if plan_of(record) is LEFT and self.starts.isdisjoint(inputs_of(record))
+        ]
+        cut = reaching(self.records, exits) & self.behind
+        seen = self.ahead | cut
+        return [record for record in self.records if not seen.isdisjoint(results_of(record))]
+
+    def roots(self, shown: list[Record]) -> list[int]:
+        """The sources, and other watched values on which what is shown depends."""
+        used = {tid for record in shown for tid in inputs_of(record)}
+        made = {tid for record in shown for tid in results_of(record)}
+        leaves = [entry.source for entry in self.recording.watched.values()]
+        others = [tid for tid in leaves if tid in used]
+        return [tid for tid in dict.fromkeys([*self.sources, *others]) if tid not in made]
+
+    def source(self, tid: int) -> Node:
+        """The node of a value that no record made."""
+        asked = tid in self.sources
+        name = self.label_of(tid) or ("source" if asked else "watched")
+        layouts = [described(self.layouts.get(tid, UNKNOWN))]
+        on_path = asked and tid in self.ahead
+        return Node("source", [], layouts, on_path=on_path, named=name, title=name)
+
+    def label_of(self, tid: int) -> str:
+        if self.labels.get(tid):
+            return self.labels[tid]
+        for handle, root, source, _ in self.recording.watched.values():
+            if tid in (root, source) and id(handle) in self.names:
+                return self.names[id(handle)]
+        return ""
+
+    def node(self, record: Record, size: int) -> Node:
+        """The node of one record.  size : the bytes that it keeps and none before it did."""
+        plan, results = plan_of(record), results_of(record)
+        place = self.places.of(record) if self.places else NOWHERE
+        if plan is LEFT:
+            line = shown(LeftRecord(*record))
+            return Node("left", ["left"], place=place, title="value left the tape", lines=[line])
+        behind, ahead = self.behind, self.ahead
+        name, missing = name_of(plan, record), missing_rule(plan, record) is not None
+        target = not self.starts.isdisjoint(results)
+        layouts = [described(self.layouts.get(tid, UNKNOWN)) for tid in results]
+        return Node(
+            "missing" if missing else "target" if target else "op",
+            [name],
+            [layout for layout in layouts if layout],
+            size,
+            place,
+            light=not (missing or target) and is_light(plan),
+            on_path=not behind.isdisjoint(inputs_of(record)) and not ahead.isdisjoint(results),
+            title=f"{name}: no rule" if missing else "",
+            named=next((self.labels[tid] for tid in results if self.labels.get(tid)), ""),
+            lines=[] if place is NOWHERE else [place.line],
+        )
+
+    def notes(self) -> list[str]:
+        """Which gradients are None, since nothing leads from the source to a target."""
+        names = [self.label_of(tid) or "a source" for tid in self.sources if tid not in self.ahead]
+        return [f"no path from {name} to the target: its gradient is None" for name in names]
+
+
+def stranger(x: Array, name: str) -> Node:
+    """The node of a target that the tape does not follow."""
+    title = f"{name or 'target'} is not on this tape"
+    return Node("missing", [], [described(layout_of(x))], title=title)
+
+
+def is_light(plan: Plan | Structural) -> bool:
+    """Whether a record may stand in a chain of several in one box."""
+    return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
+
+
+def layout_of(x: Any) -> Layout:
+    return tuple(x.shape), x._data.dtype
+
+
+def described(layout: Layout) -> str:
+    """``float64(3, 4)``; what is unknown is left out."""
+    shape, dtype = layout
+    if shape is None:
+        return str(dtype) if dtype is not None else ""
+    dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+    return f"{dtype if dtype is not None else ''}({dims})"
+
+
+def name_of(plan: Plan | Structural, record: Record) -> str:
+    """What a record did, in a word or two."""
+    if plan is VIEW:
+        return view_name(ViewRecord(*record).path)
+    if plan is PUT:
+        return "write"
+    if plan is ADD:
+        return "add in place" if record[5] > 0 else "subtract in place"
+    if plan is WATCH:
+        return "watched from here"
+    if isinstance(plan, Structural) and hasattr(record[-1], "name"):
+        return str(CallRecord(*record).call.name)
+    return plan.name
+
+
+def view_name(path: Path) -> str:
+    """``view [:, 1]``, ``transpose``, ``reshape``."""
+    steps = ["[" + key_text(argument) + "]" if kind == GETITEM else kind for kind, argument in path]
+    return "view " + " ".join(steps) if steps else "same value"
+
+
+def key_text(key: Any) -> str:
+    """A key as it is written between brackets."""
+    if isinstance(key, tuple):
+        return ", ".join(map(key_text, key))
+    if isinstance(key, slice):
+        ends = ["" if end is None else str(end) for end in (key.start, key.stop)]
+        return ":".join(ends) + ("" if key.step is None else f":{key.step}")
+    if key is Ellipsis:
+        return "..."
+    return str(key) if key is None or isinstance(key, int) else "…"
+
+
+def reaching(records: Iterable[Record], ends: Iterable[int]) -> set[int]:
+    """These ids, and those of the values of which they are made."""
+    found = set(ends)
+    for record in reversed(list(records)):
+        if not found.isdisjoint(results_of(record)):
+            found.update(tid for tid in inputs_of(record) if tid)
+    return found

@@ -1,0 +1,71 @@
+"""A graph as text for Graphviz and for Mermaid, which lay it out themselves."""
+
+from __future__ import annotations
+
+from .model import Graph
+from .svg import kind_of
+
+DOT = {
+    "source": 'shape=ellipse style=filled fillcolor="#2f6fdb" fontcolor=white',
+    "op": "shape=box",
+    "target": 'shape=box style=filled fillcolor="#123a7d" fontcolor=white',
+    "left": 'shape=box color="#d0342c" fontcolor="#b3261e"',
+    "missing": 'shape=box color="#d0342c" fontcolor="#b3261e"',
+}
+DOT_EDGES = {
+    "": ' [color="#9aa3b0"]',
+    "on": ' [color="#2f6fdb" penwidth=2]',
+    "cut": ' [color="#d0342c" style=dashed]',
+}
+MERMAID = {
+    "source": ('(["', '"])', "fill:#2f6fdb,stroke:#2f6fdb,color:#fff"),
+    "op": ('["', '"]', "fill:#fff,stroke:#b9c1cc,color:#1b2430"),
+    "target": ('["', '"]', "fill:#123a7d,stroke:#123a7d,color:#fff"),
+    "left": ('["', '"]', "fill:#fff0ee,stroke:#d0342c,color:#b3261e"),
+    "missing": ('["', '"]', "fill:#fff0ee,stroke:#d0342c,color:#b3261e"),
+}
+MERMAID_EDGES = {"": "-->", "on": "==>", "cut": "-.->"}
+
+
+def as_dot(graph: Graph, title: str) -> str:
+    """For Graphviz."""
+    head = "\\n".join(quoted(line) for line in [title, *graph.notes])
+    lines = ["digraph tape {", f'  label="{head}"; labelloc=t; node [fontname="monospace"];']
+    for i, node in enumerate(graph.nodes):
+        label = "\\n".join(quoted(line) for line in node.words())
+        lines.append(f'  n{i} [label="{label}" {DOT[node.kind]}];')
+    for (start, end), on_path in graph.edges.items():
+        lines.append(f"  n{start} -> n{end}{DOT_EDGES[kind_of(graph, (start, end), on_path)]};")
+    return "\n".join([*lines, "}", ""])
+
+
+def as_mermaid(graph: Graph, title: str) -> str:
+    """For Mermaid, as pages of Markdown show it."""
+    lines = ["flowchart TD", *(f"  %% {line}" for line in [title, *graph.notes])]
+    for i, node in enumerate(graph.nodes):
+        before, after, _ = MERMAID[node.kind]
+        label = "<br/>".join(entities(line) for line in node.words())
+        lines.append(f"  n{i}{before}{label}{after}:::{node.kind}")
+    for (start, end), on_path in graph.edges.items():
+        lines.append(f"  n{start} {MERMAID_EDGES[kind_of(graph, (start, end), on_path)]} n{end}")
+    used = {node.kind for node in graph.nodes}
+    lines += [f"  classDef {kind} {MERMAID[kind][2]}" for kind in MERMAID if kind in used]
+    return "\n".join([*lines, ""])
+
+
+def quoted(text: str) -> str:
+    """For a string of DOT."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def entities(text: str) -> str:
+    """For a label of Mermaid, which reads HTML and has its own signs for characters."""
+    for sign, entity in (
+        ("#", "#35;"),
+        ("&", "#amp;"),
+        ('"', "#quot;"),
+        ("<", "#lt;"),
+        (">", "#gt;"),
+    ):
+        text = text.replace(sign, entity)
+    return text
