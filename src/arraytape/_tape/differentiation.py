@@ -155,8 +155,10 @@ class Differentiation:
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
         """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
-        if not zero and any(g is None for g in found):
-            self.warn_of_strays(found)
+        for g in found:
+            if g is None and not zero:
+                self.warn_of_strays(found)
+                break
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, self.places, shapes, strict=True)
         return [
