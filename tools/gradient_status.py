@@ -111,6 +111,7 @@ BY_DESIGN = {
     "ones_like",
     "register_nesting",
     "result_type",
+    "set_exits",
     "value_and_grad",
     "vjp",
     "vmap",

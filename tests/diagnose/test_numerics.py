@@ -210,7 +210,7 @@ def test_a_tape_without_checks_records_by_a_lists_append():
     assert recording.record == recording.records.append
     assert recording.numerics is None
     with pytest.raises(
-        TypeError, match="check_numerics must be True or False, got bool False, bool True, int 1"
+        TypeError, match="check_numerics, profile must be True or False, got check_numerics=int 1"
     ):
         GradientTape(check_numerics=1)
 

@@ -35,6 +35,8 @@ def explained(seed, noted):
         watched = list(inputs.values())[seed % 2 :]  # one is forgotten now and then
         tape.watch(watched)
         program.run(space, env)
+        if seed % 3 == 0:  # what is watched anew counts from then on
+            tape.watch([*inputs.values()])
     targets = [env[name] for name in program.names[-4:]]
     sources = [*inputs.values(), *targets[:2]]
     for y in targets:

@@ -161,9 +161,12 @@ class Differentiation:
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
         """What the caller gets for each source: zeros in place of None if asked for, in these shapes."""
-        self.tell_of_exits(found)
-        if not zero and any(g is None for g in found):
-            self.warn_of_strays(found)
+        if self.lacks is not None:
+            self.tell_of_exits(self.lacks, found)
+        for g in found:
+            if g is None and not zero:
+                self.warn_of_strays(found)
+                break
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, shapes, strict=True)
         return [
@@ -171,20 +174,13 @@ class Differentiation:
             for x, g, shape in rows
         ]
 
-    def tell_of_exits(self, found: Sequence[Any]) -> None:
+    def tell_of_exits(self, lacks: Lacks, found: Sequence[Any]) -> None:
         """Say, as the tape is told to, which gradients lack what left."""
-        recording = self.recording
-        if self.lacks is not None:
-            places = zip(self.places, found, strict=True)
-            absent = {tid for (tid, _), g in places if g is None}
-            unseen = any(start not in recording.known for start in self.starts)
-            self.lacks.tell(
-                absent,
-                "gradient",
-                mode_of(recording.exits),
-                never_zeros=recording.never_zeros,
-                unseen=unseen,
-            )
+        recording, mode = self.recording, mode_of(self.recording.exits)
+        absent = {tid for (tid, _), g in zip(self.places, found, strict=True) if g is None}
+        unseen = any(start not in recording.known for start in self.starts)
+        never = recording.never_zeros
+        lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen)
 
     def warn_of_strays(self, found: Sequence[Any]) -> None:
         """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .._array.array import IS_VIEW
-from .._record.plan import Plan, plan_of, results_of
+from .._record.plan import Plan, inputs_of, plan_of, results_of
 from .._tape.arguments import differentiable
 from .._tape.strays import follows, named, swapped_words, why_not_followed
 from ..variable import Variable
@@ -98,7 +98,9 @@ def watched_after_use(facts: Facts) -> str:
         return ""
     records = facts.recording.records
     used = [
-        r for r in records if entry.root in r[2:4] and not facts.backward.isdisjoint(results_of(r))
+        r
+        for r in records
+        if entry.root in inputs_of(r) and not facts.backward.isdisjoint(results_of(r))
     ]
     if facts.start not in made_of(records, [entry.root]) or facts.connected or not used:
         return ""
