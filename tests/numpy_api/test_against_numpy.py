@@ -430,7 +430,10 @@ DIFFERENT = {
     np.vdot: ("warnings", "those of complex infinities"),
 }
 # What differs in some runs: of infinities, and where in memory the data happens to lie decides.
-SOMETIMES = {np.fft.irfftn: {"values", "warnings"}}
+SOMETIMES = {
+    np.einsum: {"warnings"},  # of products with infinity, which depend on the kernels of the processor
+    np.fft.irfftn: {"values", "warnings"},
+}
 
 
 # --- the comparison -----------------------------------------------------------------------------

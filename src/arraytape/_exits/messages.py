@@ -46,9 +46,10 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
     function = value_of(text, place)
     if hasattr(function, "__module__") and hasattr(function, "__qualname__"):
         return f"{function.__module__}.{function.__qualname__}"
-    name = text.rpartition(".")[2]
-    named = [frame for frame in reversed(inside) if frame.code.co_name == name]
-    frame = named[0] if named else inside[-1]
+    name, outer = text.rpartition(".")[2], inside[::-1]
+    named = [frame for frame in outer if frame.code.co_name == name]
+    whole = [frame for frame in outer if "<locals>" not in frame.code.co_qualname]
+    frame = next(itertools.chain(named, whole, outer))
     return f"{frame.names.get('__name__', '')}.{frame.code.co_qualname}"
 
 

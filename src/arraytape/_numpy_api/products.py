@@ -96,8 +96,19 @@ def dot(a: Any, b: Any) -> Array:
         return (
             in_order(product, "C") if product.ndim <= 2 and product.dtype.kind in "fc" else product
         )
-    product = matmul(a, b) if b.ndim <= 2 else tensordot(a, b, axes=([-1], [-2]))
-    return in_order(product, "C")
+    if max(a.ndim, b.ndim) <= 2:
+        return in_order(matmul(a, b), "C")
+    return of_stacks(np.dot, a, b, -2 if b.ndim > 1 else -1)
+
+
+def of_stacks(function: Any, a: Array, b: Array, axis: int) -> Array:
+    """The sums over the last axis of a and another of b, which NumPy forms one by one."""
+
+    def product() -> Array:
+        return in_order(tensordot(a, b, axes=([-1], [axis])), "C")
+
+    found: Array = exact.exactly(function, product, (a, b), {})
+    return found
 
 
 def outer(a: Any, b: Any) -> Array:
@@ -109,7 +120,11 @@ def outer(a: Any, b: Any) -> Array:
 def inner(a: Any, b: Any) -> Array:
     """See ``numpy.inner``."""
     a, b = as_operands(a, b)
-    return in_order(tensordot(a, b, axes=([-1], [-1])), "C") if a.ndim and b.ndim else dot(a, b)
+    if not a.ndim or not b.ndim:
+        return dot(a, b)
+    if max(a.ndim, b.ndim) > 2:
+        return of_stacks(np.inner, a, b, -1)
+    return in_order(tensordot(a, b, axes=([-1], [-1])), "C")
 
 
 def vdot(a: Any, b: Any) -> Array:
