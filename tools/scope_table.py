@@ -48,7 +48,7 @@ UNASKED = {
         "np.polynomial.polynomial.polyadd(x, y)", "np.polynomial.chebyshev.chebval(2.0, x)",
         "np.lib.stride_tricks.as_strided(x, (2, 2))", "np.kaiser(3, x[0])", "np.require(x)",
     ),
-    "Leaves, as `float(x)` does: a gradient that is cut by it, or lacks a part, warns and names the line": (
+    "Leaves, as `float(x)` does: a gradient that is cut, or lacks a part, warns and names the line": (
         "np.asarray(x)", "np.array([x, y])", "np.asarray([x, y])", "np.ascontiguousarray(x)",
         "np.fromiter(x, float)", "np.arange(x[0], 4.0)", "np.exp([x, y])",
     ),
