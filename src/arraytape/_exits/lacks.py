@@ -43,9 +43,11 @@ class Lacks:
         gone = frozenset(tid for tid in self.sources if tid in absent)
         nothing = [exit_ for exit_ in self.exits if exit_.origins & gone]
         partly = [exit_ for exit_ in self.suspected if exit_.origins - gone]
-        if never_zeros and nothing and (unseen or self.come_back(nothing)):
-            message = lost(nothing, f"the {what} would be zeros")
-            raise LostGradientError(f"{message} [at {user_line()}]")
+        if never_zeros and nothing:
+            if unseen or self.come_back(nothing):
+                message = lost(nothing, f"the {what} would be zeros")
+                raise LostGradientError(f"{message} [at {user_line()}]")
+            nothing = []  # zeros, and rightly
         for exits, said in (
             (nothing, f"{what} is None"),
             (partly, f"a part of the {what} may be missing"),

@@ -1,0 +1,138 @@
+"""Programs by several authors: what they lose is said, and what is only looked at is not.
+
+``harmful*``: a part of the gradient is lost, since a value left and came back as a constant.
+``harmless*``: values leave to be printed, stored, compared, plotted; the gradient is whole.  The authors of
+a, b and c had not seen the analysis; their programs stand as they wrote them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape._exits import flow
+from arraytape._exits.interpreter import Unknown
+
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+
+import sklearn
+
+pytestmark = pytest.mark.timeout(120)
+AT = np.array([1.1234567, 0.7654321, 1.9876543, 1.3141592])
+
+# Not said, with the reason.
+SILENT = {
+    "harmful_c.csv_round_trip": "the value goes through text that another object of the library reads",
+}
+COLUMNS = "columns of one table are not told apart"
+DATABASE = "tables of one database are not told apart"
+OVERWRITTEN = "elements and attributes that are written over still count"
+LIBRARY = "parts of a library's result are not told apart"
+KEYS = "entries that are copied key by key are not told apart"
+# Said although the gradient is whole, with the reason.
+ALARMS = {
+    "harmless_a.sqlite_experiment_log": DATABASE,
+    "harmless_b.one_list_for_everything": COLUMNS,
+    "harmless_c.body_with_a_journal": "attributes with computed names are not told apart",
+    "harmless_c.optimizer_restored_hyperparameters": KEYS,
+    "harmless_c.inverse_transform_as_an_assertion": OVERWRITTEN,
+    "harmless_c.kettle_state_machine": KEYS,
+    "harmless_c.composed_taps": "functions that are composed by reduce are not followed",
+    "harmless_c.figure_of_the_values": LIBRARY,
+    "harmless_c.scatter_of_arrays_straight": LIBRARY,
+    "harmless_c.reference_solution_compared": LIBRARY,
+    "harmless_c.buffer_reused_for_constants": OVERWRITTEN,
+    "harmless_c.buffered_layer_compared": OVERWRITTEN,
+    "harmless_c.regression_fitted_for_a_report": OVERWRITTEN,
+    "harmless_c.sqlite_with_two_tables": DATABASE,
+    "harmless_c.overwritten_after_host_values_were_stored": OVERWRITTEN,
+    "harmless_c.history_slot_replaced_by_a_constant": OVERWRITTEN,
+}
+MEANT = {"harmless.stop_gradient_factor"}  # which says itself that a part is a constant
+HARMFUL = ("harmful", "harmful_a", "harmful_b", "harmful_c")
+HARMLESS = ("harmless", "harmless_a", "harmless_b", "harmless_c")
+
+
+def programs(modules):
+    for module in map(importlib.import_module, modules):
+        for name, f in vars(module).items():
+            public = isinstance(f, types.FunctionType) and not name.startswith("_")
+            if public and f.__module__ == module.__name__:
+                yield pytest.param(f, id=f"{module.__name__}.{name}")
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it(monkeypatch, f):
+    """scikit-learn dispatches, and the analysis fails in no way that it does not expect."""
+    dispatch = not f.__module__.endswith("_c")  # which mixes Arrays and NumPy's
+    analysis = flow.flow_of
+
+    def strict(exits, entries):
+        try:
+            one = flow.Flow(exits, entries)
+            one.run(exits[0][-1])
+        except (Unknown, RecursionError):
+            return None
+        return analysis(exits, entries)
+
+    monkeypatch.setattr(flow, "flow_of", strict)
+    monkeypatch.setattr(flow, "KNOWN", {})
+    with sklearn.config_context(array_api_dispatch=dispatch), np.errstate(all="ignore"):
+        yield
+
+
+def gradient(f):
+    """The gradient of a program, and what was said of it."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        x = xp.asarray(AT)
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        found = tape.gradient(y, x)
+    return found, [str(w.message) for w in caught if issubclass(w.category, xp.TapeWarning)]
+
+
+def is_whole(f, found):
+    """Whether a gradient agrees with differences."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        h = 1e-5 * np.eye(4)
+        expected = [
+            (float(f(xp.asarray(AT + e))) - float(f(xp.asarray(AT - e)))) / 2e-5 for e in h
+        ]
+    return found is not None and np.allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("f", [*programs(HARMFUL)])
+def test_what_is_lost_is_said(f, request):
+    try:
+        found, said = gradient(f)
+    except Exception as error:  # an error is an answer, too, if it is one of ours
+        assert "arraytape" in str(error) or isinstance(error, TypeError | ValueError)  # noqa: PT017
+        return
+    told = bool(said) or is_whole(f, found)
+    assert told is (request.node.callspec.id not in SILENT)
+
+
+@pytest.mark.parametrize("f", [*programs(HARMLESS)])
+def test_what_is_only_looked_at_is_not_said(f, request):
+    found, said = gradient(f)
+    assert bool(said) is (request.node.callspec.id in ALARMS), said
+    if not said:
+        assert found is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("f", [*programs(HARMLESS)])
+def test_gradients_of_what_is_only_looked_at_are_whole(f, request):
+    assert is_whole(f, gradient(f)[0]) is (request.node.callspec.id not in MEANT)
