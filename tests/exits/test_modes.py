@@ -201,7 +201,7 @@ def test_the_message_names_the_librarys_function_and_the_users_line(x):
 
     said = message(f, x)
     assert f"{__file__}:{f.__code__.co_firstlineno + 1} (in scipy.signal" in said
-    assert "savgol_filter, by " in said
+    assert "savgol_filter, at " in said
     assert "arraytape.interop.scipy()" in said
 
 

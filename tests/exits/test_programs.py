@@ -1,8 +1,8 @@
 """Programs by several authors: what they lose is said, and what is only looked at is not.
 
 ``harmful*``: a part of the gradient is lost, since a value left and came back as a constant.
-``harmless*``: values leave to be printed, stored, compared, plotted; the gradient is whole.  The authors of
-a, b and c had not seen the analysis; their programs stand as they wrote them.
+``harmless*``: values leave to be printed, stored, compared, plotted; the gradient is whole.  The authors
+of a, b and c had not seen the analysis; their programs stand as they wrote them.
 """
 
 from __future__ import annotations
@@ -107,9 +107,7 @@ def is_whole(f, found):
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         h = 1e-5 * np.eye(4)
-        expected = [
-            (float(f(xp.asarray(AT + e))) - float(f(xp.asarray(AT - e)))) / 2e-5 for e in h
-        ]
+        expected = [(float(f(xp.asarray(AT + e))) - float(f(xp.asarray(AT - e)))) / 2e-5 for e in h]
     return found is not None and np.allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-6)
 
 

@@ -431,7 +431,9 @@ DIFFERENT = {
 }
 # What differs in some runs: of infinities, and where in memory the data happens to lie decides.
 SOMETIMES = {
-    np.einsum: {"warnings"},  # of products with infinity, which depend on the kernels of the processor
+    np.einsum: {
+        "warnings"
+    },  # of products with infinity, which depend on the kernels of the processor
     np.fft.irfftn: {"values", "warnings"},
 }
 

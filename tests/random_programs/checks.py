@@ -47,9 +47,9 @@ def check_values(program, env):
         found, expected = np.asarray(env[name]), np.asarray(program.env[name])
         assert found.shape == expected.shape, f"{name}: {found.shape}, NumPy {expected.shape}"
         assert found.dtype == expected.dtype, f"{name}: {found.dtype}, NumPy {expected.dtype}"
-        if (
-            program.flavour == "complex"
-        ):  # NumPy's scalars round products in another way than arrays
+        # NumPy's scalars round products in another way than arrays.  Products in place are summed in an
+        # order that depends, on some processors, on the layout, which other storages have their own of.
+        if program.flavour == "complex" or ("@=" in program.text and not program.shared):
             np.testing.assert_allclose(found, expected, 1e-11, 1e-11, err_msg=name)
         elif found.tobytes() != expected.tobytes():
             np.testing.assert_array_equal(found, expected, err_msg=name)

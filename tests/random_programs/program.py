@@ -29,6 +29,7 @@ class Program:
 
     def __init__(self, seed, flavour=None, shared=True):
         self.seed = seed
+        self.shared = shared
         self.flavour = flavour or FLAVOURS.get(seed % 8, "real")
         self.rng = np.random.default_rng(seed)
         self.choices = random.Random(seed)

@@ -73,7 +73,9 @@ def test_more_random_vectors_than_the_data_has_directions(differentiates, data):
         model = PCA(2, svd_solver="randomized", power_iteration_normalizer="QR", random_state=0)
         return model.fit_transform(X), model.components_, model.explained_variance_
 
-    differentiates(f, data, rtol=1e-6)
+    # The directions beyond the rank are of rounding errors or, on some processors, of exact zeros, where
+    # forward mode gives NaN.
+    differentiates(f, data, rtol=1e-6, forward=data is X)
 
 
 def test_pca_that_keeps_a_part_of_the_variance(differentiates):
@@ -84,12 +86,12 @@ def test_pca_that_keeps_a_part_of_the_variance(differentiates):
     differentiates(f, X, rtol=1e-6)
 
 
-def test_minkas_choice_leaves_the_tape_and_misses_nothing(differentiates):
+def test_minkas_choice_leaves_the_tape_and_misses_nothing_of_which_nothing_is_said(differentiates):
     def f(X):
         model = PCA("mle", svd_solver="full").fit(X)
         return model.explained_variance_, model.transform(X)
 
-    differentiates(f, X, rtol=1e-6, warns=r"sklearn.decomposition._pca\.py:\d+ \(float")
+    differentiates(f, X, rtol=1e-6)
 
 
 def test_all_of_pcas_components_at_once(differentiates):

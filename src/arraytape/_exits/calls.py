@@ -208,6 +208,8 @@ class Calls(Interpreter):
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
         """What a function or class of the user's gives; None for others."""
+        if self.only_seen:
+            return None
         if thing.closure is not None:
             tree, outer, _ = thing.closure
             if isinstance(tree, ast.ClassDef):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .._util.places import Stack, key_of
 from .calls import Calls, is_module
-from .interpreter import Path, Spot, path_of
+from .interpreter import Path, Spot, TooLong, path_of
 from .objects import Value, taint_of
 from .scopes import Scope
 
@@ -144,9 +144,14 @@ def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
 
 def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
     """The analysis itself.  Whatever it cannot cope with in a user's code is not told."""
-    try:
-        flow = Flow(exits, entries)
-        flow.run(exits[0][-1])
-    except Exception:
-        return None
-    return [[flow.told(i, j) for j in range(len(entries))] for i in range(len(exits))]
+    for only_seen in (False, True):
+        try:
+            flow = Flow(exits, entries)
+            flow.only_seen = only_seen
+            flow.run(exits[0][-1])
+        except TooLong:
+            continue
+        except Exception:  # a gradient must not fail for its sake
+            return None
+        return [[flow.told(i, j) for j in range(len(entries))] for i in range(len(exits))]
+    return None

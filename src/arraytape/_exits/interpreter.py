@@ -52,7 +52,11 @@ class Path(NamedTuple):
 
 
 class Unknown(Exception):
-    """The flow cannot be told: no source, or too much of it."""
+    """The flow cannot be told: there is no source."""
+
+
+class TooLong(Unknown):
+    """The flow cannot be told: there is too much of it."""
 
 
 def path_of(stack: Stack) -> Path:
@@ -107,6 +111,7 @@ class Interpreter(abc.ABC):
         self.left = self.steps = self.grown = 0
         self.raised: Value = NOTHING  # what any handler may get
         self.running: list[ast.AST] = []
+        self.only_seen = False  # whether only calls that were seen to run are run
 
     def remember_callees(self, stack: Stack) -> None:
         """Which functions ran in which calls."""
@@ -252,7 +257,7 @@ class Interpreter(abc.ABC):
     def step(self) -> None:
         self.steps += 1
         if self.steps > STEPS:
-            raise Unknown
+            raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
         """The exits at a spot on the path that led here."""

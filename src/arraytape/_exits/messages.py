@@ -85,11 +85,11 @@ def last_exit(records: Sequence[Record]) -> str | None:
 
 
 def shown(exit_: Exit | LeftRecord) -> str:
-    """Where an exit is: ``a.py:12 (float())``; ``scipy.signal.lfilter, called at a.py:12``."""
+    """Where an exit is: ``a.py:12 (float())``, ``a.py:12 (in scipy.f, at b.py:34 (float()))``."""
     call = library_call(exit_.stack)
     if call is None:
         return f"{own_place(exit_.stack) or 'an unknown line'} ({exit_.how})"
-    return f"{call[1]} (in {public_name(call[0])}, by {exit_.how})"
+    return f"{call[1]} (in {public_name(call[0])}, at {exit_.stack[0]} ({exit_.how}))"
 
 
 def remedy(exit_: Exit) -> str:

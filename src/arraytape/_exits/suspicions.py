@@ -6,6 +6,8 @@ left, or when the code lets what left flow to it, or when the code does not tell
 
 from __future__ import annotations
 
+import ast
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ from .._record.plan import Record, inputs_of, results_of
 from .._util.places import Stack, key_of
 from .flow import Entry, verdicts
 from .journal import Journal
+from .sources import node_at
 
 STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost
 
@@ -57,6 +60,16 @@ def exits_between(
     return found
 
 
+def writes_out(stack: Stack) -> bool:
+    """Whether what left is in a call of a library's function that writes to a given ``output``."""
+    inside = [*itertools.takewhile(lambda place: place.installed, stack)]
+    if not inside or len(inside) == len(stack):
+        return False
+    call = node_at(stack[len(inside)])
+    names = [keyword.arg for keyword in call.keywords] if isinstance(call, ast.Call) else []
+    return "output" in names
+
+
 def needed(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:
     """The places, from ``first`` on, of the records that the targets are made with."""
     wanted, found = {*targets}, set()
@@ -82,8 +95,6 @@ def suspicions(
             key = (key_of(entry.stack), *entry[1:])
             came_back = came_back or (key in last and last[key][2])
             last[key] = (i, entry, came_back)
-    if not last:
-        return []
     entered = [*last.values()]
     first: dict[object, tuple[int, Exit]] = {}
     for i, exit_ in left:
@@ -97,6 +108,6 @@ def suspicions(
             for (j, entry, came_back), flows in zip(entered, row, strict=True)
             if j > i and (came_back or flows is not False)
         ]
-        if back:
+        if back or writes_out(exit_.stack):
             found.append(exit_._replace(back=tuple(back)))
     return found

@@ -113,9 +113,9 @@ def block_frame() -> int:
 
 
 def own_place(stack: Stack) -> Place | None:
-    """The innermost place in code that is not installed; else the outermost."""
+    """The innermost place in code that is not installed; else the innermost."""
     own = [place for place in stack if not place.installed]
-    return own[0] if own else (stack[-1] if stack else None)
+    return next(iter([*own, *stack]), None)
 
 
 def key_of(stack: Stack) -> tuple[int, ...]:

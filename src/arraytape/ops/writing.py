@@ -319,7 +319,10 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             add_hidden_axes(x, v)
             tid, data = current(x)
         if (tid or vtid) and not sign:
-            return replace_value(op, x, functional(x, other))
+            result = functional(x, other)
+            if op.name == "matmul" and type(data) is type(v) is np.ndarray:
+                sum_in_layout(result, data, v)
+            return replace_value(op, x, result)
         make_exclusive(x)
         if type(other) is Array:  # its data may have moved with x's
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
@@ -340,6 +343,28 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     method.__name__ = method.__qualname__ = f"__i{short}__"
     method.__doc__ = in_place_docstring(op.name, short)
     return method
+
+
+def sum_in_layout(result: Array, data: Any, v: Any) -> None:
+    """Give a product the bits that NumPy's has in the layout of x, which it writes to.
+
+    In which order it sums depends, on some processors, on the layout of what it writes to.
+    """
+    if data.size and not data.flags.c_contiguous and result._data.shape == data.shape:
+        with np.errstate(all="ignore"):  # the product itself has warned
+            written = copy_in_strides(data)
+            written @= v
+        result._data[...] = written
+
+
+def copy_in_strides(data: Any) -> Any:
+    """A copy of an array that lies in memory just as it does, gaps included."""
+    steps = [(n - 1) * step for n, step in zip(data.shape, data.strides, strict=True)]
+    before = -sum(step for step in steps if step < 0)
+    size = before + sum(step for step in steps if step > 0) + data.itemsize
+    copy: Any = np.ndarray(data.shape, data.dtype, bytearray(size), before, data.strides)
+    copy[...] = data
+    return copy
 
 
 def updates(
