@@ -1,6 +1,7 @@
 """A program: a Python function in NumPy's terms, made by running its statements as it grows."""
 
 import random
+import re
 import warnings
 from itertools import accumulate
 from typing import NamedTuple
@@ -27,6 +28,10 @@ INVALID = (
 )  # no statement of a program
 TYPES = {"single": np.float32, "double": np.float64, "cdouble": np.complex128}
 FLAVOURS = {3: "single", 6: "complex", 7: "complex"}  # of every eight programs
+
+# Views in which an element may lie before and behind the same element of a row of their base.  NumPy's
+# ``x[1] = x.T[2]`` reads what it has written: it copies 1-d data that overlaps by its first element alone.
+TURNED = re.compile(r"transpose|\.T\b|swapaxes|moveaxis|rollaxis|permute|einsum")
 
 
 class Block(NamedTuple):
@@ -300,6 +305,8 @@ class Program:
             (holes.fresh("a"), text, x[0]) if rows else (holes.fresh("k"), "range(2)", 0)
         )
         body = self.inside({name: first}, {*self.own, name}, 3, depth)
+        if TURNED.search(items):
+            items = f"({items}) * 1.0"
         return (Block(f"for {name} in {items}:", body),)
 
     def branch(self, depth):

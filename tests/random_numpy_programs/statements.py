@@ -135,7 +135,10 @@ EXPRESSIONS = {
         "np.cross({a}[..., :3], {s}[..., :3])", "np.vecdot({a}, {s})", "np.matvec({m}, {v})",
         "np.linalg.multi_dot([{m}, {m}.T, {m}])", "np.polyval(np.append({v}, 1.0), {x})",
         "np.interp({x}, [-1.0, 0.1, 0.9], {v}[:3])", "np.interp({x}, np.sort({v}), {v})",
-        "np.cov({m})", "np.corrcoef({m})", "np.apply_along_axis(lambda r: r * r[0], {ax}, {a})",
+        "np.cov({m})",
+        # Of constant rows it is made of rounding errors.
+        "np.corrcoef({m} + np.sin(1.7 * np.arange({m}.size)).reshape({m}.shape))",
+        "np.apply_along_axis(lambda r: r * r[0], {ax}, {a})",
     )),
     "linalg": (2.5, (
         "np.linalg.inv({q})", "np.linalg.det({q})", "np.linalg.solve({q}, {qv})",
