@@ -29,8 +29,8 @@ INVALID = (
 TYPES = {"single": np.float32, "double": np.float64, "cdouble": np.complex128}
 FLAVOURS = {3: "single", 6: "complex", 7: "complex"}  # of every eight programs
 
-# Views in which an element may lie before and behind the same element of a row of their base.  NumPy's
-# ``x[1] = x.T[2]`` reads what it has written: it copies 1-d data that overlaps by its first element alone.
+# Views of which an element may lie in the row of their base that they are written to.  NumPy's
+# ``x[1] = x.T[2]`` reads there what it has just written.
 TURNED = re.compile(r"transpose|\.T\b|swapaxes|moveaxis|rollaxis|permute|einsum")
 
 
