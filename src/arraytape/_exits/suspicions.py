@@ -61,13 +61,16 @@ def exits_between(
 
 
 def writes_out(stack: Stack) -> bool:
-    """Whether what left is in a call of a library's function that writes to a given ``output``."""
+    """Whether what left is in a call of a library's function that writes to a given ``output``.
+
+    It may, where there is no source.
+    """
     inside = [*itertools.takewhile(lambda place: place.installed, stack)]
     if not inside or len(inside) == len(stack):
         return False
     call = node_at(stack[len(inside)])
     names = [keyword.arg for keyword in call.keywords] if isinstance(call, ast.Call) else []
-    return "output" in names
+    return call is None or "output" in names
 
 
 def needed(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:
