@@ -100,7 +100,7 @@ def gradients_in_place(function, inputs):
     return [np.asarray(g) for g in tape.gradient(y, arrays, unconnected_gradients="zero")]
 
 
-@pytest.mark.filterwarnings("ignore:gradient is None.*not on the tape:arraytape.TapeWarning")
+@pytest.mark.filterwarnings("ignore:gradient is None:arraytape.TapeWarning")
 @pytest.mark.parametrize(("op", "sample"), CASES)
 def test_following_one_input_gives_its_gradient_alone(op, sample):
     arguments = testing.materialise(op, sample)
