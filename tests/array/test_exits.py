@@ -166,7 +166,8 @@ def test_a_part_that_left_in_installed_code_is_said_with_its_line(tmp_path):
     with GradientTape() as tape:
         tape.watch(x)
         y = f(x, xp)
-    with pytest.warns(TapeWarning, match=r"a part .*test_exits\.py:\d+ \(in f, at .*somebodys\.py:4 \(np\.asarray"):
+    said = r"a part .*test_exits\.py:\d+ \(in f, at .*somebodys\.py:4 \(np\.asarray"
+    with pytest.warns(TapeWarning, match=said):
         g = tape.gradient(y, x)
     np.testing.assert_allclose(np.asarray(g), [1.0, 4.0])
 

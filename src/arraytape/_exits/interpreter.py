@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 
 from .._util.places import Place, Stack, is_installed
 from .known_names import ATTRIBUTES
-from .objects import ANY, NOTHING, Thing, Value, taint_of
+from .objects import ANY, NOTHING, VISITED, Thing, Value, taint_of
 from .scopes import ModuleScope, Scope
 from .sources import FOLDED, FUNCTIONS, Span, function_of, node_at, span_of
 
 STEPS = 60_000  # expressions and statements until the analysis gives up
+VISITS = 8  # looks at objects that take as long as a step
 DEPTH = 40  # calls within calls
 TURNS = 6  # of a loop, until nothing changes
 
@@ -110,6 +111,7 @@ class Interpreter(abc.ABC):
         self.scopes: dict[ast.AST, Scope] = {}  # by function: the scope in which it was defined
         self.left = self.steps = self.grown = 0
         self.raised: Value = NOTHING  # what any handler may get
+        self.visited = VISITED[0]
         self.running: list[ast.AST] = []
         self.only_seen = False  # whether only calls that were seen to run are run
 
@@ -256,7 +258,7 @@ class Interpreter(abc.ABC):
 
     def step(self) -> None:
         self.steps += 1
-        if self.steps > STEPS:
+        if self.steps + (VISITED[0] - self.visited) // VISITS > STEPS:
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:

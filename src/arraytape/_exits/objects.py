@@ -11,6 +11,7 @@ from typing import Any
 
 Value = frozenset["Thing"]  # the objects that an expression may give
 NOTHING: Value = frozenset()
+VISITED = [0]  # objects that were looked at, by all analyses: how long one takes
 ANY = "*"  # the field of elements under a key that is not known
 
 
@@ -38,6 +39,7 @@ def everything(values: Iterable[Value]) -> Iterator[Thing]:
     seen = set(waiting)
     while waiting:
         thing = waiting.pop()
+        VISITED[0] += 1
         yield thing
         for value in (*thing.fields.values(), thing.me):
             for part in value:
