@@ -73,7 +73,10 @@ def test_a_float_from_sklearns_loss_names_sklearns_line():
         tape.watch(x)
         loss = mean_squared_error(y, x)
     assert isinstance(loss, float)
-    said = r"test_arguments\.py:74 \(in sklearn\.metrics\.mean_squared_error, by float\(\)\)"
+    said = (
+        r"test_arguments\.py:74 \(in sklearn\.metrics\.mean_squared_error, "
+        r"at .*_regression\.py:\d+ \(float\(\)\)\)"
+    )
     with pytest.raises(TypeError, match=said):
         tape.gradient(loss, x)
 

@@ -91,7 +91,8 @@ def test_minkas_choice_leaves_the_tape_and_misses_nothing_of_which_nothing_is_sa
         model = PCA("mle", svd_solver="full").fit(X)
         return model.explained_variance_, model.transform(X)
 
-    differentiates(f, X, rtol=1e-6)
+    # Forward mode is asked in a larger function, whose analysis gives up, and warns.
+    differentiates(f, X, rtol=1e-6, forward=False)
 
 
 def test_all_of_pcas_components_at_once(differentiates):
