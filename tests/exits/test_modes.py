@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import statistics
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -328,3 +330,21 @@ def test_a_failing_analysis_fails_no_gradient(x, monkeypatch):
     monkeypatch.setattr(flow.Flow, "run", fail)
     with pytest.warns(TapeWarning, match=PART.format("gradient")):
         assert taped(only_looked_at, x)() is not None
+
+
+def test_globals_that_exec_was_given_may_go():
+    """Places of exits are remembered, the data of the program are not."""
+    program = """
+with xp.GradientTape() as tape:
+    tape.watch(x)
+    float(x[0])
+    y = xp.sum(x * 2.5)
+tape.gradient(y, x)
+"""
+    names = {"xp": xp, "x": xp.asarray([1.25, 2.5]), "big": np.ones(10)}
+    big = weakref.ref(names["big"])
+    with pytest.warns(TapeWarning, match=PART.format("gradient")):  # there is no source
+        exec(program, names)
+    del names
+    gc.collect()
+    assert big() is None

@@ -18,7 +18,7 @@ from itertools import pairwise
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
-from .._util.places import Place, Stack, is_installed
+from .._util.places import NO_NAMES, Place, Stack, is_installed
 from .known_names import ATTRIBUTES
 from .objects import ANY, NOTHING, VISITED, Thing, Value, taint_of
 from .scopes import ModuleScope, Scope
@@ -66,7 +66,7 @@ def path_of(stack: Stack) -> Path:
     exact = True
     for place in reversed(with_source(stack)):
         node = node_at(place)
-        if node is None:
+        if node is None or place.names is NO_NAMES:
             raise Unknown
         if place.code.co_name in FOLDED and spots:
             spots.pop()

@@ -27,7 +27,8 @@ FOREIGN: dict[str, bool] = {}  # by file: whether its frames are neither arrayta
 class Place(NamedTuple):
     """An instruction that ran in a frame of the user's, or of a library's.
 
-    frame : the frame's address, by which it is known as long as it runs.  names : its globals.
+    frame : the frame's address, by which it is known as long as it runs.  names : its globals, where
+    they are a module's.
     """
 
     code: CodeType
@@ -53,6 +54,7 @@ class Place(NamedTuple):
 Stack = tuple[Place, ...]
 STACKS: dict[tuple[int, ...], Stack] = {}  # codes are known by their addresses, so they are kept
 MANY = 4096
+NO_NAMES: dict[str, Any] = {}  # in the place of globals that are no module's
 
 
 def is_installed(file: str) -> bool:
@@ -80,12 +82,22 @@ def stack_here(*until: Container[int]) -> Stack:
     until = until or ((),)
     while frame is not None and len(found) < LIMIT:
         if counts(frame):
-            found.append(Place(frame.f_code, frame.f_lasti, id(frame), frame.f_globals))
+            found.append(Place(frame.f_code, frame.f_lasti, id(frame), names_of(frame)))
             until = tuple([frames for frames in until if id(frame) not in frames])
             if not until:
                 break
         frame = frame.f_back
     return one_of_its_kind(tuple(found))
+
+
+def names_of(frame: FrameType) -> dict[str, Any]:
+    """The globals of a frame, if they are a module's.
+
+    Others, which ``exec`` was given, may go, with all that they hold: a place must not keep them.
+    """
+    names = frame.f_globals
+    module = sys.modules.get(names.get("__name__", ""))
+    return names if getattr(module, "__dict__", None) is names else NO_NAMES
 
 
 def one_of_its_kind(stack: Stack) -> Stack:
