@@ -19,6 +19,7 @@ OTHERS = (
     "array element",
 )  # fmt: skip
 STEEP = 3e8  # of slopes: a step of differences changes values by more than they are large
+LAST_BITS = 1e-6  # of float32, some ten of its units in the last place
 LIKE = "`like` argument must be an array-like"
 SECOND_STEPS = (1e-5, 1e-6, 1e-4)
 
@@ -157,6 +158,20 @@ def forward(runs):
     )
 
 
+def modes_differ_by_rounding(runs):
+    """Whether that by which the modes differ turns with the last bits of the inputs, as no fault does."""
+    rng, data = np.random.default_rng(runs.program.seed), runs.program.data
+    differences = []
+    for _ in range(16):
+        steps = {
+            x: LAST_BITS * rng.uniform(-1, 1, np.shape(data[x])) * data[x]
+            for x in runs.program.along
+        }
+        moved = runs.moved(steps)
+        differences.append(forward(moved)[1] - reverse(moved)[1])
+    return abs(np.mean(differences)) < np.std(differences)
+
+
 def slope_as_array(runs, given, sources):
     """The slope by a tape, as an Array."""
     with xp.GradientTape() as tape:
@@ -228,8 +243,11 @@ def check_derivatives(runs):
             pushed
         ):  # no change times an infinite slope, which the tape's guard knows to be 0
             raise Skipped("an infinite slope")
-        near = FORWARD[flavour] * max(1.0, scale)
-        assert abs(pushed - found) <= near, f"forward mode {pushed!r}, reverse mode {found!r}"
+        far = abs(pushed - found)
+        if far > FORWARD[flavour] * max(1.0, scale):
+            if flavour == "single" and modes_differ_by_rounding(runs):
+                raise Skipped("a slope in single precision whose parts cancel")
+            raise AssertionError(f"forward mode {pushed!r}, reverse mode {found!r}")
     if program.seed % 10 == 0 and flavour != "single":
         check_second(runs, "tape" if program.seed % 20 else "forward accumulator")
 

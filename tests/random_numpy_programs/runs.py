@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager
+from copy import copy
 
 import numpy as np
 
@@ -75,6 +76,16 @@ class Runs:
         if at:
             data = data | {name: data[name] + at * step for name, step in along.items()}
         return {n: x.copy() if n in constants else xp.asarray(x) for n, x in data.items()}
+
+    def moved(self, steps):
+        """The same program at inputs nearby."""
+        nearby = copy(self)
+        nearby.program = copy(self.program)
+        data = self.program.data
+        nearby.program.data = data | {
+            x: (data[x] + step).astype(data[x].dtype) for x, step in steps.items()
+        }
+        return nearby
 
     def on_arrays(self, given):
         """Skipped where it writes to what is a scalar in NumPy, of which that write is lost or refused.
