@@ -1,6 +1,7 @@
 # Every target makes the environment that it needs; nothing has to be installed first but Python and make.
 
 PYTHON ?= python3
+MINUTES ?= 60
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -14,7 +15,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	--ignore=tests/functional/test_vmap_ops.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint numpy scipy sklearn interop bench smoke clean
+.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench smoke clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -50,6 +51,10 @@ sklearn: .venv/.dev  ## Run scikit-learn's own array API tests on Arrays, then o
 
 interop: .venv/.dev  ## Run SciPy's and scikit-learn's own tests on NumPy data with interop installed
 	$(BIN)/python tests/third_party/run_interop.py
+
+soak: .venv/.dev  ## Attack the promises of docs/reliability.md for an hour (MINUTES=60); goes on where it stopped
+	cd tests && ulimit -v 12000000 && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=../src:. \
+		../$(BIN)/python -m attack --minutes $(MINUTES) --state ../build/soak.json
 
 bench: .venv/.dev  ## Run the benchmarks and print the table
 	$(BIN)/python asv_bench/run.py

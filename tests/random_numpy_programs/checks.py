@@ -159,7 +159,7 @@ def forward(runs):
 
 
 def modes_differ_by_rounding(runs):
-    """Whether that by which the modes differ turns with the last bits of the inputs, as no fault does."""
+    """Whether what the modes differ by turns with the last bits of the inputs, as no fault does."""
     rng, data = np.random.default_rng(runs.program.seed), runs.program.data
     differences = []
     for _ in range(16):

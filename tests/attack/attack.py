@@ -1,0 +1,28 @@
+"""What an attack is, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple
+
+
+class Attack(NamedTuple):
+    """One way to attack.
+
+    run : takes a seed, gives how many cases it checked; AssertionError with a script for a finding.
+    cases : what is counted, in the plural ("interrupts").
+    """
+
+    run: Callable[[int], int]
+    cases: str
+
+
+ATTACKS = {  # name -> module that defines ATTACK
+    "numpy-programs": "attack.numpy_programs",
+}
+
+
+def attack(name: str) -> Attack:
+    """The attack of this name, whose module is imported now."""
+    return import_module(ATTACKS[name]).ATTACK
