@@ -6,6 +6,7 @@ gradient tapes that are active in the thread, with tf.GradientTape's semantics.
 
 import sys as _sys
 import typing as _typing
+from collections.abc import Sequence as _Sequence
 from importlib import import_module as _import_module
 
 import numpy as _np
@@ -17,6 +18,7 @@ from ._custom.gradient import custom_gradient, grad_pass_through
 from ._custom.host import host_function, numpy_function
 from ._custom.recompute import recompute_grad
 from ._define.define_op import define_op, no_gradient, register_gradient, stop_gradient
+from ._exits.messages import HAS_RULE as _HAS_RULE
 from ._exits.modes import set_exits
 from ._storage.info import __array_namespace_info__, set_default_device
 from ._tape.accumulator import ForwardAccumulator
@@ -255,6 +257,14 @@ _PUBLIC.append(_sys.modules[__name__])
 
 # Imported at their first use: importing the package must not take long.
 _ON_DEMAND = ("checkpoint", "diagnose", "interop", "nn", "optimizers", "special", "testing")
+
+
+def _has_rule(functions: _Sequence[str]) -> _typing.Any:
+    """Whether interop has a rule for one of a library's functions, for messages about exits."""
+    return _import_module(".interop._statements", __name__).has_rule(functions)
+
+
+_HAS_RULE.update(scipy=_has_rule, sklearn=_has_rule)
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
 

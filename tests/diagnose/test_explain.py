@@ -313,6 +313,14 @@ def fine_in_part():
     return watched(f)
 
 
+def whole_beside_an_exit():
+    def f(x):
+        seen, at = [float(x[0])], here()
+        return x * len(seen), at, here()
+
+    return watched(f)
+
+
 def not_a_number():
     return watched(lambda x: (xp.sqrt(x * 0.0) ** 2, here()))
 
@@ -371,6 +379,16 @@ GONE = (
     "set of "
     "gradients (or jacobians); make it GradientTape(persistent=True) or record again. Call explain "
     "before gradient on a one-shot tape."
+)
+IN_PART = (
+    "a part of it may be missing: the value left the tape at {0} (float()), and what came of it went in "
+    "again at {1}. Keep the computation in arraytape's own functions, or stop_gradient the value to say "
+    "that this is meant (see https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
+    "#value-left-the-tape)"
+)
+BESIDE = (
+    "A value that depends on the source left the tape at {0} (float()), but the target is not computed "
+    "from what left there, so the gradient lacks nothing."
 )
 FLOORED = (
     "floor at {0} has no derivative, by declaration, so its result is a constant. Use a smooth "
@@ -518,12 +536,12 @@ SAID = {
         f"{THERE}it came through exp at {{0}} and add at {{0}}.",
     ],
     fine_in_part: [
-        f"{THERE}it came through multiply. A value that depends on the source also left the tape at "
-        f"{{0}} "
-        "(float()): if it came back as a part of the target, that part counts as a constant.",
-        f"{THERE}it came through multiply at {{1}}. A value that depends on the source also left the "
-        f"tape at "
-        "{0} (float()): if it came back as a part of the target, that part counts as a constant.",
+        f"{THERE}it came through multiply. But {IN_PART}.",
+        f"{THERE}it came through multiply at {{1}}. But {IN_PART}.",
+    ],
+    whole_beside_an_exit: [
+        f"{THERE}it came through multiply. {BESIDE}",
+        f"{THERE}it came through multiply at {{1}}. {BESIDE}",
     ],
     not_a_number: [
         "The gradient holds NaN, also in the guarded rerun. It came through multiply, sqrt and pow. "

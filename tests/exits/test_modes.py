@@ -204,7 +204,25 @@ def test_the_message_names_the_librarys_function_and_the_users_line(x):
     said = message(f, x)
     assert f"{__file__}:{f.__code__.co_firstlineno + 1} (in scipy.signal" in said
     assert "savgol_filter, at " in said
-    assert "arraytape.interop.scipy()" in said
+    assert "Call scipy.signal.savgol_filter inside `with arraytape.interop.scipy():`" in said
+
+
+def test_interop_is_the_remedy_where_it_has_a_rule_alone(x):
+    stats, linalg = pytest.importorskip("scipy.stats"), pytest.importorskip("scipy.linalg")
+
+    def known(x):
+        return xp.sum(x * xp.asarray(linalg.expm(xp.diag(x)))[0])
+
+    def unknown(x):
+        return xp.sum(x * stats.theilslopes(x)[0])
+
+    def refused(x):
+        return xp.sum(x * xp.asarray(linalg.schur(xp.diag(x))[0])[0])
+
+    assert "Call scipy.linalg.expm inside `with arraytape.interop.scipy():`" in message(known, x)
+    for function, name in ((unknown, "stats.theilslopes"), (refused, "linalg.schur")):
+        said = message(function, x)
+        assert f"Give scipy.{name}, of which arraytape.interop knows no derivative" in said
 
 
 def test_the_remedy_is_that_of_the_module(x):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._array.exits import LEFT, LeftRecord
@@ -18,10 +18,6 @@ SHOWN = 4  # exits in one message
 CONSTANT = "or stop_gradient the value to say that this is meant"
 # By module, what has the gradients that its functions have not.
 MODULES = {
-    "scipy": "call it inside `with arraytape.interop.scipy():`, which has derivatives of many of "
-    "SciPy's functions, or give it one with host_function(f, vjp)",
-    "sklearn": "call it inside `with arraytape.interop.sklearn():`, or give it a gradient with "
-    "host_function(f, vjp)",
     "statistics": "use the function of arraytape's own: mean, var, std, median",
     "math": "use arraytape's function of that name",
     "cmath": "use arraytape's function of that name",
@@ -29,6 +25,8 @@ MODULES = {
     "pickle": "copy with arraytape's asarray(x, copy=True)",
     "numpy": "call the function on the Array itself: NumPy's functions take Arrays",
 }
+# By package: whether interop has a rule for one of some functions, given by module and name.
+HAS_RULE: dict[str, Callable[[Sequence[str]], bool]] = {}
 
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
@@ -96,6 +94,8 @@ def remedy(exit_: Exit) -> str:
     """What to do about one exit."""
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
+    if call is not None and (package := call[0].partition(".")[0]) in HAS_RULE:
+        return by_interop(package, call[0], exit_.stack)
     if call is not None:
         module = call[0]
     elif place is not None and (name := called(place)):
@@ -104,6 +104,22 @@ def remedy(exit_: Exit) -> str:
         module = ""
     advice = MODULES.get(module.partition(".")[0])
     return advice or "keep the computation in arraytape's own functions"
+
+
+def by_interop(package: str, function: str, stack: Stack) -> str:
+    """What to do about a call of a library that interop knows: enter it, where it has a rule."""
+    inside = itertools.takewhile(lambda place: place.installed, stack)
+    names = [f"{place.names.get('__name__', '')}.{place.code.co_qualname}" for place in inside]
+    name = public_name(function)
+    if HAS_RULE[package]([function, *names]):
+        return (
+            f"call {name} inside `with arraytape.interop.{package}():`, which has its derivatives, or "
+            "raises for options of which it has none"
+        )
+    return (
+        f"give {name}, of which arraytape.interop knows no derivative, a gradient with "
+        "host_function(f, vjp)"
+    )
 
 
 def places_of(exits: Sequence[Exit]) -> str:

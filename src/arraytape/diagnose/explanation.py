@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._array.array import Array
+from .._exits.messages import lost
 from .._record.plan import Plan, plan_of
-from .._tape.differentiation import has_nan
+from .._tape.differentiation import Differentiation, has_nan
 from .._tape.recording import USED_UP, Recording
 from .._tape.strays import named
 from .._tape.tape import GradientTape
@@ -111,10 +112,19 @@ def through(facts: Facts) -> str:
 
 
 def also_left(facts: Facts) -> str:
-    """That a part may be missing, where values left the tape."""
+    """What exits mean for a gradient that is there: a part may be missing, or none is."""
     if not facts.exits:
         return ""
+    assert isinstance(facts.request, Differentiation)
+    lacks = facts.request.lacks
+    if lacks is None:  # the tape was told to ignore exits
+        return (
+            f" A value that depends on the source also left the tape at {listed(facts.exits)}: if it "
+            "came back as a part of the target, that part counts as a constant."
+        )
+    if lacks.suspected:
+        return f" But {lost(lacks.suspected, 'a part of it may be missing')}."
     return (
-        f" A value that depends on the source also left the tape at {listed(facts.exits)}: if it came "
-        "back as a part of the target, that part counts as a constant."
+        f" A value that depends on the source left the tape at {listed(facts.exits)}, but the target is "
+        "not computed from what left there, so the gradient lacks nothing."
     )

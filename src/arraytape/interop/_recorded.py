@@ -84,7 +84,7 @@ def refused(*paths: str) -> None:
         def refuse(*args: Any, path: str = path, **keywords: Any) -> Any:
             raise no_rule(path)
 
-        hooks(module, name)(refuse)
+        hooks(module, name, refuses=True)(refuse)
 
 
 def of_path(path: str) -> Function:

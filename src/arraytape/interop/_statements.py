@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import RLock
 from types import FunctionType, ModuleType
 from typing import Any
@@ -45,18 +46,22 @@ TABLES: dict[str, dict[str, str]] = {
 Change = Callable[[ModuleType], None]
 
 CHANGES: dict[str, list[Change]] = {}  # what is still to be done, by the module to which
+RULES: set[tuple[str, str]] = set()  # the functions with a rule, by module and name
+REWORKED: set[str] = set()  # the modules in which NumPy, or compiled functions, have stand-ins
 READ: set[str] = set()  # the tables that were read and have acted on all that is imported
 LOCK = RLock()  # of both; held while a module is changed, and for no import
 
 
 # --- what a table says ------------------------------------------------------------------------------
-def hooks(module: str, *names: str) -> Callable[[Function], Function]:
+def hooks(module: str, *names: str, refuses: bool = False) -> Callable[[Function], Function]:
     """The decorated function runs in place of these functions of a module, for Arrays.
 
-    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).
+    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).  refuses : whether it
+    is no rule but an error.
     """
 
     def declare(rule: Function) -> Function:
+        RULES.update((module, name) for name in names if not refuses)
         for name in names:
             state(module, hooking(name, rule))
         return rule
@@ -66,6 +71,7 @@ def hooks(module: str, *names: str) -> Callable[[Function], Function]:
 
 def keeps_arrays(module: str) -> None:
     """In a module's globals, ``np`` and what was imported from it become what keeps Arrays."""
+    REWORKED.add(module)
     state(module, lambda target: facade_of(module).put_into(target))
 
 
@@ -82,12 +88,39 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
                 attribute(real, function)
             setattr(target, name, StandIn(library_of(module), real, rules))
 
+    REWORKED.add(module)
     state(module, change)
 
 
 def replaces(module: str, name: str, value: Any) -> None:
     """In a module's globals, a name gets another value, though it has none yet (``float``)."""
     state(module, lambda target: setattr(target, name, value))
+
+
+# --- what tables have ---------------------------------------------------------------------------------
+def has_rule(functions: Sequence[str]) -> bool:
+    """Whether a table has a rule for one of these functions, by module and name, as they are defined.
+
+    It reads the tables of the packages that are imported, and changes nothing in these.
+    """
+    for library in {*map(library_of, functions)} & {*TABLES}:
+        for package, table in TABLES[library].items():
+            if package in sys.modules:
+                importlib.import_module(table)
+    modules = {function.rpartition(".")[0] for function in functions}
+    return not (modules.isdisjoint(REWORKED) and defined_as().isdisjoint(functions))
+
+
+def defined_as() -> set[str]:
+    """The functions with a rule, by the module and name under which they are defined."""
+    found = set()
+    for module, name in RULES:
+        function = sys.modules.get(module)
+        for part in name.split("."):
+            function = getattr(function, part, None)
+        if function is not None:
+            found.add(f"{function.__module__}.{getattr(function, '__qualname__', name)}")
+    return found
 
 
 # --- what becomes of it ------------------------------------------------------------------------------
