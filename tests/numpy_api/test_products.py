@@ -153,3 +153,12 @@ def test_lstsq_says_the_rank():
 def test_what_has_no_counterpart_raises(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call(xp.asarray(A))
+
+
+@pytest.mark.parametrize(
+    "name", ["fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"]
+)
+def test_a_transform_looks_for_its_axes_before_it_looks_at_the_dtype(name):
+    for data in (np.ones(2), np.ones(2, complex)):
+        with pytest.raises(IndexError, match=r"axis -2 is out of range for Array .*\(2,\)"):
+            getattr(np.fft, name)(xp.asarray(data), axes=(-2, -1))

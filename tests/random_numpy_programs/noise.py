@@ -35,7 +35,7 @@ class Noisy:
         return self.shaken(found, args) if self.noisy or "where" in options else found
 
     def shaken(self, found, args):
-        """A result with noise, and zeros of the other sign: in its own memory, unless it is a view."""
+        """A result with noise, or zeros of the other sign: in its own memory, unless it is a view."""
         if isinstance(found, tuple | list):
             parts = [self.shaken(part, args) for part in found]
             return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
@@ -44,7 +44,8 @@ class Noisy:
         unit = NOISE * np.finfo(found.dtype).eps * np.max(np.abs(found))
         noise = (unit * self.rng.uniform(-1.0, 1.0, found.shape)).astype(found.dtype)
         if isinstance(found, np.generic):
-            return found + found.dtype.type(noise) if found else -found
+            return found + found.dtype.type(noise) if found or self.rng.random() < 0.5 else -found
         if found.base is None and not any(found is x for x in args):
-            found[...] = np.where(found == 0, -found, found + noise)
+            turned = (found == 0) & (self.rng.random(found.shape) < 0.5)
+            found[...] = np.where(turned, -found, found + noise)
         return found

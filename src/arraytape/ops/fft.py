@@ -17,7 +17,7 @@ from .._util.errors import user_line
 from .creation_functions import made
 from .data_type_functions import astype
 from .elementwise_functions import conj
-from .manipulation_functions import roll
+from .manipulation_functions import normalize_axis_index, roll
 
 Norm = Literal["backward", "ortho", "forward"]
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -249,6 +249,8 @@ def sizes(
     lengths = [None] * len(axes) if s is None else list(s)
     if len(lengths) != len(axes):
         raise ValueError(f"fft.{op}: s {s} and axes {axes} do not pair up [at {user_line()}]")
+    for axis in axes:  # before the first transform, which may raise for another reason
+        normalize_axis_index(f"fft.{op}", x, axis)
     return list(zip(lengths, axes, strict=True))
 
 
