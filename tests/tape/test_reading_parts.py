@@ -32,7 +32,7 @@ READS["take_along_axis of one row"] = lambda x: xp.take_along_axis(
 
 
 def cubes(read):
-    """A program that reads a part three times, beside the whole, between other uses and after a write."""
+    """A program that reads a part several times, beside the whole and after a write."""
 
     def f(x):
         first = xp.sum(read(x) ** 3) + xp.sum(x * x)

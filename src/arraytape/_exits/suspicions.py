@@ -24,8 +24,8 @@ STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost
 class Exit(NamedTuple):
     """Where values left, and where what left may have come in again.
 
-    how : ``float()``.  absent, present : whether they depend on sources without a gradient, and on others.
-    back : the entries, None where they are not known.
+    how : ``float()``.  absent, present : whether they depend on sources without a gradient, and on
+    others.  back : the entries, None where they are not known.
     """
 
     stack: Stack
@@ -105,7 +105,9 @@ def suspicions(
     first: dict[object, tuple[int, Exit]] = {}
     for i, exit_ in left:
         first.setdefault((key_of(exit_.stack), exit_.absent, exit_.present), (i, exit_))
-    told = verdicts([exit_.stack for _, exit_ in first.values()], [entry for _, entry, _ in entered])
+    told = verdicts(
+        [exit_.stack for _, exit_ in first.values()], [entry for _, entry, _ in entered]
+    )
     found = []
     for (i, exit_), row in zip(first.values(), told, strict=True):
         back = [

@@ -244,7 +244,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
             plan = PLANS[record[0]]
             if type(plan) is Structural:
                 plan.pull(pass_, record)
-            elif plan.reading is not None:
+            elif isinstance(plan, Plan) and plan.reading is not None:
                 pass_.add_part(plan.reading, plan, record)
             else:
                 pass_.go_back(plan, record)

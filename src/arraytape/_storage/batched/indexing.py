@@ -184,7 +184,7 @@ def scatter_add(x: Any, shape: Any, key: Any) -> Any:
 
 
 def add_at(x: Any, key: Any, value: Any) -> Any:
-    """x after ``x[key] += value``, where elements named twice add up: itself, where it may be written to."""
+    """x after ``x[key] += value``, where elements named twice add up: itself, or new data."""
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(axis_ids_of((x,))) or axis_ids_of(parts):
         return x + scatter_add(value, x.shape, key)
