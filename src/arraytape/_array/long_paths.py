@@ -62,6 +62,10 @@ class Box:
         """Permute the axes of the part."""
         self.axes = [self.axes[i] for i in order]
 
+    def part_shape(self) -> tuple[int, ...]:
+        """The shape of the part."""
+        return tuple([1 if axis is None else len(axis[1]) for axis in self.axes])
+
     def path(self) -> Path:
         """The steps to the part: a key, a permutation and new axes, as far as there are such."""
         kept = [axis for axis in self.axes if axis is not None]
@@ -90,8 +94,9 @@ def as_slice(places: range) -> slice:
 
 def shortened(path: Path, shape: tuple[int, ...]) -> Path:
     """A path from data of this shape with fewer steps, where they join: never none at all."""
-    done: list[tuple[str, Any]] = []
+    done: Path = ()
     box = Box(shape)
+    last: tuple[str, Path, Box] = ("", done, box)  # a reshape or broadcast, and what is before it
     for i, (kind, argument) in enumerate(path):
         if kind is GETITEM:
             if not box.take(argument):
@@ -99,11 +104,11 @@ def shortened(path: Path, shape: tuple[int, ...]) -> Path:
         elif kind is PERMUTE:
             box.permute(argument)
         elif kind is RESHAPE or kind is BROADCAST:
-            done += box.path()
-            if done and done[-1][0] is kind:
-                done.pop()
-            done.append((kind, argument))
-            box = Box(argument)
+            if last[0] is kind and not box.path():
+                _, done, box = last
+            if argument != box.part_shape():
+                last = (kind, done, box)
+                done, box = (*done, *box.path(), (kind, argument)), Box(argument)
         else:  # it changes what an axis means; what follows is seldom long
             return (*done, *box.path(), *path[i:])
     return (*done, *box.path()) or ((GETITEM, ...),)
