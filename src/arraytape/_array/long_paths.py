@@ -58,6 +58,16 @@ class Box:
         at = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
         return [*parts[:at], *rest, *parts[at + 1 :]]
 
+    def fold(self, shape: tuple[int, ...]) -> bool:
+        """Reshape the part where that only adds or drops axes of length 1; False where it does more."""
+        long = [axis for axis in self.axes if axis is not None and len(axis[1]) != 1]
+        if [len(places) for _, places in long] != [n for n in shape if n != 1]:
+            return False
+        self.fixed |= {axis[0]: axis[1][0] for axis in self.axes if axis and len(axis[1]) == 1}
+        left = iter(long)
+        self.axes = [None if n == 1 else next(left) for n in shape]
+        return True
+
     def permute(self, order: Iterable[int]) -> None:
         """Permute the axes of the part."""
         self.axes = [self.axes[i] for i in order]
@@ -103,6 +113,8 @@ def shortened(path: Path, shape: tuple[int, ...]) -> Path:
                 return (*done, *box.path(), *path[i:])
         elif kind is PERMUTE:
             box.permute(argument)
+        elif kind is RESHAPE and box.fold(argument):
+            pass
         elif kind is RESHAPE or kind is BROADCAST:
             if last[0] is kind and not box.path():
                 _, done, box = last
