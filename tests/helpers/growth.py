@@ -9,6 +9,7 @@ import math
 import sys
 import time
 import tracemalloc
+from functools import partial
 from typing import NamedTuple
 
 FACTORS = (1, 2, 4)
@@ -64,8 +65,8 @@ def bytes_of(run, n):
         tracemalloc.stop()
 
 
-def growth(run, n, attempts=3, limit=1.5):
-    """The exponents of ``run(n)``; seconds once more, up to a few times, where they are above a limit."""
+def growth(run, n, attempts=6, limit=1.5):
+    """The exponents of ``run(n)``; seconds are taken again, a few times, where they are above a limit."""
     run(max(2, n // 10))  # what is made once
     sizes = [n * factor for factor in FACTORS]
     collects = gc.isenabled()
@@ -73,10 +74,15 @@ def growth(run, n, attempts=3, limit=1.5):
     try:
         calls = exponent([calls_of(run, size) for size in sizes])
         held = exponent([bytes_of(run, size) for size in sizes])
-        seconds = [math.inf]
-        while seconds[-1] > limit and len(seconds) <= attempts:
-            seconds.append(exponent([seconds_of(run, size) for size in sizes]))
+        seconds = [seconds_of(run, size) for size in sizes]
+        for _ in range(attempts):
+            if exponent(seconds) < limit:
+                break
+            seconds = [
+                min(pair)
+                for pair in zip(seconds, map(partial(seconds_of, run), sizes), strict=True)
+            ]
     finally:
         if collects:
             gc.enable()
-    return Growth(calls, min(seconds), held)
+    return Growth(calls, exponent(seconds), held)

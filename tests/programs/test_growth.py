@@ -132,8 +132,9 @@ def of_mapped(f, x):
 
 MODES = (value, gradient, jacobian, forward, hvp, twice, reverse_over_forward, mapped, of_mapped)
 READING = {
-    **{(f, mode): 20 for f in (reads, writes) for mode in MODES},
-    **{(f, mode): 20 for f in (products, sums) for mode in (value, gradient, hvp)},
+    **{(f, mode): 20 for f in (reads, writes) for mode in MODES[1:]},
+    **{(f, mode): 20 for f in (products, sums) for mode in (gradient, hvp)},
+    **{(f, value): 100 for f in (reads, writes, products, sums)},
     **{(f, gradient): 20 for f in (rows, gathers, takes, along_axis, selected, stacked)},
     **{(gathers, mode): 20 for mode in (forward, jacobian, mapped)},
     (rows, hvp): 20,
