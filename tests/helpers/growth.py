@@ -66,7 +66,7 @@ def bytes_of(run, n):
 
 
 def growth(run, n, attempts=6, limit=1.5):
-    """The exponents of ``run(n)``; seconds are taken again, a few times, where they are above a limit."""
+    """The exponents of ``run(n)``; seconds are taken again where they are above a limit."""
     run(max(2, n // 10))  # what is made once
     sizes = [n * factor for factor in FACTORS]
     collects = gc.isenabled()

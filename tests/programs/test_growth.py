@@ -8,13 +8,13 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers.growth import growth
 
 import arraytape as xp
+from helpers.growth import growth
 
-WIDE = 2000  # elements beside each one that is read or written
+WIDE = 6000  # elements beside each one that is read or written
 LINEAR = 1.3  # an exponent of 1, with room for caches and the resizing of lists and dicts
-LIMIT = 1.5  # of seconds, on a machine that does other work, too
+LIMIT = 1.8  # of seconds: where arrays outgrow a cache, or malloc its heap, there is a step
 
 
 def wide(n):
@@ -94,10 +94,6 @@ def stacked(x):
 
 
 # --- modes --------------------------------------------------------------------------------------------
-def value(f, x):
-    f(x)
-
-
 def gradient(f, x):
     xp.grad(f)(x)
 
@@ -130,11 +126,10 @@ def of_mapped(f, x):
     xp.grad(lambda x: xp.sum(xp.vmap(f)(x)))(xp.stack([x, x]))
 
 
-MODES = (value, gradient, jacobian, forward, hvp, twice, reverse_over_forward, mapped, of_mapped)
+MODES = (gradient, jacobian, forward, hvp, twice, reverse_over_forward, mapped, of_mapped)
 READING = {
-    **{(f, mode): 20 for f in (reads, writes) for mode in MODES[1:]},
+    **{(f, mode): 20 for f in (reads, writes) for mode in MODES},
     **{(f, mode): 20 for f in (products, sums) for mode in (gradient, hvp)},
-    **{(f, value): 100 for f in (reads, writes, products, sums)},
     **{(f, gradient): 20 for f in (rows, gathers, takes, along_axis, selected, stacked)},
     **{(gathers, mode): 20 for mode in (forward, jacobian, mapped)},
     (rows, hvp): 20,
@@ -353,13 +348,11 @@ def test_the_program_is_linear(run):
     check(run, RUNS[run])
 
 
-def test_open_tapes_each_cost_an_op_the_same():
-    check(
-        open_tapes, 20, calls=2.1
-    )  # the tapes inside hear of the gradients of those around: n squared
+def test_open_tapes_look_at_those_around_when_they_are_entered_and_left():
+    check(open_tapes, 20, calls=2.1)
 
 
-# --- what must not grow ---------------------------------------------------------------------------------
+# --- what must not grow -----------------------------------------------------------------------------
 def gradients_of_one_tape(n):
     x = line(3)
     with xp.GradientTape(persistent=True) as tape:
