@@ -38,6 +38,7 @@ from .._util.attach import method
 from .aliasing import VIEW, view_record
 from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array, View, wrap
 from .exports import EXPORTING, Export, Exports, released, revoke
+from .long_paths import LONG, shortened
 from .paths import (
     BROADCAST,
     IMAG,
@@ -105,10 +106,17 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
     about.seen = about.vtid = 0
     if x._tid < 0:
         above = x._view
-        about.root, about.path, about.src = above.root, above.path + path, above.src
+        about.root, about.src = above.root, above.src
+        about.path = below(above.root, above.path, path)
     else:
         about.root, about.path, about.src = x, path, x._data
     return view
+
+
+def below(root: Array, path: Path, more: Path) -> Path:
+    """The path from a root to what lies at ``more`` in what lies at ``path``."""
+    path += more
+    return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
 def location(x: Array) -> tuple[Array, Path]:

@@ -23,7 +23,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from .plan import LAYOUT, Plan, Rule, Unknown
+from .plan import LAYOUT, Plan, Reading, Rule, Unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -218,6 +218,8 @@ def register(op: Op) -> Op:
 
 def parameters_of(rule: Rule) -> tuple[str, ...]:
     """The names that a rule asks for; plain functions are not worth a Signature object."""
+    if isinstance(rule, Reading):
+        return "g", *rule.names
     code = getattr(rule, "__code__", None)
     if code is None or hasattr(rule, "__wrapped__"):
         return tuple(inspect.signature(rule).parameters)

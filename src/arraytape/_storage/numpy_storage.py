@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import numpy_namespace
-from .storage import HOST, Storage, enter
+from .storage import HOST, Storage, enter, makes_a_view
 
 
 class NumPyStorage(Storage):
@@ -81,6 +81,13 @@ class NumPyStorage(Storage):
 
     def key(self, key: Any, data: Any) -> Any:
         return key
+
+    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+        if makes_a_view(key):
+            data[key] += value
+        else:
+            np.add.at(data, key, value)
+        return data
 
     def unless_none(self, mask: Any) -> Any:
         return mask if np.count_nonzero(mask) else None  # half of what any() takes

@@ -140,6 +140,10 @@ class Storage:
         data[key] = value
         return data
 
+    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+        """Data after ``data[key] += value``, where elements named twice add up: itself or new data."""
+        return self.xp.add_at(data, self.key(key, data), value)
+
     def shares(self, part: Any, whole: Any) -> bool:
         """Whether a write to one may be seen through the other.
 
@@ -254,6 +258,17 @@ def moved(data: Any, /, device: Any) -> Any:
 
 # Raw functions that are the same for every storage.
 EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved}
+
+
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+
+
+def makes_a_view(key: Any) -> bool:
+    """Whether a raw key is made of integers, slices, Ellipsis and None, as those of NumPy's views."""
+    return all(
+        type(part) in BASIC or isinstance(part, np.integer)
+        for part in (key if type(key) is tuple else (key,))
+    )
 
 
 def is_complex(x: Any) -> bool:

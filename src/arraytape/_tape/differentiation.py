@@ -184,7 +184,7 @@ class Differentiation:
 
     def warn_of_strays(self, found: Sequence[Any]) -> None:
         """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""
-        left = {tid for exit_ in self.lacks.exits for tid in exit_.origins} if self.lacks else ()
+        left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
         warn_of_strays(self.recording, lost, self.targets, self.starts)

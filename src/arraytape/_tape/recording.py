@@ -12,7 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.aliasing import view_record, views_of, watch_record
+from .._array.aliasing import ViewsRead, view_record, watch_record
 from .._array.array import IS_VIEW, Array
 from .._array.exits import ENTERED, LEFT, tell_exit
 from .._array.paths import Path
@@ -157,6 +157,7 @@ class Recording(BaseRecorder):
     def start_records(self) -> None:
         """An empty list of records."""
         self.records: list[Record] = []
+        self.views_read: ViewsRead | None = None  # from the first watch that asks for it on
         self.packed = False
         self.choose_record()
         if self.numerics is not None:
@@ -375,7 +376,9 @@ class Recording(BaseRecorder):
             return tid, path
         # What was recorded of the root counts for other sources, not for what is watched from now on.
         watched, shape = new_tid(), root.shape
-        seen = {tid: (), **views_of(self.records, tid)}
+        self.views_read = self.views_read or ViewsRead()
+        self.views_read.update(self.records)
+        seen = {tid: (), **self.views_read.beside(tid, path, shape)}
         self.records += [
             watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
             for id_, to_id in seen.items()

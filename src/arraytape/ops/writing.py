@@ -22,7 +22,7 @@ from .._array.aliasing import ADD, PUT
 from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, write_through
-from .._array.views import current, location, make_exclusive, refresh
+from .._array.views import below, current, location, make_exclusive, refresh
 from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
@@ -119,7 +119,7 @@ def is_region(value: Array, x: Array, key: Any) -> bool:
     if not path and len(view.path) == 1 and view.path[0][1] is key and view.path[0][0] is GETITEM:
         return True
     raw, basic = raw_key(key)
-    return basic and bool(view.path == (*path, (GETITEM, raw)))
+    return basic and bool(view.path == below(root, path, ((GETITEM, raw),)))
 
 
 def made_to_fit(
