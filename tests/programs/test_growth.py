@@ -1,18 +1,26 @@
 """Time and memory of programs grow with their size, and not faster: see ``helpers.growth``.
 
-Wide arrays show what NumPy does beneath: a pass that made zeros of the whole for each part would take
-time n squared there, at an n at which Python's own work still hides it.
+Calls and bytes are counted.  What NumPy does beneath is timed, in wide arrays, of which a pass over the
+whole takes long: a backward pass that made zeros of the whole for each part would take as many of these
+as there are parts.  ARRAYTAPE_GROWTH_SECONDS=1 asks for exponents of seconds, too, on a quiet machine.
 """
 
+import os
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
 import arraytape as xp
-from helpers.growth import growth
+from helpers.growth import growth, seconds_of
 
 WIDE = 6000  # elements beside each one that is read or written
+PARTS, NARROW, VERY_WIDE = 120, 8, 20_000
+PASSES = (
+    0.4 * PARTS
+)  # over the whole that a program of PARTS parts may take; one for each part is wrong
+TIMED = os.environ.get("ARRAYTAPE_GROWTH_SECONDS") == "1"
 LINEAR = 1.3  # an exponent of 1, with room for caches and the resizing of lists and dicts
 LIMIT = 1.8  # of seconds: where arrays outgrow a cache, or malloc its heap, there is a step
 
@@ -137,7 +145,7 @@ READING = {
 
 
 def check(run, n, calls=LINEAR, held=LINEAR):
-    found = growth(run, n, limit=LIMIT)
+    found = growth(run, n, limit=LIMIT, timed=TIMED)
     assert found.calls < calls, found
     assert found.bytes < held, found
     assert found.seconds < LIMIT, found
@@ -152,6 +160,35 @@ def check(run, n, calls=LINEAR, held=LINEAR):
 )
 def test_reads_and_writes_of_parts_cost_what_the_parts_do(f, mode, n):
     check(lambda n: mode(f, wide(n)), n)
+
+
+# Passes over the whole that so many parts may take; where each took its own, they were 213 and 704 at
+# least.
+PASSES = {gradient: 120, jacobian: 350, hvp: 350}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", PASSES)
+@pytest.mark.parametrize("f", [reads, writes, gathers, sums])
+def test_no_pass_over_the_whole_is_made_for_each_part(f, mode):
+    """What more parts of one array cost, in passes over the whole."""
+    if mode is hvp and f is gathers:
+        pytest.skip("second order through reads by index arrays takes passes: docs/reliability.md")
+
+    def more(x):
+        few, many = (
+            min(seconds_of(partial(run, x), n) for _ in range(2)) for n in (PARTS // 8, PARTS)
+        )
+        return many - few
+
+    def run(x, n):
+        mode(lambda x: f(x[:n]), x)
+
+    whole = np.full((PARTS, VERY_WIDE), 0.5)
+    one_pass = min(seconds_of(lambda _: whole * 2.0, 0) for _ in range(3))
+    narrow = max(more(xp.asarray(whole[:, :NARROW])), 0.0)
+    passes = (more(xp.asarray(whole)) - 3 * narrow) / one_pass
+    assert passes < PASSES[mode], passes
 
 
 # --- everything else: run(n) -----------------------------------------------------------------------
