@@ -8,7 +8,7 @@ again.  Code that stays behind after an interruption costs time and nothing else
 interceptor on the stack it does what the function's own code does.
 
 An interceptor sees the calls that a program makes, and none of those that such a call makes in turn
-(a user's forward, a rule of an accumulator): it is ``busy`` then.
+(a user's forward, a tangent), nor those of a recorder that is told of them: it is ``busy`` then.
 """
 
 from __future__ import annotations
@@ -128,6 +128,8 @@ class Compiled:
 
     def intercept(self) -> None:
         """From now on calls ask first."""
+        if self.function.__code__ is ASKING:
+            return
         self.own = self.function.__code__
         self.function.__globals__["intercepted"] = self.call
         self.function.__code__ = ASKING
@@ -166,13 +168,11 @@ class Compiled:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call while the op is intercepted."""
-        found = interceptors_for(self.op)
+        found = [one for one in interceptors() if one.takes(self.op)]
         if not found:
             return self.run(args, kwargs)
         call, given = OpCall(self.op, self.names, args, kwargs), None
-        try:
-            for one in found:
-                one.busy = True
+        with unseen(found):
             for one in found:
                 given = one.before(call) or given
             answer = self.run(args, kwargs, given)
@@ -181,9 +181,6 @@ class Compiled:
                 given.mark(arrays)
             for one in found if arrays else ():
                 one.after(call, answer, arrays)
-        finally:
-            for one in found:
-                one.busy = False
         return answer
 
 
@@ -198,15 +195,28 @@ class AnyKind(dict[type, Callable[..., Any]]):
         return self.function
 
 
-def interceptors_for(op: Op) -> list[Interceptor]:
-    """The interceptors of this thread that are to see a call of an op."""
+def interceptors() -> list[Interceptor]:
+    """The interceptors of this thread that are not busy."""
     return [
         one
         for recorder in recorders()
         if isinstance(recorder, SeesCalls)
         for one in recorder.interceptors
-        if not one.busy and one.takes(op)
+        if not one.busy
     ]
+
+
+@contextmanager
+def unseen(by: Sequence[Interceptor] | None = None) -> Iterator[None]:
+    """Within it these interceptors (by default all) see no call: it is no part of the program."""
+    idle = interceptors() if by is None else by
+    try:
+        for one in idle:
+            one.busy = True
+        yield
+    finally:
+        for one in idle:
+            one.busy = False
 
 
 def arrays_in(answer: Any) -> Sequence[Array]:
@@ -227,9 +237,8 @@ def intercepting(ops: Iterable[Op]) -> Iterator[None]:
             for op in ops:
                 INTERCEPTED[op] += 1
                 taken.append(op)
-                if INTERCEPTED[op] == 1:
-                    for compiled in op.functions:
-                        compiled.intercept()
+                for compiled in op.functions:
+                    compiled.intercept()
         yield
     finally:
         with LOCK:
