@@ -9,7 +9,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape, diagnose, testing
-from arraytape._define.interception import ASKING, INTERCEPTED
+from arraytape._define.interception import ASKING, INTERESTS
 from arraytape._record.op import REGISTRY
 from helpers.same_gradients import gradients, same_bits
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.any_storage
 @pytest.fixture(autouse=True)
 def no_op_stays_intercepted():
     yield
-    assert not INTERCEPTED
+    assert not list(INTERESTS)
     functions = [one for op in REGISTRY.values() for one in op.functions]
     assert len(functions) > 100
     assert not any(one.function.__code__ is ASKING for one in functions)

@@ -4,8 +4,8 @@ A compiled function has no hook, since every call would pay for it.  While an op
 functions have other code (``asking``), which looks for interceptors in the recorders of its thread.
 These see each call before and after it ran; one may hand in results that it has, and then the function
 wraps and records them in place of what it would compute.  Afterwards the functions have their own code
-again.  Code that stays behind after an interruption costs time and nothing else: without an
-interceptor on the stack it does what the function's own code does.
+again.  Without an interceptor on the stack the other code does what the function's own does, so what
+an interruption leaves behind costs time, until the op is called again.
 
 An interceptor sees the calls that a program makes, and none of those that such a call makes in turn
 (a user's forward, a tangent), nor those of a recorder that is told of them: it is ``busy`` then.
@@ -14,19 +14,19 @@ An interceptor sees the calls that a program makes, and none of those that such 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from types import CodeType, FunctionType
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from .._array.array import KEPT, Array
 from .._record.op import Op
 from .._record.stack import recorders
 
 LOCK = RLock()  # for building and for changes of code; not on the op path
-INTERCEPTED: Counter[Op] = Counter()  # how many intercept an op just now
+INTERESTS: WeakSet[Interest] = WeakSet()  # of all threads; each lives as long as its block
 
 
 def uncompiled(*args: Any, **kwargs: Any) -> Any:
@@ -40,6 +40,15 @@ def asking(*args: Any, **kwargs: Any) -> Any:
 
 
 UNCOMPILED, ASKING = uncompiled.__code__, asking.__code__
+
+
+class Interest:
+    """The ops that one block intercepts."""
+
+    __slots__ = ("__weakref__", "ops")
+
+    def __init__(self, ops: Iterable[Op]) -> None:
+        self.ops = frozenset(ops)
 
 
 class Results:
@@ -140,6 +149,12 @@ class Compiled:
             self.function.__code__ = self.own
         self.own = None
 
+    def rest(self) -> None:
+        """Calls ask no more if nobody intercepts the op: a block may have been interrupted."""
+        with LOCK:
+            if not is_wanted(self.op):
+                self.release()
+
     def code(self) -> CodeType:
         """The function's own code."""
         own = self.own
@@ -170,6 +185,7 @@ class Compiled:
         """A call while the op is intercepted."""
         found = [one for one in interceptors() if one.takes(self.op)]
         if not found:
+            self.rest()
             return self.run(args, kwargs)
         call, given = OpCall(self.op, self.names, args, kwargs), None
         with unseen(found):
@@ -231,23 +247,26 @@ def arrays_in(answer: Any) -> Sequence[Array]:
 @contextmanager
 def intercepting(ops: Iterable[Op]) -> Iterator[None]:
     """Within it calls of these ops, in all threads, look for interceptors."""
-    taken: list[Op] = []
+    interest = Interest(ops)
     try:
         with LOCK:
-            for op in ops:
-                INTERCEPTED[op] += 1
-                taken.append(op)
+            INTERESTS.add(interest)
+            for op in interest.ops:
                 for compiled in op.functions:
                     compiled.intercept()
         yield
     finally:
         with LOCK:
-            for op in taken:
-                INTERCEPTED[op] -= 1
-                if not INTERCEPTED[op]:
-                    del INTERCEPTED[op]
+            INTERESTS.discard(interest)
+            for op in interest.ops:
+                if not is_wanted(op):
                     for compiled in op.functions:
                         compiled.release()
+
+
+def is_wanted(op: Op) -> bool:
+    """Whether somebody intercepts an op just now.  The caller holds the lock."""
+    return any(op in interest.ops for interest in INTERESTS)
 
 
 def _forget_lock() -> None:
