@@ -4,7 +4,7 @@ import pytest
 
 from attack import policies
 
-BLOCKS, PROGRAMS = 4, 60
+BLOCKS, PROGRAMS = 8, 48
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
