@@ -16,6 +16,7 @@ import numpy as np
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.views import current
+from .._define.interception import Interceptor, SeesCalls
 from .._exits.journal import Journal
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import (
@@ -68,7 +69,7 @@ class FollowedIds(set[int]):
         return self.made_of_inputs(tid) or self.followed_outside(tid)
 
 
-class FunctionRecorder(BaseRecorder):
+class FunctionRecorder(BaseRecorder, SeesCalls):
     """The private recorder of one run of a user's function.
 
     Parameters
@@ -85,6 +86,8 @@ class FunctionRecorder(BaseRecorder):
         Whether ``records`` are kept, or only what is learned from them.
     first_values
         In a second run, the Variables that the first one read, with the data that they held.
+    interceptors
+        What sees the calls of ops in this run, besides those of the suspended recorders.
 
     Attributes
     ----------
@@ -114,6 +117,7 @@ class FunctionRecorder(BaseRecorder):
         on_capture: OnCapture = OnCapture.REFUSE,
         keeps_records: bool = True,
         first_values: Sequence[tuple[Any, Any]] = (),
+        interceptors: Sequence[Interceptor] = (),
     ) -> None:
         self.name, self.on_capture = name, on_capture
         self.keeps_records, self.first_values = keeps_records, first_values
@@ -125,6 +129,8 @@ class FunctionRecorder(BaseRecorder):
         self.exits: list[LeftRecord] = []
         self.journal: Journal | None = None
         self.frames = [frame for recorder in hidden for frame in recorder.frames]
+        around = [one for r in hidden if isinstance(r, SeesCalls) for one in r.interceptors]
+        self.interceptors = (*around, *interceptors)
         self.variables: list[Any] = []
         self.variable_values: list[tuple[Any, Any]] = []
         self.changed_variables: list[Any] = []
@@ -268,12 +274,15 @@ def run_hidden(
     inputs: Inputs,
     on_capture: OnCapture,
     keeps_records: bool,
+    interceptors: Sequence[Interceptor] = (),
 ) -> Trace:
     """Run a function that gives ``(y, rule)``, outer recorders suspended, a private one active."""
     hidden = recorders()
     tids = [x._tid for x in inputs.arrays]
     followed = [tid for tid in tids if any(tid in recorder.followed for recorder in hidden)]
-    recorder = FunctionRecorder(name, followed, hidden, on_capture, keeps_records)
+    recorder = FunctionRecorder(
+        name, followed, hidden, on_capture, keeps_records, interceptors=interceptors
+    )
     with only_recorders(recorder):
         y, rule = f(*inputs.args, **inputs.keywords)
         recorder.result_ids(check_results(name, y))

@@ -34,6 +34,7 @@ from .._record.stack import OPEN, active, elsewhere, new_tid
 from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
+from .interception import Compiled, uncompiled
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import (
     CACHED,
@@ -67,7 +68,7 @@ def compile_function(
     name = name or op.name.rpartition(".")[2]
     scope: dict[str, Any] = {}
 
-    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def build() -> None:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
@@ -82,22 +83,22 @@ def compile_function(
         exec(compiled(source), scope)
         made = scope["function"]
         function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+        function.__source__ = source  # type: ignore[attr-defined]
         function.__code__ = made.__code__.replace(
             co_filename=filename, co_name=name, co_qualname=name
         )
-        function.__source__ = source  # type: ignore[attr-defined]
+
+    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        this.build_once()
         return function(*args, **kwargs)
 
     scope["first_call"] = first_call
     function = FunctionType(uncompiled.__code__, scope, name)
+    this = Compiled(op, function, tuple(signature.parameters), build)
+    op.functions.append(this)
     function.__qualname__, function.__module__ = name, "arraytape"
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
-
-
-def uncompiled(*args: Any, **kwargs: Any) -> Any:
-    """The code of a public function before its first call; its globals hold ``first_call``."""
-    return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
 @functools.cache

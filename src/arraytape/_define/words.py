@@ -19,8 +19,9 @@ from typing import Any
 from .._array.array import Array
 from .._record.op import REGISTRY, Cusped, Op, P, R, Sample, register, sample
 from .._record.plan import Rule, same
-from .compile import compile_function, uncompiled
+from .compile import compile_function
 from .docstrings import docstring
+from .interception import uncompiled
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import an_array
 from .source import Source

@@ -95,6 +95,14 @@ class Op:
         serves batched data as it is.  The words say it of elementwise ops.
     own_dtype
         The result may have another dtype than operands of one dtype: complex results of real data.
+
+    Attributes
+    ----------
+    public
+        The function that users call.
+    functions
+        The functions compiled from it, the public one and those of operators: see
+        ``_define.interception``.
     """
 
     def __init__(
@@ -131,6 +139,7 @@ class Op:
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.own_dtype = own_dtype
         self.public: Function | None = None
+        self.functions: list[Any] = []
         self._plans: tuple[list[Plan], list[Plan]] = ([], [])
         self.declared = declaration_line()
         self.give_rules(rules, joint)

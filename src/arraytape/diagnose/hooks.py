@@ -138,8 +138,8 @@ def saved_data(pack: Pack, unpack: Unpack) -> Iterator[None]:
     Notes
     -----
     What ``pack`` raises, the op raises, and is not recorded.  An array that several records keep is
-    packed once.  Of blocks in each other the innermost counts.  Arguments of ``recompute_grad``, what a
-    ``custom_gradient`` keeps and data of a ``vmap`` are left as they are.
+    packed once.  Of blocks in each other the innermost counts.  What ``recompute_grad`` and
+    ``custom_gradient`` keep and data of a ``vmap`` are left as they are.
     """
     for function in (pack, unpack):
         if not callable(function):
