@@ -34,6 +34,7 @@ from .._record.stack import OPEN, active, elsewhere, new_tid
 from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
+from .._util.locks import reentrant_lock
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import (
     CACHED,
@@ -53,6 +54,8 @@ from .operands import (
 from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail, overflowing
 from .source import Source
 
+COMPILING = reentrant_lock()  # several threads may call an op first at once; not on the op path
+
 
 def compile_function(
     op: Op, signature: inspect.Signature, *, operator: bool = False, raw: str | None = None,
@@ -69,6 +72,12 @@ def compile_function(
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
+        with COMPILING:
+            if function.__code__ is uncompiled.__code__:
+                compile_now()
+        return function(*args, **kwargs)
+
+    def compile_now() -> None:
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
         scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
@@ -82,11 +91,10 @@ def compile_function(
         exec(compiled(source), scope)
         made = scope["function"]
         function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
-        function.__code__ = made.__code__.replace(
+        function.__source__ = source  # type: ignore[attr-defined]
+        function.__code__ = made.__code__.replace(  # last: from here on calls run it
             co_filename=filename, co_name=name, co_qualname=name
         )
-        function.__source__ = source  # type: ignore[attr-defined]
-        return function(*args, **kwargs)
 
     scope["first_call"] = first_call
     function = FunctionType(uncompiled.__code__, scope, name)
