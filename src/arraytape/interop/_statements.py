@@ -15,11 +15,11 @@ import functools
 import importlib
 import warnings
 from collections.abc import Callable
-from threading import RLock
 from types import FunctionType, ModuleType
 from typing import Any
 
 from .._util.errors import TapeWarning, stacklevel
+from .._util.locks import reentrant_lock
 from ._facades import Facade, StandIn
 from ._hooks import hook
 from ._imports import when_imported
@@ -46,7 +46,7 @@ Change = Callable[[ModuleType], None]
 
 CHANGES: dict[str, list[Change]] = {}  # what is still to be done, by the module to which
 READ: set[str] = set()  # the tables that were read and have acted on all that is imported
-LOCK = RLock()  # of both; held while a module is changed, and for no import
+LOCK = reentrant_lock()  # of both; held while a module is changed, and for no import
 
 
 # --- what a table says ------------------------------------------------------------------------------
