@@ -21,6 +21,7 @@ class Attack(NamedTuple):
 ATTACKS = {  # name -> module that defines ATTACK
     "numpy-programs": "attack.numpy_programs",
     "threads": "attack.threads",
+    "forks": "attack.forks",
 }
 
 

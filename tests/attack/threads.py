@@ -631,7 +631,8 @@ x, w = xp.asarray([[0.3, 0.7], [0.2, 0.6]]), xp.asarray([[1.0, 2.0], [3.0, 5.0]]
 USES = [
     lambda x: xp.exp(x), lambda x: xp.sin(x) * w, lambda x: x @ w, lambda x: xp.sum(x, axis=0),
     lambda x: xp.where(x > 0.5, x, w), lambda x: xp.concat([x, w]), lambda x: x.sum() * w,
-    lambda x: xp.cumulative_sum(x, axis=0), lambda x: np.tanh(x), lambda x: np.mean(x, axis=1), lambda x: x.real * w,
+    lambda x: xp.cumulative_sum(x, axis=0), lambda x: np.tanh(x), lambda x: np.mean(x, axis=1),
+    lambda x: x.real * w,
     lambda x: np.sort(x, axis=0), lambda x: xp.special.erf(x), lambda x: xp.special.gammaln(x + 1.0),
     lambda x: xp.linalg.solve(x, w), lambda x: xp.fft.fft(x).real, lambda x: xp.nn.relu(x) * w,
     lambda x: xp.vmap(lambda u: xp.sum(u * u))(x), lambda x: xp.stack([x, w, x]), lambda x: x**w,
