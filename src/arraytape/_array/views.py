@@ -35,6 +35,7 @@ from .._record.stack import OPEN, active, elsewhere, new_tid, recorders, tell
 from .._storage.batched.data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import method
+from .._util.locks import in_one_step
 from .aliasing import VIEW, view_record
 from .array import (
     EXPORTED,
@@ -141,6 +142,7 @@ def refresh(x: Array) -> Any:
 
 
 @method(Array, "_sync")
+@in_one_step(MOVING)
 def sync_view(x: Array) -> int:
     """Bring a view up to date; the id of its value, 0 when no tape follows it."""
     view = x._view
@@ -206,6 +208,7 @@ def current(x: Array) -> tuple[int, Any]:
     return tid, x._data
 
 
+@in_one_step(MOVING)
 def keep(x: Array) -> Any:
     """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
     data = x._data

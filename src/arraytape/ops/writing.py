@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT
-from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
+from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, MOVING, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, write_through
 from .._array.views import current, location, make_exclusive, refresh, settle
@@ -34,6 +34,7 @@ from .._storage.dispatch import Element
 from .._storage.storage import is_complex, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
+from .._util.locks import in_one_step
 from .data_type_functions import astype
 from .indexing_functions import is_basic, private_key, raw_key, with_hidden_axes
 
@@ -208,6 +209,7 @@ def check_writeable(x: Array, data: Any) -> None:
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
 
 
+@in_one_step(MOVING)
 def record_put(
     x: Array, key: Any, vtid: int, value: Any, basic: bool, written: Any, memory: Any
 ) -> None:
@@ -231,6 +233,7 @@ def record_put(
     assign_id(root, PUT, vtid, (path, kept, *shape_and_dtype(value), lost))
 
 
+@in_one_step(MOVING)
 def record_add(x: Array, sign: int, vtid: int, value: Any, written: Any, memory: Any) -> None:
     """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
     root, path = x, ()
