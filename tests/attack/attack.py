@@ -21,6 +21,8 @@ class Attack(NamedTuple):
 ATTACKS = {  # name -> module that defines ATTACK
     "numpy-programs": "attack.numpy_programs",
     "policies": "attack.policies",
+    "threads": "attack.threads",
+    "forks": "attack.forks",
 }
 
 

@@ -13,17 +13,13 @@ was asked for by name (``copy=False``, dlpack), is not revoked: there the user a
 
 from __future__ import annotations
 
-from threading import RLock
 from typing import Any
 from weakref import WeakSet, ref
 
 import numpy as np
 
 from .._storage.numpy_storage import NUMPY
-from .array import EXPORTED, KEPT, PINNED, Array
-
-# Several threads may read one Array, and exporting or releasing it moves its memory.
-EXPORTING = RLock()
+from .array import EXPORTED, KEPT, MOVING, PINNED, Array
 
 
 class Export:
@@ -115,12 +111,15 @@ def revoke(root: Array) -> None:
 
     What was handed out becomes read-only and keeps the present value; the root moves on to a copy.
     """
-    exports = [*root._exports.live]
-    for export in exports:
-        if not export.firm:
-            export.freeze()
-    if any(export.firm for export in exports):
-        return
-    root._state &= ~EXPORTED
-    if exports:
-        root._data = NUMPY.copy(root._data)
+    with MOVING:
+        if not root._state & EXPORTED:
+            return  # another thread was here first
+        exports = [*root._exports.live]
+        for export in exports:
+            if not export.firm:
+                export.freeze()
+        if any(export.firm for export in exports):
+            return
+        if exports:
+            root._data = NUMPY.copy(root._data)
+        root._state &= ~EXPORTED

@@ -168,9 +168,9 @@ def publish(
         if with_exits:
             tell_exits(trace.recorder, tids, followers)
         hand_over(plan, call_record(plan, outs, tids, call), followers)
-        if with_exits and trace.recorder.journal is not None:
+        if with_exits and outs and trace.recorder.journal is not None:
             for recorder in followers:
-                recorder.notice(ENTERED, (ENTERED.number, trace.recorder.journal.entries))
+                recorder.notice(ENTERED, (ENTERED.number, trace.recorder.journal.entries, outs[0]))
     return nest.pack(trace.y, results)
 
 

@@ -34,6 +34,7 @@ from .._record.stack import OPEN, active, elsewhere, new_tid
 from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
+from .._util.locks import FREE_THREADED
 from .interception import Compiled, uncompiled
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import (
@@ -84,7 +85,7 @@ def compile_function(
         made = scope["function"]
         function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
         function.__source__ = source  # type: ignore[attr-defined]
-        function.__code__ = made.__code__.replace(
+        function.__code__ = made.__code__.replace(  # last: from here on calls run it
             co_filename=filename, co_name=name, co_qualname=name
         )
 
@@ -410,6 +411,9 @@ def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: 
     s.line("if not out: out = answer._tid = new_tid()")
     for x in op.inputs:
         if x in plan.positions:
+            if FREE_THREADED:
+                s.line(f"if {x}._data is not None: d_{x} = keep({x})")
+                continue
             s.line(f"state = {x}._state")
             with s.block(f"if state != {ONLY_KEPT}:"):
                 s.line(f"if state < {KEEP_IS_A_MARK}: {x}._state = state | {KEPT}")
@@ -434,8 +438,13 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
             s.line("plan = (WIDES if wide else PLANS)[subset]")
             s.line(f"values = ({all_values(form, saved)})")
             with s.block("for at, place in plan.hold:"):
-                s.line(f"if values[at]._state < {KEEP_IS_A_MARK}: values[at]._state |= {KEPT}")
-                s.line("else: values = (*values[:place], keep(values[at]), *values[place + 1:])")
+                if FREE_THREADED:
+                    s.line("if values[at]._data is None: continue")
+                else:
+                    s.line(f"if values[at]._state < {KEEP_IS_A_MARK}: values[at]._state |= {KEPT}")
+                else_ = "" if FREE_THREADED else "else: "
+                kept = "(*values[:place], keep(values[at]), *values[place + 1:])"
+                s.line(f"{else_}values = {kept}")
             s.line("recorder.record(plan.pick(values))")
             s.line("followed.update(out)" if form.several else "followed.add(out)")
             complex_result = " or ".join(f"is_complex({result})" for result in form.results)

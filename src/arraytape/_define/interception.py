@@ -13,10 +13,8 @@ An interceptor sees the calls that a program makes, and none of those that such 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import RLock
 from types import CodeType, FunctionType
 from typing import Any, Protocol
 from weakref import WeakSet
@@ -24,8 +22,9 @@ from weakref import WeakSet
 from .._array.array import KEPT, Array
 from .._record.op import Op
 from .._record.stack import recorders
+from .._util.locks import reentrant_lock
 
-LOCK = RLock()  # for building and for changes of code; not on the op path
+LOCK = reentrant_lock()  # for building and for changes of code; not on the op path
 INTERESTS: WeakSet[Interest] = WeakSet()  # of all threads; each lives as long as its block
 
 
@@ -267,13 +266,3 @@ def intercepting(ops: Iterable[Op]) -> Iterator[None]:
 def is_wanted(op: Op) -> bool:
     """Whether somebody intercepts an op just now.  The caller holds the lock."""
     return any(op in interest.ops for interest in INTERESTS)
-
-
-def _forget_lock() -> None:
-    """In a new process no other thread holds the lock."""
-    global LOCK
-    LOCK = RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_lock)

@@ -43,6 +43,10 @@ class Lacks:
             for i, left in self.between
         ]
 
+    def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
+        """Those among these exits of which the targets may be made."""
+        return suspicions(self.records, self.journal, left, self.targets)
+
     def tell(
         self, absent: Container[int], what: str, mode: str, *, never_zeros: bool, unseen: bool
     ) -> None:
@@ -55,7 +59,7 @@ class Lacks:
         if not self.between:
             return
         left = self.exits_without(absent)
-        suspected = suspicions(self.records, self.journal, left, self.targets)
+        suspected = self.suspected(left)
         places: dict[object, Exit] = {}
         for _, exit_ in left:
             if exit_.absent:

@@ -23,7 +23,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from .plan import LAYOUT, Plan, Reading, Rule, Unknown
+from .plan import LAYOUT, PLANNING, Plan, Reading, Rule, Unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -180,7 +180,9 @@ class Op:
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
         """The plans, made when they are first asked for: an import would make all of them."""
         if not self._plans[0] and self.recorded:
-            self._plan()
+            with PLANNING:
+                if not self._plans[0]:
+                    self._plan()
         return self._plans
 
     def _plan(self) -> None:
@@ -219,9 +221,9 @@ class Op:
 
 def register(op: Op) -> Op:
     """Enter an op in the registry; KeyError when its name is taken, with the place of the first."""
-    if op.name in REGISTRY:
-        raise KeyError(f"op {op.name!r} is already declared at {REGISTRY[op.name].declared}")
-    REGISTRY[op.name] = op
+    found = REGISTRY.setdefault(op.name, op)
+    if found is not op:
+        raise KeyError(f"op {op.name!r} is already declared at {found.declared}")
     return op
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._util.locks import reentrant_lock
+
 if TYPE_CHECKING:
     from .op import Op
 
@@ -299,13 +301,17 @@ class Structural:
 
 PLANS: list[Plan | Structural] = []  # by number
 STEPS: list[list[Step] | None] = []  # by number; None where the loop must not hurry
+PLANNING = (
+    reentrant_lock()
+)  # ops are planned when they are first called, perhaps in several threads
 
 
 def enter(plan: Plan | Structural) -> int:
     """Number a plan."""
-    PLANS.append(plan)
-    STEPS.append(None)
-    return len(PLANS) - 1
+    with PLANNING:
+        PLANS.append(plan)
+        STEPS.append(None)
+        return len(PLANS) - 1
 
 
 # --- what any reader of a tape may ask of a record --------------------------------------------------

@@ -112,9 +112,11 @@ class BaseRecorder(OfThisProcess):
 
 
 def tell(recorder: Recorder, record: Record) -> None:
-    """Hand a structural record with one result to a recorder."""
-    recorder.record(record)
-    recorder.followed.add(record[1])
+    """Hand a structural record with one result to a recorder, unless it was left meanwhile."""
+    followed = recorder.followed
+    if followed:
+        recorder.record(record)
+        followed.add(record[1])
 
 
 @contextmanager
@@ -226,7 +228,7 @@ def replace(old: Recorder, new: Recorder) -> None:
 
 def elsewhere(tids: Sequence[int]) -> None:
     """Report values used in a thread without a recorder to the open recorders of other threads."""
-    for key, reference in tuple(OPEN.items()):
+    for key, reference in OPEN.copy().items():
         recorder = reference()
         if recorder is not None:
             recorder.used_elsewhere(tids)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -12,18 +11,19 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.aliasing import ViewsRead, view_record, watch_record
-from .._array.array import IS_VIEW, Array
+from .._array.aliasing import VIEW, ViewsRead, view_record, watch_record
+from .._array.array import IS_VIEW, MOVING, Array
 from .._array.exits import ENTERED, LEFT, tell_exit
 from .._array.paths import Path
 from .._array.views import location
 from .._exits.journal import Journal
 from .._exits.modes import mode_of
-from .._record.plan import Plan, Record, Structural
+from .._record.plan import Plan, Record, Structural, results_of
 from .._record.stack import OPEN, BaseRecorder, Paused, new_tid, push, recorders, remove, replace
 from .._storage.storage import HERE, inexact
 from .._util import nest
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
+from .._util.locks import lock
 from .._util.places import block_frame
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
@@ -35,7 +35,7 @@ USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
+ENTERING = lock()  # two threads must not both find a tape free; not on the op path
 
 
 Observer = Callable[[Record], Any]
@@ -57,12 +57,15 @@ def observed(
     def record(record: Record) -> None:
         for observer in observers:
             observer(record)
-        if journal is not None:
-            journal.note(record, len(records), depth=2)
         kept = record if packing is None else packing.packed(record)
         for account in accounts:
             account(kept)
-        records.append(kept)
+        if journal is None:
+            records.append(kept)
+            return
+        with MOVING:
+            journal.note(record, len(records), depth=2)
+            records.append(kept)
 
     return record
 
@@ -143,6 +146,7 @@ class Recording(BaseRecorder):
         self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
+        self.shared = False  # whether it had workers
         self.used_up = False
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
@@ -259,6 +263,7 @@ class Recording(BaseRecorder):
                 )
             if self in recorders():
                 raise ValueError(f"Tape is already recording in this thread [at {user_line()}]")
+            self.shared = True
             self.workers.append(get_ident())
             self.frames.append(block_frame())
         push(self)
@@ -303,7 +308,7 @@ class Recording(BaseRecorder):
             self.note_exit(record)
         elif plan is ENTERED:
             if self.journal is not None:
-                self.journal.entered_inside(record[1], len(self.records) - 1)
+                self.journal.entered_inside(record[1], self.place_of(record[2]))
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
@@ -311,10 +316,16 @@ class Recording(BaseRecorder):
 
     def note_exit(self, record: Sequence[Any]) -> None:
         """A value left: from now on remember where constants enter, which may be made of it."""
-        if self.journal is None:
-            self.journal = Journal(self.known, self.frames)
-            self.choose_record()
-        self.journal.left(record)
+        with MOVING:
+            if self.journal is None:
+                self.journal = Journal(self.known, self.frames)
+                self.choose_record()
+            self.journal.left(record)
+
+    def place_of(self, tid: int) -> int:
+        """The place of the record that made a value, which is one of the last."""
+        places = range(len(self.records) - 1, -1, -1)
+        return next(place for place in places if tid in results_of(self.records[place]))
 
     def watch(self, x: Any) -> None:
         """Follow the Arrays of a nesting: see ``GradientTape.watch``."""
@@ -352,25 +363,26 @@ class Recording(BaseRecorder):
                 stacklevel=stacklevel(),
             )
             return
-        # A view is followed through its root, so what is read through other aliases counts too.
-        root, path = location(x)
-        tid = root._ensure_id()
-        entry = self.watched.get(id(x))
-        if entry is not None and entry.root == tid:
-            return
-        self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
-        if x._has_state:
-            self.variables.append(x)
         if kind == "c":
             self.careful = True
+        # A view is followed through its root, so what is read through other aliases counts too.
+        root, path = location(x)
+        with MOVING:
+            tid = root._ensure_id()
+            entry = self.watched.get(id(x))
+            if entry is not None and entry.root == tid:
+                return
+            self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
+            if x._has_state:
+                self.variables.append(x)
 
     def source_of(self, root: Array, tid: int, path: Path) -> tuple[int, Path]:
         """The tid at which the gradient of what is watched now comes together, and the path to it."""
         if tid not in self.known:
-            self.known.add(tid)
-            self.leaves.add(tid)
             if path:
                 self.implied.add(tid)
+            self.leaves.add(tid)
+            self.known.add(tid)
             return tid, path
         if not path and tid not in self.implied:
             return tid, path
@@ -379,10 +391,10 @@ class Recording(BaseRecorder):
         self.views_read = self.views_read or ViewsRead()
         self.views_read.update(self.records)
         seen = {tid: (), **self.views_read.beside(tid, path, shape)}
-        self.records += [
+        self.records.extend(
             watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
             for id_, to_id in seen.items()
-        ]
+        )
         self.leaves.add(watched)
         return watched, ()
 
@@ -395,6 +407,8 @@ class Recording(BaseRecorder):
             raise RuntimeError(
                 f"this tape never recorded: enter it with `with tape:` first [at {user_line()}]"
             )
+        if self.shared:
+            self.without_doubles()
         if not self.workers or self.persistent:
             return
         others = [thread for thread in self.workers if thread != get_ident()]
@@ -403,6 +417,20 @@ class Recording(BaseRecorder):
                 f"{len(others)} other threads still record on this tape: wait until they leave "
                 f"in_this_thread(), or make the tape persistent [at {user_line()}]"
             )
+
+    def without_doubles(self) -> None:
+        """Have each view's value recorded once: workers that read a view at once each record it.
+
+        The first record counts.  The others become those of values that nobody has, so that each record
+        keeps its place.
+        """
+        with MOVING:
+            found: set[int] = set()
+            for place, record in enumerate(self.records):
+                if record[0] == VIEW.number:
+                    if record[1] in found:
+                        self.records[place] = (VIEW.number, new_tid(), *record[2:])
+                    found.add(record[1])
 
     def tid_of(self, x: Array, current_value: bool = False) -> int:
         """The tid of an Array as a source (what it held when it was watched) or of its current value."""
@@ -414,8 +442,10 @@ class Recording(BaseRecorder):
         if x._state & IS_VIEW and tid and tid not in self.known and x._view.seen in self.known:
             # A view that was not read while the tape recorded: it is read now.
             root, path = x._view.root, x._view.path
-            self.records.append(view_record(tid, x._view.seen, root.shape, path))
-            self.known.add(tid)
+            with MOVING:
+                if tid not in self.known:
+                    self.records.append(view_record(tid, x._view.seen, root.shape, path))
+                    self.known.add(tid)
         return tid
 
     def paused(self) -> AbstractContextManager[Any]:

@@ -57,7 +57,7 @@ def index(x: Array, key: Any, /) -> Array:
             raise explain("__getitem__", error, x=data, key=key) from error
         # NumPy gives a scalar for one element, other storages a 0-d view: both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
-            return make_view(x, part, ((GETITEM, raw),))
+            return make_view(x, part, ((GETITEM, raw),), data)
     elif axis_ids_of((raw,)):  # under vmap: another key for each example
         x = with_hidden_axes(x, raw)
     elif type(data) is not np.ndarray:
