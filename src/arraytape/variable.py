@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -228,6 +228,22 @@ def detached(x: Array) -> Array:
     """The data of an Array under a handle that no tape follows."""
     data = x._data if isinstance(x, Variable) else asarray(x)._data
     return wrap(data, 0, KEPT)
+
+
+def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
+    """Change Variables all together: when ``change`` raises, they hold what they held."""
+    kept = [(variable, variable._data) for variable in variables]
+    try:
+        change()
+    except BaseException:
+        put_back(kept)
+        raise
+
+
+def put_back(kept: Iterable[tuple[Variable, Any]]) -> None:
+    """Give Variables data that they held; it is never written to, so it is what it was."""
+    for variable, data in kept:
+        variable._data = data
 
 
 def own_data(x: Array) -> Any:

@@ -121,8 +121,8 @@ def refresh(x: Array) -> Any:
     view = x._view
     data = view.root._data
     if view.src is not data:
-        view.src = data
         x._data = walk(data, view.path, storage_of(data).xp)
+        view.src = data  # last, since it says that the view is up to date
     return x._data
 
 
@@ -137,8 +137,8 @@ def sync_view(x: Array) -> int:
     if not seen:
         return 0
     if view.seen != seen:
-        view.seen = seen
         view.vtid = new_tid()
+        view.seen = seen  # last, since it says that the id holds
     vtid = view.vtid
     thread, stack = active()
     if thread == get_ident():

@@ -273,8 +273,9 @@ STEPS: list[list[Step] | None] = []  # by number; None where the loop must not h
 def enter(plan: Plan | Structural) -> int:
     """Number a plan."""
     PLANS.append(plan)
-    STEPS.append(None)
-    return len(PLANS) - 1
+    while len(STEPS) < len(PLANS):  # an interruption may have come between the two
+        STEPS.append(None)
+    return PLANS.index(plan)
 
 
 # --- what any reader of a tape may ask of a record --------------------------------------------------

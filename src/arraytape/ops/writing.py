@@ -22,6 +22,7 @@ from .._array.aliasing import ADD, PUT
 from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, write_through
+from .._array.unfinished import REFUSALS, put_in_place, unfinished
 from .._array.views import current, location, make_exclusive, refresh
 from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, coerce_list, list_beside, promote
@@ -93,19 +94,27 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
     make_exclusive(x)
+    touched: Array | None = x
     try:
-        if type(data) is np.ndarray:
-            x._data[raw] = v
-        else:
-            with storage_of(data).at(data, raw, v):
-                write(x, raw, v)
-    except Exception as error:
-        if not is_warning(error):
-            raise explain("__setitem__", error, x=data, key=raw, value=v) from error
-        record_put(x, raw, vtid, v, basic)  # NumPy has written before it warns
-        at_users_line(operator.setitem, error)(x._data, raw, v)
-        return
-    record_put(x, raw, vtid, v, basic)
+        try:
+            if type(data) is np.ndarray:
+                x._data[raw] = v
+            else:
+                with storage_of(data).at(data, raw, v):
+                    write(x, raw, v)
+        except Exception as error:
+            if not is_warning(error):
+                touched = None if isinstance(error, REFUSALS) else x
+                raise explain("__setitem__", error, x=data, key=raw, value=v) from error
+            record_put(x, raw, vtid, v, basic)  # NumPy has written before it warns
+            touched = None
+            at_users_line(operator.setitem, error)(x._data, raw, v)
+            return
+        record_put(x, raw, vtid, v, basic)
+    except BaseException:
+        if touched is not None:
+            unfinished(touched, vtid)
+        raise
 
 
 def is_region(value: Array, x: Array, key: Any) -> bool:
@@ -186,8 +195,8 @@ def add_hidden_axes(x: Array, *values: Any) -> None:
                 f"vmap: {describe(root)} shares its memory with foreign code, which cannot hold a value "
                 f"for each example [at {user_line()}]; write to a copy instead"
             )
-        root._tid, root._data = current(wide)
-        root._state &= ~KEPT
+        tid, data = current(wide)
+        put_in_place(root, data, tid, root._state & ~KEPT)
         current(x)
 
 
@@ -326,18 +335,26 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         make_exclusive(x)
         if type(other) is Array:  # its data may have moved with x's
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
+        touched: Array | None = x
         try:
-            if numpys and type(data) is np.ndarray:
-                raw(x._data, v)
-            else:
-                update(x, v)
-        except Exception as error:
-            if not is_warning(error):
-                raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-            record_add(x, sign, vtid, v)  # NumPy has written before it warns
-            warn_of_result(op.name, x._data, v)
-            return x
-        record_add(x, sign, vtid, v)
+            try:
+                if numpys and type(data) is np.ndarray:
+                    raw(x._data, v)
+                else:
+                    update(x, v)
+            except Exception as error:
+                if not is_warning(error):
+                    touched = None if isinstance(error, REFUSALS) else x
+                    raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
+                record_add(x, sign, vtid, v)  # NumPy has written before it warns
+                touched = None
+                warn_of_result(op.name, x._data, v)
+                return x
+            record_add(x, sign, vtid, v)
+        except BaseException:
+            if touched is not None:
+                unfinished(touched, vtid)
+            raise
         return x
 
     method.__name__ = method.__qualname__ = f"__i{short}__"
@@ -432,11 +449,15 @@ def replace_value(op: Op, x: Array, result: Array) -> Array:
         )
     if x._state & ALIASED:
         make_exclusive(x)
-        with storage_of(new).at(x._data, new):
-            write(x, ..., new)
-        record_put(x, ..., tid, new, basic=True)
+        try:
+            with storage_of(new).at(x._data, new):
+                write(x, ..., new)
+            record_put(x, ..., tid, new, basic=True)
+        except BaseException:
+            unfinished(x, tid)
+            raise
     else:
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
-        x._data, x._tid, x._state = laid, tid, state if laid is new else 0
+        put_in_place(x, laid, tid, state if laid is new else 0)
     return x
