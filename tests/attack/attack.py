@@ -19,7 +19,9 @@ class Attack(NamedTuple):
 
 
 ATTACKS = {  # name -> module that defines ATTACK
+    "interrupts": "attack.interrupts",
     "numpy-programs": "attack.numpy_programs",
+    "timed-interrupts": "attack.timed_interrupts",
 }
 
 

@@ -30,11 +30,14 @@ class Unfinished:
         self.said = said
 
 
-def unfinished(x: Array, vtid: int) -> None:
+def unfinished(x: Array | None, vtid: int) -> None:
     """After a write into x that may have been done in part: no derivative goes through its value.
 
-    vtid : the id of what was to be written.
+    x : None where nothing was written, or all of it was and is recorded.  vtid : the id of what was
+    to be written.
     """
+    if x is None:
+        return
     root, _ = location(x)
     old = root._tid
     if not (old or vtid):

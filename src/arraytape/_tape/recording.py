@@ -226,8 +226,9 @@ class Recording(BaseRecorder):
         """The tape's own block ends."""
         remove(self)
         with ENTERING:
-            self.open, self.block = False, None
+            self.open = False
             self.rest()
+            self.block = None  # last, since until then it may call for this once more
 
     def rest(self) -> None:
         """Follow nothing any more once the last block is left."""

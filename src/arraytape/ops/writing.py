@@ -112,8 +112,7 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
             return
         record_put(x, raw, vtid, v, basic)
     except BaseException:
-        if touched is not None:
-            unfinished(touched, vtid)
+        unfinished(touched, vtid)
         raise
 
 
@@ -321,17 +320,12 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         check_writeable(x, data)
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape):
-            if type(v) is not type(data) and hasattr(v, "dtype"):
-                _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
-            check_fits(op, data, v)
+            v = fitting(op, x, handle, data, v)
         if type(v) is Batched:
             add_hidden_axes(x, v)
             tid, data = current(x)
         if (tid or vtid) and not sign:
-            result = functional(x, other)
-            if op.name == "matmul" and type(data) is type(v) is np.ndarray:
-                sum_in_layout(result, data, v)
-            return replace_value(op, x, result)
+            return replace_value(op, x, functional(x, other), v)
         make_exclusive(x)
         if type(other) is Array:  # its data may have moved with x's
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
@@ -352,8 +346,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 return x
             record_add(x, sign, vtid, v)
         except BaseException:
-            if touched is not None:
-                unfinished(touched, vtid)
+            unfinished(touched, vtid)
             raise
         return x
 
@@ -415,8 +408,10 @@ def updates(
     return update
 
 
-def check_fits(op: Op, data: Any, other: Any) -> None:
-    """Before anything changes: the result must have x's shape, and x's dtype must hold it."""
+def fitting(op: Op, x: Array, handle: Array, data: Any, other: Any) -> Any:
+    """The other operand in x's storage: the result must have x's shape, and x's dtype must hold it."""
+    if type(other) is not type(data) and hasattr(other, "dtype"):
+        _, _, other = promote(op.name, ("x1", "x2"), (x, handle), (data, other))
     shape, dtype = getattr(other, "shape", ()), getattr(other, "dtype", None)
     if shape != data.shape and shape != () and op.name != "matmul":
         try:
@@ -435,10 +430,16 @@ def check_fits(op: Op, data: Any, other: Any) -> None:
                 f"in-place {op.name}: a result of dtype {result} does not fit into "
                 f"{describe(data)} [at {user_line()}]; write x = x {op.name} y, or use astype"
             )
+    return other
 
 
-def replace_value(op: Op, x: Array, result: Array) -> Array:
-    """Put a recorded result into x's place: views of x see it, and x's old value stays kept."""
+def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
+    """Put a recorded result into x's place: views of x see it, and x's old value stays kept.
+
+    v : the raw data of the other operand.
+    """
+    if op.name == "matmul" and type(x._data) is type(v) is np.ndarray:
+        sum_in_layout(result, x._data, v)
     if result.dtype != x.dtype:
         result = astype(result, x.dtype)
     tid, new = current(result)
