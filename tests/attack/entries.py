@@ -79,6 +79,16 @@ def reset_tape(s):
     return numbers(s.tape.gradient(y, s.x))
 
 
+@entry(lambda: values(v=lambda: xp.Variable([1.0, 2.0, 3.0]), tape=lambda: xp.GradientTape(True)))
+def tape_reset_outside(s):
+    for _ in range(2):
+        with s.tape:
+            y = s.v * s.v
+        found = numbers(s.tape.gradient(y, s.v))
+        s.tape.reset()
+    return found
+
+
 @entry(lambda: values(tape=lambda: xp.GradientTape(profile=True, memory_limit=10**6)))
 def accounting_tape(s):
     with s.tape:

@@ -137,6 +137,9 @@ class Recording(BaseRecorder):
         self.forget()
 
     def forget(self) -> None:
+        self.used_up = (
+            True  # while it is done: an interrupted tape is asked nothing, and forgets again
+        )
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
         self.variables: list[Any] = []  # the Variables among them
@@ -145,11 +148,13 @@ class Recording(BaseRecorder):
         self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
-        self.used_up = False
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
             account.restart()
+        if self.active:
+            self.followed = self.known
+        self.used_up = False
 
     def release(self) -> None:
         self.used_up = True  # first: what is gone in part must not be asked
@@ -286,8 +291,6 @@ class Recording(BaseRecorder):
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
         self.forget()
-        if self.active:
-            self.followed = self.known
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
@@ -349,7 +352,7 @@ class Recording(BaseRecorder):
         root, path = location(x)
         tid = root._ensure_id()
         entry = self.watched.get(id(x))
-        if entry is not None and entry.root == tid:
+        if entry is not None and entry.root == tid and tid in self.known:
             return
         if kind == "c":
             self.careful = True

@@ -111,6 +111,11 @@ class Saving(Context):
         self.packing = packing
 
     def _begin(self) -> None:
+        for function in (self.packing.pack, self.packing.unpack):
+            if not callable(function):
+                raise TypeError(
+                    f"saved_data() takes two functions, got {describe(function)} [at {user_line()}]"
+                )
         self.outer = PACKING.get()
         PACKING.set(self.packing)
         for recording in recordings_here(paused=True):
@@ -162,11 +167,6 @@ def saved_data(pack: Pack, unpack: Unpack) -> Saving:
     packed once.  Of blocks in each other the innermost counts.  Arguments of ``recompute_grad``, what a
     ``custom_gradient`` keeps and data of a ``vmap`` are left as they are.
     """
-    for function in (pack, unpack):
-        if not callable(function):
-            raise TypeError(
-                f"saved_data() takes two functions, got {describe(function)} [at {user_line()}]"
-            )
     return Saving(Packing(pack, unpack))
 
 
