@@ -26,7 +26,7 @@ EXPORTED, its exports are revoked.
 
 from __future__ import annotations
 
-from threading import Lock, get_ident
+from threading import RLock, get_ident
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ from .paths import (
 )
 
 SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
-GIVING_ID = Lock()  # two threads must not both give a value an id; not on the op path
+GIVING_ID = RLock()  # two threads must not both give a value an id; not on the op path
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these types makes a view
 
 

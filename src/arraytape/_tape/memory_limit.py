@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 
 from .._array.aliasing import ADD, PUT
 from .._record.plan import Record, plan_of
@@ -25,7 +25,7 @@ class MemoryLimit:
         if limit < 0:
             raise ValueError(f"GradientTape: memory_limit is {limit}, below 0 [at {user_line()}]")
         self.limit = limit
-        self.counting = Lock()  # several threads may record on one tape
+        self.counting = RLock()  # several threads may record on one tape
         self.restart()
 
     def restart(self) -> None:

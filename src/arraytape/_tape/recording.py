@@ -36,7 +36,9 @@ USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
+# Two threads must not both find a tape free; not on the op path.  Reentrant, as what is finalised within
+# may leave a tape, and a function of ``sys.setprofile`` that is interrupted may leave it locked.
+ENTERING = threading.RLock()
 
 
 Observer = Callable[[Record], Any]
