@@ -30,7 +30,7 @@ from ._array.array import Array
 from ._util import nest
 from ._util.errors import describe, layout, see, user_line
 from .module import Module, named, walk
-from .variable import Variable, detached
+from .variable import Variable, detached, together
 
 __all__ = ["load", "save"]
 
@@ -135,8 +135,12 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
         name: xp.asarray(values[name], device=variable.device)
         for name, variable in variables.items()
     }
-    for name, variable in variables.items():
-        variable.assign(read_arrays[name])
+
+    def assign() -> None:
+        for name, variable in variables.items():
+            variable.assign(read_arrays[name])
+
+    together([*variables.values()], assign)
     return read_arrays
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ from ._define.docstrings import SYMBOLS
 from ._record.stack import new_tid, recorders
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout, user_line
-from ._util.locks import lock
+from ._util.locks import reentrant_lock
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 
 UNNAMED = "Variable"  # the name of one that was given none
-REPLACING = lock()  # of a Variable's data, when it was computed of what the Variable held
+REPLACING = reentrant_lock()  # of a Variable's data, when it was computed of what the Variable held
 
 
 class Variable(Array):
@@ -251,6 +251,22 @@ def detached(x: Array) -> Array:
     """The data of an Array under a handle that no tape follows."""
     data = x._data if isinstance(x, Variable) else asarray(x)._data
     return wrap(data, 0, KEPT)
+
+
+def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
+    """Change Variables all together: when ``change`` raises, they hold what they held."""
+    kept = [(variable, variable._data) for variable in variables]
+    try:
+        change()
+    except BaseException:
+        put_back(kept)
+        raise
+
+
+def put_back(kept: Iterable[tuple[Variable, Any]]) -> None:
+    """Give Variables data that they held; it is never written to, so it is what it was."""
+    for variable, data in kept:
+        variable._data = data
 
 
 def own_data(x: Array) -> Any:

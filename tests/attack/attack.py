@@ -19,10 +19,12 @@ class Attack(NamedTuple):
 
 
 ATTACKS = {  # name -> module that defines ATTACK
+    "interrupts": "attack.interrupts",
     "numpy-programs": "attack.numpy_programs",
     "policies": "attack.policies",
     "threads": "attack.threads",
     "forks": "attack.forks",
+    "timed-interrupts": "attack.timed_interrupts",
 }
 
 

@@ -54,7 +54,7 @@ def test_no_module_makes_a_lock_of_its_own():
 
 
 @has_fork
-@pytest.mark.parametrize("make", [locks.lock, locks.reentrant_lock])
+@pytest.mark.parametrize("make", [locks.reentrant_lock])
 def test_a_lock_that_another_thread_holds_is_free_in_a_forked_child(make, tmp_path):
     lock, held, done = make(), threading.Event(), threading.Event()
 

@@ -100,10 +100,10 @@ def is_unwritten(root: Array, data: Any) -> bool:
 def released(root: Array) -> None:
     """The last export of a root is gone: where nothing was written, it takes its old memory again."""
     kept = root._exports.kept(root._data)
-    root._state &= ~EXPORTED
     if kept is not None:
+        root._state |= KEPT  # first: what records share must never be without it
         root._data = kept
-        root._state |= KEPT
+    root._state &= ~EXPORTED
 
 
 def revoke(root: Array) -> None:

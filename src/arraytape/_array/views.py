@@ -166,7 +166,7 @@ def sync_view(x: Array) -> int:
             view.seen != seen
         ):  # no other thread has named it; from here to the end there is no switch
             view.vtid = name
-            view.seen = seen
+            view.seen = seen  # last, since it says that the id holds
     vtid = view.vtid
     thread, stack = active()
     if thread == get_ident():

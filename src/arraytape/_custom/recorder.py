@@ -15,6 +15,7 @@ import numpy as np
 
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT, LeftRecord
+from .._array.unfinished import UNFINISHED
 from .._array.views import current
 from .._define.interception import Interceptor, SeesCalls
 from .._exits.journal import Journal
@@ -67,6 +68,9 @@ class FollowedIds(set[int]):
 
     def __contains__(self, tid: Any) -> bool:
         return self.made_of_inputs(tid) or self.followed_outside(tid)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0 or any(recorder.followed for recorder in self.hidden)
 
 
 class FunctionRecorder(BaseRecorder, SeesCalls):
@@ -156,11 +160,14 @@ class FunctionRecorder(BaseRecorder, SeesCalls):
         """Take one record: refuse or collect what is captured, and keep what the rest tells."""
         plan, tids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(tids[0]):
-            self._pass_on_exit(record)
+            self._pass_on(record)
             return
-        for tid in tids:
-            if self.followed.is_captured(tid):
-                self.captured(tid, plan.name)
+        if plan is UNFINISHED:
+            self._pass_on(record)
+        else:
+            for tid in tids:
+                if self.followed.is_captured(tid):
+                    self.captured(tid, plan.name)
         self.used.update(tids)
         if plan is LEFT:
             self.exits.append(LeftRecord(*record))
@@ -197,12 +204,12 @@ class FunctionRecorder(BaseRecorder, SeesCalls):
         if self.records:
             self.noticed[len(self.records) - 1] = plan
 
-    def _pass_on_exit(self, record: Record) -> None:
-        """An exit of a captured value is as if the function were not there."""
+    def _pass_on(self, record: Record) -> None:
+        """An exit of a captured value, or an unfinished write, is as if the function were not there."""
         for recorder in self.followed.hidden:
-            if inputs_of(record)[0] in recorder.followed:
+            if any(tid in recorder.followed for tid in inputs_of(record)):
                 tell(recorder, record)
-                recorder.notice(LEFT, record)
+                recorder.notice(PLANS[record[0]], record)
 
     def result_ids(self, leaves: Sequence[Array]) -> list[int]:
         """The value ids of results, 0 for what does not depend on the inputs.

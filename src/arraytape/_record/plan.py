@@ -310,7 +310,8 @@ def enter(plan: Plan | Structural) -> int:
     """Number a plan."""
     with PLANNING:
         PLANS.append(plan)
-        STEPS.append(None)
+        while len(STEPS) < len(PLANS):  # an interruption may have come between the two
+            STEPS.append(None)
         return len(PLANS) - 1
 
 

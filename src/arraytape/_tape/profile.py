@@ -7,7 +7,7 @@ from threading import get_ident
 from typing import NamedTuple
 
 from .._record.plan import Record, plan_of, results_of
-from .._util.locks import lock
+from .._util.locks import reentrant_lock
 from .places import Place, Places
 from .summary import Buffers
 
@@ -30,7 +30,7 @@ class Profile:
 
     def __init__(self) -> None:
         self.places = Places()
-        self.noting = lock()  # several threads may record on one tape
+        self.noting = reentrant_lock()  # several threads may record on one tape
         self.restart()
 
     def restart(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from threading import get_ident
 from typing import Any, NamedTuple
 from weakref import ref
@@ -22,8 +22,9 @@ from .._record.plan import Plan, Record, Structural, results_of
 from .._record.stack import OPEN, BaseRecorder, Paused, new_tid, push, recorders, remove, replace
 from .._storage.storage import HERE, inexact
 from .._util import nest
+from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
-from .._util.locks import lock
+from .._util.locks import reentrant_lock
 from .._util.places import block_frame
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
@@ -35,7 +36,9 @@ USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-ENTERING = lock()  # two threads must not both find a tape free; not on the op path
+# Two threads must not both find a tape free; not on the op path.  Reentrant, as what is finalised within
+# may leave a tape, and a function of ``sys.setprofile`` that is interrupted may leave it locked.
+ENTERING = reentrant_lock()
 
 
 Observer = Callable[[Record], Any]
@@ -124,6 +127,7 @@ class Recording(BaseRecorder):
         self.followed: set[int] = UNFOLLOWED  # the tids, while recording
         self.active = False  # whether its own block or a worker's is open
         self.open = False  # its own block
+        self.block: Callable[[], Any] | None = None  # gives None once that is over
         self.home = 0  # the thread of its own block
         self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
         self.frames: list[int] = []  # those of the functions in which blocks are open
@@ -138,6 +142,9 @@ class Recording(BaseRecorder):
         self.forget()
 
     def forget(self) -> None:
+        self.used_up = (
+            True  # while it is done: an interrupted tape is asked nothing, and forgets again
+        )
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
         self.variables: list[Any] = []  # the Variables among them
@@ -147,16 +154,18 @@ class Recording(BaseRecorder):
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self.shared = False  # whether it had workers
-        self.used_up = False
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
             account.restart()
+        if self.active:
+            self.followed = self.known
+        self.used_up = False
 
     def release(self) -> None:
+        self.used_up = True  # first: what is gone in part must not be asked
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
-        self.used_up = True
 
     def start_records(self) -> None:
         """An empty list of records."""
@@ -193,14 +202,20 @@ class Recording(BaseRecorder):
         return self.packed or bool(self.hooks) or self.profile is not None
 
     # --- entering and leaving ---------------------------------------------------------------------
-    def enter(self) -> None:
-        """Record in this thread from here on."""
+    def enter(self, block: Callable[[], Any] | None = None) -> None:
+        """Record in this thread from here on.
+
+        block : gives None when the ``with`` statement is over, whether or not it left.
+        """
+        if self.active and self.block is not None and self.block() is None:
+            self.leave()  # that was interrupted
         with ENTERING:
             if self.active:
                 raise ValueError(
                     "Tape is already recording; it can be entered again once it is left "
                     f"[at {user_line()}]"
                 )
+            self.block = block
             self.active = self.open = True
         try:
             if self.used_up:
@@ -225,6 +240,7 @@ class Recording(BaseRecorder):
         with ENTERING:
             self.open = False
             self.rest()
+            self.block = None  # last, since until then it may call for this once more
 
     def rest(self) -> None:
         """Follow nothing any more once the last block is left."""
@@ -252,8 +268,7 @@ class Recording(BaseRecorder):
             self.workers.clear()
             self.rest()
 
-    @contextmanager
-    def in_this_thread(self) -> Iterator[None]:
+    def join(self, worker: Worker) -> None:
         """Record in this thread, too: see ``GradientTape.in_this_thread``."""
         with ENTERING:
             if not self.active:
@@ -264,42 +279,26 @@ class Recording(BaseRecorder):
             if self in recorders():
                 raise ValueError(f"Tape is already recording in this thread [at {user_line()}]")
             self.shared = True
+            worker.joined = True
             self.workers.append(get_ident())
             self.frames.append(block_frame())
         push(self)
-        try:
-            yield
-        finally:
-            remove(self)
-            with ENTERING:
-                if get_ident() in self.workers:
-                    self.workers.remove(get_ident())
-                    self.rest()
 
-    @contextmanager
-    def stop_recording(self) -> Iterator[None]:
+    def part(self) -> None:
+        """A worker's block ends."""
+        remove(self)
+        with ENTERING:
+            if get_ident() in self.workers:
+                self.workers.remove(get_ident())
+                self.rest()
+
+    def stop_recording(self) -> Stopped:
         """Record nothing in this thread: see ``GradientTape.stop_recording``."""
-        if not self.active:
-            raise ValueError(
-                "Trying to stop recording a tape which is not recording: call it inside `with tape:` "
-                f"[at {user_line()}]"
-            )
-        # A stand-in keeps the tape's place, in this thread and task only: a generator that is
-        # finished elsewhere puts nothing on a stack that is not its own.
-        paused = Paused(self)
-        replace(self, paused)
-        try:
-            yield
-        finally:
-            if self.active:
-                replace(paused, self)
-            remove(paused)
+        return Stopped(self)
 
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
         self.forget()
-        if self.active:
-            self.followed = self.known
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
@@ -363,18 +362,18 @@ class Recording(BaseRecorder):
                 stacklevel=stacklevel(),
             )
             return
-        if kind == "c":
-            self.careful = True
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = location(x)
         with MOVING:
             tid = root._ensure_id()
             entry = self.watched.get(id(x))
-            if entry is not None and entry.root == tid:
+            if entry is not None and entry.root == tid and tid in self.known:
                 return
-            self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
-            if x._has_state:
+            if kind == "c":
+                self.careful = True
+            if x._has_state and not any(x is other for other in self.variables):
                 self.variables.append(x)
+            self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
 
     def source_of(self, root: Array, tid: int, path: Path) -> tuple[int, Path]:
         """The tid at which the gradient of what is watched now comes together, and the path to it."""
@@ -469,3 +468,43 @@ class Recording(BaseRecorder):
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
+
+
+class Stopped(Context):
+    """The block of ``stop_recording``.
+
+    A stand-in keeps the tape's place, in this thread and task only: a generator that is finished
+    elsewhere puts nothing on a stack that is not its own.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording, self.paused = recording, Paused(recording)
+
+    def _begin(self) -> None:
+        if not self.recording.active:
+            raise ValueError(
+                "Trying to stop recording a tape which is not recording: call it inside `with tape:` "
+                f"[at {user_line()}]"
+            )
+        replace(self.recording, self.paused)
+
+    def _end(self) -> None:
+        if self.recording.active:
+            replace(self.paused, self.recording)
+        remove(self.paused)
+
+
+class Worker(Context):
+    """The block of ``in_this_thread``."""
+
+    def __init__(self, recording: Recording, tape: Any) -> None:
+        self.recording, self.tape, self.joined = recording, tape, False
+
+    def _begin(self) -> Any:
+        self.recording.join(self)
+        return self.tape
+
+    def _end(self) -> None:
+        if self.joined:
+            self.recording.part()
+            self.joined = False

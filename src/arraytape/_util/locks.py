@@ -11,7 +11,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -20,13 +20,8 @@ FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 LOCKS: WeakSet[Any] = WeakSet()  # all that arraytape holds
 
 
-def lock() -> Any:
-    """A lock for steps that call no code of the user's."""
-    return renewed(Lock())
-
-
 def reentrant_lock() -> Any:
-    """A lock that its thread may take again."""
+    """A lock that its thread may take again, also where an interruption has left it taken."""
     return renewed(RLock())
 
 

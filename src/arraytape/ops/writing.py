@@ -22,6 +22,7 @@ from .._array.aliasing import ADD, PUT
 from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, MOVING, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, write_through
+from .._array.unfinished import REFUSALS, put_in_place, unfinished
 from .._array.views import below, current, location, make_exclusive, refresh, settle
 from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, coerce_list, list_beside, promote
@@ -95,19 +96,26 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         v = storage_of(v).copy(v)
     memory = make_exclusive(x)
     data = x._data
+    touched: Array | None = x
     try:
-        if type(data) is np.ndarray:
-            data[raw] = v
-        else:
-            with storage_of(data).at(data, raw, v):
-                memory = write(x, raw, v, memory)
-    except Exception as error:
-        if not is_warning(error):
-            raise explain("__setitem__", error, x=data, key=raw, value=v) from error
-        record_put(x, raw, vtid, v, basic, data, memory)  # NumPy has written before it warns
-        at_users_line(operator.setitem, error)(x._data, raw, v)
-        return
-    record_put(x, raw, vtid, v, basic, data, memory)
+        try:
+            if type(data) is np.ndarray:
+                data[raw] = v
+            else:
+                with storage_of(data).at(data, raw, v):
+                    memory = write(x, raw, v, memory)
+        except Exception as error:
+            if not is_warning(error):
+                touched = None if isinstance(error, REFUSALS) else x
+                raise explain("__setitem__", error, x=data, key=raw, value=v) from error
+            record_put(x, raw, vtid, v, basic, data, memory)  # NumPy has written before it warns
+            touched = None
+            at_users_line(operator.setitem, error)(x._data, raw, v)
+            return
+        record_put(x, raw, vtid, v, basic, data, memory)
+    except BaseException:
+        unfinished(touched, vtid)
+        raise
 
 
 def is_region(value: Array, x: Array, key: Any) -> bool:
@@ -192,8 +200,8 @@ def add_hidden_axes(x: Array, *values: Any) -> None:
                 f"vmap: {describe(root)} shares its memory with foreign code, which cannot hold a value "
                 f"for each example [at {user_line()}]; write to a copy instead"
             )
-        root._tid, root._data = current(wide)
-        root._state &= ~KEPT
+        tid, data = current(wide)
+        put_in_place(root, data, tid, root._state & ~KEPT)
         current(x)
 
 
@@ -339,9 +347,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         check_writeable(x, data)
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape):
-            if type(v) is not type(data) and hasattr(v, "dtype"):
-                _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
-            check_fits(op, data, v)
+            v = fitting(op, x, handle, data, v)
         if type(v) is Batched:
             add_hidden_axes(x, v)
             tid, data = current(x)
@@ -349,23 +355,30 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             result = functional(x, other)
             if op.name == "matmul" and type(data) is type(v) is np.ndarray:
                 sum_in_layout(result, data, v)
-            return replace_value(op, x, result)
+            return replace_value(op, x, result, v)
         memory = make_exclusive(x)
         written = x._data
         if type(other) is Array:  # its data may have moved with x's
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
+        touched: Array | None = x
         try:
-            if numpys and type(data) is np.ndarray:
-                raw(written, v)
-            else:
-                memory = update(x, v, memory)
-        except Exception as error:
-            if not is_warning(error):
-                raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-            record_add(x, sign, vtid, v, written, memory)  # NumPy has written before it warns
-            warn_of_result(op.name, x._data, v)
-            return x
-        record_add(x, sign, vtid, v, written, memory)
+            try:
+                if numpys and type(data) is np.ndarray:
+                    raw(written, v)
+                else:
+                    memory = update(x, v, memory)
+            except Exception as error:
+                if not is_warning(error):
+                    touched = None if isinstance(error, REFUSALS) else x
+                    raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
+                record_add(x, sign, vtid, v, written, memory)  # NumPy has written before it warns
+                touched = None
+                warn_of_result(op.name, x._data, v)
+                return x
+            record_add(x, sign, vtid, v, written, memory)
+        except BaseException:
+            unfinished(touched, vtid)
+            raise
         return x
 
     method.__name__ = method.__qualname__ = f"__i{short}__"
@@ -429,8 +442,10 @@ def updates(
     return update
 
 
-def check_fits(op: Op, data: Any, other: Any) -> None:
-    """Before anything changes: the result must have x's shape, and x's dtype must hold it."""
+def fitting(op: Op, x: Array, handle: Array, data: Any, other: Any) -> Any:
+    """The other operand in x's storage: the result must have x's shape, and x's dtype must hold it."""
+    if type(other) is not type(data) and hasattr(other, "dtype"):
+        _, _, other = promote(op.name, ("x1", "x2"), (x, handle), (data, other))
     shape, dtype = getattr(other, "shape", ()), getattr(other, "dtype", None)
     if shape != data.shape and shape != () and op.name != "matmul":
         try:
@@ -449,10 +464,16 @@ def check_fits(op: Op, data: Any, other: Any) -> None:
                 f"in-place {op.name}: a result of dtype {result} does not fit into "
                 f"{describe(data)} [at {user_line()}]; write x = x {op.name} y, or use astype"
             )
+    return other
 
 
-def replace_value(op: Op, x: Array, result: Array) -> Array:
-    """Put a recorded result into x's place: views of x see it, and x's old value stays kept."""
+def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
+    """Put a recorded result into x's place: views of x see it, and x's old value stays kept.
+
+    v : the raw data of the other operand.
+    """
+    if op.name == "matmul" and type(x._data) is type(v) is np.ndarray:
+        sum_in_layout(result, x._data, v)
     if result.dtype != x.dtype:
         result = astype(result, x.dtype)
     tid, new = current(result)
@@ -464,11 +485,15 @@ def replace_value(op: Op, x: Array, result: Array) -> Array:
     if x._state & ALIASED:
         memory = make_exclusive(x)
         written = x._data
-        with storage_of(new).at(written, new):
-            memory = write(x, ..., new, memory)
-        record_put(x, ..., tid, new, True, written, memory)
+        try:
+            with storage_of(new).at(written, new):
+                memory = write(x, ..., new, memory)
+            record_put(x, ..., tid, new, True, written, memory)
+        except BaseException:
+            unfinished(x, tid)
+            raise
     else:
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
-        x._data, x._tid, x._state = laid, tid, state if laid is new else 0
+        put_in_place(x, laid, tid, state if laid is new else 0)
     return x

@@ -13,7 +13,7 @@ from .._array.array import Array
 from .._util import nest
 from .._util.errors import TapeWarning, describe, layout, see, stacklevel, user_line
 from ..module import Module
-from ..variable import Variable, detached
+from ..variable import Variable, detached, together
 from .scipy import number
 
 Pair = tuple[Array, Variable]
@@ -125,11 +125,18 @@ class Optimizer(Module):
             )
         self.build(variable for _, variable in given)
         rate, step = float(self._learning_rate), int(self.iterations) + 1
+        rows = []
         for g, variable in checked:
             place = self._place(variable)
-            slots = [self.slots[slot][place] for slot in self.slot_names]
-            self.update(g, variable, slots, rate, step)
-        self.iterations.assign(step)
+            rows.append((g, variable, [self.slots[slot][place] for slot in self.slot_names]))
+
+        def take() -> None:
+            for g, variable, slots in rows:
+                self.update(g, variable, slots, rate, step)
+            self.iterations.assign(step)
+
+        changed = [part for _, variable, slots in rows for part in (variable, *slots)]
+        together([*changed, self.iterations], take)
 
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
@@ -171,10 +178,17 @@ class Optimizer(Module):
     def _place(self, variable: Variable) -> int:
         place = self._updated.find(variable)
         if place is None:
-            place = self._updated.add(variable)
-            for slot_name, slots in self.slots.items():
-                value = self.slot(slot_name, detached(variable))
-                slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
+            place = len(self._updated.variables)
+            try:
+                for slot_name, slots in self.slots.items():
+                    value = self.slot(slot_name, detached(variable))
+                    slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
+                self._updated.add(variable)  # last: from here on it has its slots
+            except BaseException:
+                if len(self._updated.variables) == place:
+                    for slots in self.slots.values():
+                        del slots[place:]
+                raise
         return place
 
     def _checked_pairs(self, pair: Any) -> list[tuple[Array | None, Variable]]:
@@ -359,9 +373,8 @@ class Updated:
                 return place
         return None
 
-    def add(self, variable: Variable) -> int:
+    def add(self, variable: Variable) -> None:
         self.variables.append(variable)
-        return len(self.variables) - 1
 
 
 def fitting(owner: str, g: Array, variable: Variable) -> Array:
