@@ -72,6 +72,7 @@ def compile_function(
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
         scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
+        scope.update(defaults_of(signature))
         if given is None:
             scope.update(NO_REGISTRY, call_again=call_again)
         else:  # a user's own function: its warnings have a line, and it is not run twice
@@ -175,7 +176,7 @@ def source_of(form: Form) -> str:
     """The source text of a compiled function."""
     s = Source()
     others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
-    with s.block(f"def function{inspect.Signature(others.parameters)}:"):
+    with s.block(f"def function{inspect.Signature(by_reference(others.parameters))}:"):
         others.check(s, "NAME")
         if form.op.variadic:
             read_sequence(s, form)
@@ -188,6 +189,29 @@ def source_of(form: Form) -> str:
             record(s, form)
         s.line("return answer")
     return s.text()
+
+
+class Reference(NamedTuple):
+    """The default of a parameter in source text: a name under which the object is found, not its repr."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """The parameters with names in the place of their defaults: see ``defaults_of``."""
+    return [
+        p if p.default is p.empty or p.default is ABSENT or p.default is None
+        else p.replace(default=Reference(f"DEFAULT_{p.name}"))
+        for p in parameters
+    ]  # fmt: skip
+
+
+def defaults_of(signature: inspect.Signature) -> dict[str, Any]:
+    """The defaults by the names that ``by_reference`` gives them."""
+    return {f"DEFAULT_{p.name}": p.default for p in signature.parameters.values()}
 
 
 # --- operands -----------------------------------------------------------------------------------------

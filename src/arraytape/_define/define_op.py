@@ -164,7 +164,8 @@ def define_op(
     KeyError
         When the name is taken; the message names the place of the first.
     TypeError
-        When the statement does not fit the word.
+        When the statement does not fit the word, or a rule asks by one name for two things, such as a
+        parameter ``shape`` and the shape of an input.
     ValueError
         When there is no such word.
     """
@@ -231,22 +232,33 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 
 
 def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[str]) -> None:
-    """Inputs are positional, and every default can be written out in the op's source."""
+    """Inputs are positional, and every default is a literal."""
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
             raise TypeError(
                 f"define_op({name!r}): forward may not take {p}: see its docstring [at {user_line()}]"
             )
-        if p.default is p.empty:
-            continue
-        try:
-            ast.literal_eval(repr(p.default))
-        except (SyntaxError, ValueError) as error:
+        if p.default is not p.empty and not is_literal(p.default):
             raise TypeError(
-                f"define_op({name!r}): the default of {p.name} must be a literal, got {p.default!r} "
-                f"[at {user_line()}]"
-            ) from error
+                f"define_op({name!r}): the default of {p.name} must be a literal, got "
+                f"{describe(p.default)} [at {user_line()}]"
+            )
+
+
+LITERALS = {bool, int, float, complex, str, bytes, type(None), type(...)}
+
+
+def is_literal(value: Any) -> bool:
+    """Whether a value is one of Python's own numbers, texts, None, or a container of such.
+
+    By its type alone: what an object of another type says of itself may be anything.
+    """
+    if type(value) is dict:
+        return all(is_literal(part) for pair in value.items() for part in pair)
+    if type(value) in (tuple, list, set, frozenset):
+        return all(is_literal(part) for part in value)
+    return type(value) in LITERALS
 
 
 # Word -> the most array inputs, and how a message says it; of the other words as many as there are.

@@ -23,6 +23,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from .._util.errors import user_line
 from .plan import LAYOUT, Plan, Rule, Unknown
 
 P = ParamSpec("P")
@@ -193,7 +194,21 @@ class Op:
                 f"rule {names} of op {self.name!r} asks for {unknown or names[:1]}; a rule takes "
                 f"t or g first and then any of: {', '.join(sorted(legal))}"
             )
+        if self.checked:
+            self._check_unambiguous(names[1:])
         return names[1:]
+
+    def _check_unambiguous(self, names: Sequence[str]) -> None:
+        """TypeError when a user's rule asks by one name for two things."""
+        meanings = {"shape": "the shape of an input", "dtype": "the dtype of an input"}
+        meanings |= dict.fromkeys(self.outputs, "a result")
+        for name in names:
+            if name in meanings and name in (*self.inputs, *self.parameters):
+                raise TypeError(
+                    f"op {self.name!r} has a parameter called {name!r}, and a rule that asks for "
+                    f"{name!r} may mean it or {meanings[name]} [at {user_line()}]; give the parameter "
+                    f"another name" + (", or the results by outputs=" if name in self.outputs else "")
+                )
 
     def layout(self) -> dict[str, int]:
         """Where the compiled function puts each value in the tuple from which records are picked.
