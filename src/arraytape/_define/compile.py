@@ -192,7 +192,7 @@ def source_of(form: Form) -> str:
 
 
 class Reference(NamedTuple):
-    """The default of a parameter in source text: a name under which the object is found, not its repr."""
+    """A default in source text: a name under which the object is found, not its repr."""
 
     name: str
 

@@ -207,7 +207,8 @@ class Op:
                 raise TypeError(
                     f"op {self.name!r} has a parameter called {name!r}, and a rule that asks for "
                     f"{name!r} may mean it or {meanings[name]} [at {user_line()}]; give the parameter "
-                    f"another name" + (", or the results by outputs=" if name in self.outputs else "")
+                    f"another name"
+                    + (", or the results by outputs=" if name in self.outputs else "")
                 )
 
     def layout(self) -> dict[str, int]:
