@@ -19,6 +19,7 @@ class Attack(NamedTuple):
 
 
 ATTACKS = {  # name -> module that defines ATTACK
+    "bad-inputs": "attack.bad_inputs",
     "checkpoints": "attack.checkpoints",
     "numpy-programs": "attack.numpy_programs",
 }

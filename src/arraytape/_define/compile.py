@@ -41,6 +41,7 @@ from .operands import (
     accepted,
     assign_ids,
     cached_scalar,
+    check_dtype,
     coerce,
     coerce_all,
     coerce_list,
@@ -110,7 +111,7 @@ def compiled(source: str) -> CodeType:
 def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function, but for those that say what it computes with."""
     the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
-    hidden = {"ABSENT": ABSENT, "refuse": refuse}
+    hidden = {"ABSENT": ABSENT, "refuse": refuse, "check_dtype": check_dtype}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "coerce_list": coerce_list, "promote": promote,
@@ -178,6 +179,7 @@ def source_of(form: Form) -> str:
     others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
     with s.block(f"def function{inspect.Signature(by_reference(others.parameters))}:"):
         others.check(s, "NAME")
+        check_dtype_parameter(s, form)
         if form.op.variadic:
             read_sequence(s, form)
         else:
@@ -189,6 +191,13 @@ def source_of(form: Form) -> str:
             record(s, form)
         s.line("return answer")
     return s.text()
+
+
+def check_dtype_parameter(s: Source, form: Form) -> None:
+    """Of our own ops: a result has no dtype that an Array cannot have."""
+    dtype = form.signature.parameters.get("dtype")
+    if dtype is not None and dtype.default is None and not form.op.checked:
+        s.line("if dtype is not None: check_dtype(NAME, dtype)")
 
 
 class Reference(NamedTuple):
@@ -238,7 +247,7 @@ def read_operands(s: Source, form: Form) -> None:
                 if form.convert:
                     with s.block("try:"):
                         s.line(f"d_{x} = {as_operand(x, first)}")
-                    with s.block("except TypeError as error:"):
+                    with s.block("except (TypeError, OverflowError) as error:"):
                         s.line(f"d_{x} = overflowing(NAME, error, '{x}', {x})")
                 else:
                     s.line(f"d_{x} = {x}")

@@ -13,9 +13,9 @@ import numpy as np
 from .._array.array import Array
 from .._record.op import KINDS, REGISTRY, Op, Sample, register
 from .._record.plan import Rule
-from .._storage.storage import STORAGES, Storage
+from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, entrance, user_line
 from .compile import Form, compile_function, source_of, what_it_uses
 from .words import array_inputs, nondifferentiable
 
@@ -52,6 +52,7 @@ def stop_gradient(x: Any) -> Any:
     return nest.pack(x, [_stopped(leaf) for leaf in found])
 
 
+@entrance
 def register_gradient(name: str) -> Callable[[Rule], Rule]:
     """Give an op without a derivative its rule: a decorator.
 
@@ -91,6 +92,7 @@ def register_gradient(name: str) -> Callable[[Rule], Rule]:
     return declare
 
 
+@entrance
 def no_gradient(name: str) -> None:
     """Declare that an op has no derivative: gradients through it are None.
 
@@ -111,6 +113,7 @@ def no_gradient(name: str) -> None:
     REGISTERED[name] = user_line()
 
 
+@entrance
 def define_op(
     name: str,
     forward: Callable[..., Any],
@@ -207,7 +210,9 @@ def check_statement(name: Any, forward: Any, word: Any) -> None:
             f"define_op({name!r}): forward must be callable, got {describe(forward)} [at {user_line()}]"
         )
     if name in REGISTRY:
-        raise KeyError(f"op {name!r} is already declared at {REGISTRY[name].declared}")
+        raise KeyError(
+            f"op {name!r} is already declared at {REGISTRY[name].declared} [at {user_line()}]"
+        )
 
 
 def inputs_of_forward(
@@ -278,6 +283,12 @@ def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
     """As many rules as the word asks for; a joint rule stands alone and is a primitive's."""
+    for rule in (*rules, joint):
+        if rule is not None and not callable(rule):
+            raise TypeError(
+                f"define_op({name!r}): a rule must be a function or None, got {describe(rule)} "
+                f"[at {user_line()}]"
+            )
     if word == "elementwise":
         count = len(inputs)
     elif word == "linear":
@@ -369,6 +380,7 @@ class Forward(dict[type, Callable[..., Any]]):
             found = storage.asarray(
                 found, None, storage.device(arrays[0]) if arrays else None, None
             )
+        found = admitted(found)
         if self.op.diagonal:
             shape = np.broadcast_shapes(*(x.shape for x in arrays))
             if found.shape != shape:
@@ -392,13 +404,14 @@ def read_only(data: Any) -> Any:
 
 
 def _free(name: str) -> Op:
-    op = REGISTRY.get(name)
+    op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:
         raise LookupError(
             f"there is no op named {name!r}; known ops: {', '.join(sorted(REGISTRY))} [at {user_line()}]"
         )
     if name in REGISTERED or op.rules or op.joint or not op.recorded:
         raise KeyError(
-            f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)}"
+            f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)} "
+            f"[at {user_line()}]"
         )
     return op

@@ -227,7 +227,9 @@ class Op:
 def register(op: Op) -> Op:
     """Enter an op in the registry; KeyError when its name is taken, with the place of the first."""
     if op.name in REGISTRY:
-        raise KeyError(f"op {op.name!r} is already declared at {REGISTRY[op.name].declared}")
+        raise KeyError(
+            f"op {op.name!r} is already declared at {REGISTRY[op.name].declared} [at {user_line()}]"
+        )
     REGISTRY[op.name] = op
     return op
 

@@ -17,7 +17,7 @@ from .._util.errors import user_line
 from .creation_functions import made
 from .data_type_functions import astype
 from .elementwise_functions import conj
-from .manipulation_functions import roll
+from .manipulation_functions import normalize_axis_index, roll
 
 Norm = Literal["backward", "ortho", "forward"]
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -409,7 +409,10 @@ def irfftn(
 
 
 def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool) -> Array:
-    at = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    if axes is None:
+        axes = range(x.ndim)
+    given = axes if isinstance(axes, Sequence) else (axes,)
+    at = [normalize_axis_index(op, x, axis) for axis in given]
     half = [x.shape[a] // 2 for a in at]
     return roll(x, tuple(half if forward else [-n for n in half]), axis=tuple(at))
 
