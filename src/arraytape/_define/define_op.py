@@ -12,7 +12,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._record.op import KINDS, REGISTRY, Op, Sample, register
-from .._record.plan import Rule
+from .._record.plan import Rule, Unknown
 from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
@@ -284,7 +284,7 @@ def check_rules(
 ) -> None:
     """As many rules as the word asks for; a joint rule stands alone and is a primitive's."""
     for rule in (*rules, joint):
-        if rule is not None and not callable(rule):
+        if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
             raise TypeError(
                 f"define_op({name!r}): a rule must be a function or None, got {describe(rule)} "
                 f"[at {user_line()}]"

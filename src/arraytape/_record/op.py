@@ -38,6 +38,7 @@ MACHINERY = {
     __file__,
     *(os.path.join(ROOMS, "_define", name) for name in ("words.py", "define_op.py")),
     os.path.join(ROOMS, "special", "_statement.py"),
+    os.path.join(ROOMS, "_util", "errors.py"),
 }
 
 

@@ -117,7 +117,10 @@ def beside(x: Array, value: Any, what: str) -> Array:
     storage = storage_of(x._data)
     try:
         given = (np.asarray(value) if numbers else value).dtype
-        fits = given.kind == x.dtype.kind or (numbers and holds_kind(x.dtype, given))
+        # Integers of more than 64 bits are objects to NumPy.
+        fits = given.kind == x.dtype.kind or (
+            numbers and (given.kind == "O" or holds_kind(x.dtype, given))
+        )
         data = storage.asarray(value, x.dtype if fits else None, x.device, True)
     except Exception as error:  # lists of unequal lengths, integers without bounds
         raise failure(f"{what}: {describe(value)} as an Array", error) from error
