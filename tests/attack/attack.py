@@ -20,6 +20,8 @@ class Attack(NamedTuple):
 
 ATTACKS = {  # name -> module that defines ATTACK
     "interrupts": "attack.interrupts",
+    "bad-inputs": "attack.bad_inputs",
+    "checkpoints": "attack.checkpoints",
     "numpy-programs": "attack.numpy_programs",
     "policies": "attack.policies",
     "threads": "attack.threads",

@@ -148,7 +148,9 @@ class Array(ForeignNames):
         ValueError
             When there is no such version.
         """
-        if api_version is not None and api_version not in VERSIONS:
+        if api_version is not None and not (
+            isinstance(api_version, str) and api_version in VERSIONS
+        ):
             raise ValueError(
                 f"unknown array API version {api_version!r}; known: {VERSIONS} [at {user_line()}]"
             )

@@ -43,6 +43,7 @@ from .operands import (
     accepted,
     assign_ids,
     cached_scalar,
+    check_dtype,
     coerce,
     coerce_all,
     coerce_list,
@@ -74,6 +75,7 @@ def compile_function(
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
         scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
+        scope.update(defaults_of(signature))
         if given is None:
             scope.update(NO_REGISTRY, call_again=call_again)
         else:  # a user's own function: its warnings have a line, and it is not run twice
@@ -111,7 +113,7 @@ def compiled(source: str) -> CodeType:
 def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function, but for those that say what it computes with."""
     the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
-    hidden = {"ABSENT": ABSENT, "refuse": refuse}
+    hidden = {"ABSENT": ABSENT, "refuse": refuse, "check_dtype": check_dtype}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "coerce_list": coerce_list, "promote": promote,
@@ -177,8 +179,9 @@ def source_of(form: Form) -> str:
     """The source text of a compiled function."""
     s = Source()
     others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
-    with s.block(f"def function{inspect.Signature(others.parameters)}:"):
+    with s.block(f"def function{inspect.Signature(by_reference(others.parameters))}:"):
         others.check(s, "NAME")
+        check_dtype_parameter(s, form)
         if form.op.variadic:
             read_sequence(s, form)
         else:
@@ -190,6 +193,36 @@ def source_of(form: Form) -> str:
             record(s, form)
         s.line("return answer")
     return s.text()
+
+
+def check_dtype_parameter(s: Source, form: Form) -> None:
+    """Of our own ops: a result has no dtype that an Array cannot have."""
+    dtype = form.signature.parameters.get("dtype")
+    if dtype is not None and dtype.default is None and not form.op.checked:
+        s.line("if dtype is not None: check_dtype(NAME, dtype)")
+
+
+class Reference(NamedTuple):
+    """A default in source text: a name under which the object is found, not its repr."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """The parameters with names in the place of their defaults: see ``defaults_of``."""
+    return [
+        p if p.default is p.empty or p.default is ABSENT or p.default is None
+        else p.replace(default=Reference(f"DEFAULT_{p.name}"))
+        for p in parameters
+    ]  # fmt: skip
+
+
+def defaults_of(signature: inspect.Signature) -> dict[str, Any]:
+    """The defaults by the names that ``by_reference`` gives them."""
+    return {f"DEFAULT_{p.name}": p.default for p in signature.parameters.values()}
 
 
 # --- operands -----------------------------------------------------------------------------------------
@@ -216,7 +249,7 @@ def read_operands(s: Source, form: Form) -> None:
                 if form.convert:
                     with s.block("try:"):
                         s.line(f"d_{x} = {as_operand(x, first)}")
-                    with s.block("except TypeError as error:"):
+                    with s.block("except (TypeError, OverflowError) as error:"):
                         s.line(f"d_{x} = overflowing(NAME, error, '{x}', {x})")
                 else:
                     s.line(f"d_{x} = {x}")

@@ -23,7 +23,6 @@ from .._array.views import current, order_of, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util import errors
 from .._util.blocks import Setting
-from .._util.errors import user_line
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import root_of_variance
@@ -357,7 +356,7 @@ def program_of(function: Any) -> Callable[..., Any]:
         except Exception as error:
             if not raised_by_numpy(error):
                 raise
-            raise type(error)(f"np.{function.__name__}: {error} [at {user_line()}]") from error
+            raise errors.failure(f"np.{function.__name__}", error, verb="") from error
 
     return call
 

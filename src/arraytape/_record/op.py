@@ -23,6 +23,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from .._util.errors import user_line
 from .plan import LAYOUT, PLANNING, Plan, Reading, Rule, Unknown
 
 P = ParamSpec("P")
@@ -37,6 +38,7 @@ MACHINERY = {
     __file__,
     *(os.path.join(ROOMS, "_define", name) for name in ("words.py", "define_op.py")),
     os.path.join(ROOMS, "special", "_statement.py"),
+    os.path.join(ROOMS, "_util", "errors.py"),
 }
 
 
@@ -204,7 +206,22 @@ class Op:
                 f"rule {names} of op {self.name!r} asks for {unknown or names[:1]}; a rule takes "
                 f"t or g first and then any of: {', '.join(sorted(legal))}"
             )
+        if self.checked:
+            self._check_unambiguous(names[1:])
         return names[1:]
+
+    def _check_unambiguous(self, names: Sequence[str]) -> None:
+        """TypeError when a user's rule asks by one name for two things."""
+        meanings = {"shape": "the shape of an input", "dtype": "the dtype of an input"}
+        meanings |= dict.fromkeys(self.outputs, "a result")
+        for name in names:
+            if name in meanings and name in (*self.inputs, *self.parameters):
+                raise TypeError(
+                    f"op {self.name!r} has a parameter called {name!r}, and a rule that asks for "
+                    f"{name!r} may mean it or {meanings[name]} [at {user_line()}]; give the parameter "
+                    f"another name"
+                    + (", or the results by outputs=" if name in self.outputs else "")
+                )
 
     def layout(self) -> dict[str, int]:
         """Where the compiled function puts each value in the tuple from which records are picked.
@@ -223,7 +240,7 @@ def register(op: Op) -> Op:
     """Enter an op in the registry; KeyError when its name is taken, with the place of the first."""
     found = REGISTRY.setdefault(op.name, op)
     if found is not op:
-        raise KeyError(f"op {op.name!r} is already declared at {found.declared}")
+        raise KeyError(f"op {op.name!r} is already declared at {found.declared} [at {user_line()}]")
     return op
 
 

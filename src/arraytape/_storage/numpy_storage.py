@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import numpy_namespace
-from .storage import HOST, Storage, enter, makes_a_view
+from .storage import HOST, Storage, admitted, enter, makes_a_view
 
 
 class NumPyStorage(Storage):
@@ -43,10 +43,10 @@ class NumPyStorage(Storage):
         return attrgetter(name)(np)(*arguments, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
-        return np.array(value, dtype=dtype, copy=copy)
+        return admitted(np.array(value, dtype=dtype, copy=copy))
 
     def from_dlpack(self, x: Any, copy: bool | None) -> Any:
-        return np.from_dlpack(x, copy=copy)
+        return admitted(np.from_dlpack(x, copy=copy))
 
     def copy(self, data: Any) -> Any:
         return data.copy(order="K")

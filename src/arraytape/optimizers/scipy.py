@@ -315,7 +315,7 @@ def number(owner: str, name: str, value: Any, least: float, below: float) -> flo
     """A real number in [least, below); TypeError or ValueError else."""
     try:
         given = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         given = math.nan
     if given != given or isinstance(value, str):
         raise TypeError(

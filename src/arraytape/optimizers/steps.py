@@ -11,7 +11,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._util import nest
-from .._util.errors import TapeWarning, describe, layout, see, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, entrance, layout, see, stacklevel, user_line
 from ..module import Module
 from ..variable import Variable, detached, together
 from .scipy import number
@@ -53,6 +53,7 @@ class Optimizer(Module):
         rate = number(self.name, "learning_rate", value, 0.0, math.inf)
         self._learning_rate.assign(rate)
 
+    @entrance
     def build(self, variables: Any) -> None:
         """Make the slots of these Variables (an iterable or a nesting), as far as they are not there.
 
@@ -78,6 +79,7 @@ class Optimizer(Module):
                 )
             self._place(variable)
 
+    @entrance
     def apply_gradients(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Take one step: change each Variable by its gradient.
 
