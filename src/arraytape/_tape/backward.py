@@ -176,7 +176,7 @@ class BackwardPass:
             for tid, part in contributions(plan, pull, record, found):
                 if part is not None and tid in self.followed:
                     with self.data.at(part) if plan.op.moves else HERE:
-                        (self.lend if part is g or plan.op.joint else self.add)(tid, part)
+                        (self.lend if is_shared(plan, part, g) else self.add)(tid, part)
 
     def by_rule(self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients) -> None:
         """A record of a user's function: by the user's rule, which works on Arrays."""
@@ -187,6 +187,11 @@ class BackwardPass:
         for tid, part in zip(tids, gradients(cotangents), strict=True):
             if part is not None and tid in self.followed:
                 self.lend(tid, self.data.of_array(part))
+
+
+def is_shared(plan: Plan, part: Any, g: Any) -> bool:
+    """Whether a contribution may have memory that its cotangent, or another contribution, has too."""
+    return part is g or bool(plan.op.joint) or plan.op.moves
 
 
 def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tuple[int, Any]]:

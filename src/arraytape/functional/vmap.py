@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.views import current, keep, stable_handle
+from .._array.views import current, keep
 from .._storage.batched.data import active, new_axis_id
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
@@ -134,9 +134,7 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
         tid, _ = current(x)
         return wrap(keep(x), tid, KEPT | x._state & SCALAR)
     first = moveaxis(x, axis, 0) if axis % x.ndim else x
-    entered = batched(stable_handle(first), axis_id)
-    entered._state |= KEPT
-    return entered
+    return batched(first, axis_id)
 
 
 def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
@@ -149,8 +147,7 @@ def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
         raise ValueError(
             f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions [at {user_line()}]"
         )
-    left: Array = unbatched(stable_handle(y), axis_id, size)
-    left._state |= KEPT
+    left: Array = unbatched(y, axis_id, size)
     return moveaxis(left, 0, axis) if axis % left.ndim else left
 
 

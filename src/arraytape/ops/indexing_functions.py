@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import KEPT, SCALAR, Array
+from .._array.array import SCALAR, Array
 from .._array.paths import GETITEM
-from .._array.views import BASIC, current, make_view, refresh, stable_handle, writable_copy
+from .._array.views import BASIC, current, make_view, refresh, writable_copy
 from .._define.words import composite, linear, primitive, sample
-from .._storage.batched.data import axis_ids_of, lengths_of
+from .._storage.batched.data import axis_ids_of
 from .._storage.storage import STORAGES, storage_of
-from .._tape.hidden_axes import spread
+from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
 from .._util.errors import explain, user_line
 
@@ -62,18 +62,6 @@ def index(x: Array, key: Any, /) -> Array:
     elif type(data) is not np.ndarray:
         raw = storage_of(data).key(raw, data)
     return getitem(x, private_key(raw) if x._tid else raw)
-
-
-def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
-    """x with a hidden axis for each that is hidden in the values: x itself where it has them all."""
-    here = axis_ids_of((current(x)[1],))
-    hidden = {n: size for n, size in lengths_of(values).items() if n not in here}
-    if not hidden:
-        return x
-    spread_out: Array = spread(stable_handle(x), tuple(hidden), tuple(hidden.values()), copy)
-    if not copy:
-        spread_out._state |= KEPT
-    return spread_out
 
 
 def whole(key: Any) -> bool:

@@ -32,10 +32,11 @@ from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
 from .._storage.batched.data import Batched, axis_ids_of, check
 from .._storage.dispatch import Element
 from .._storage.storage import is_complex, storage_of
+from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
 from .data_type_functions import astype
-from .indexing_functions import is_basic, private_key, raw_key, with_hidden_axes
+from .indexing_functions import is_basic, private_key, raw_key
 
 # Where there is no registry, a warning of NumPy is an exception: see ``raw_calls``.
 __warningregistry__ = ()
