@@ -20,7 +20,7 @@ from .._storage.batched import data as raw
 from .._storage.batched.data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, storage_of
 from .._util.errors import user_line
-from .hidden_axes import spread, summed
+from .hidden_axes import settled, spread
 
 
 class RawData:
@@ -227,10 +227,7 @@ class ArrayData(RawData):
         return tuple(items)
 
     def settle(self, contribution: Any, shape: Any) -> Any:
-        data = contribution._data
-        if type(data) is Batched and (gone := raw.surplus(data, shape)):
-            return summed(contribution, gone)
-        return contribution
+        return settled(contribution, shape)
 
     def widened(self, buffer: Any, g: Any) -> Any:
         data = g._data
