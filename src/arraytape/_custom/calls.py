@@ -18,6 +18,7 @@ from .._array.exits import ENTERED, pass_on_exit
 from .._array.views import keep
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
+from .._storage.batched.data import REPLAY, active
 from .._storage.storage import is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
 from .._util import nest
@@ -122,12 +123,16 @@ class Call:
         for recorder in recorders():
             if self.told in recorder.followed:
                 continue
-            for record, noticed in self.history:
-                if any(tid in recorder.followed for tid in inputs_of(record)):
-                    recorder.record(record)
-                    recorder.followed.update((*results_of(record), self.told))
-                    if noticed is not None:
-                        recorder.notice(noticed, record)
+            with active(REPLAY):  # a forward pass computes with vmaps of the function, which have ended
+                self._tell(recorder)
+
+    def _tell(self, recorder: Recorder) -> None:
+        for record, noticed in self.history:
+            if any(tid in recorder.followed for tid in inputs_of(record)):
+                recorder.record(record)
+                recorder.followed.update((*results_of(record), self.told))
+                if noticed is not None:
+                    recorder.notice(noticed, record)
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
         """A contribution to each input."""

@@ -23,6 +23,7 @@ from .._exits.journal import Journal
 from .._exits.lacks import Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push, recorders, remove
+from .._storage.batched.data import REPLAY, active
 from .._storage.storage import storage_of
 from .._util.places import block_frame
 from .arguments import UnconnectedGradients, differentiable, filled
@@ -270,8 +271,9 @@ class ForwardPass(BaseRecorder):
         self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
     ) -> list[Array | None]:
         """Tangents of results through the records of a second run, which calls them ``names``."""
-        for record in records:
-            self.record(record)
+        with active(REPLAY):  # vmaps of the function have ended
+            for record in records:
+                self.record(record)
         for out, name in zip(outs, names, strict=True):
             if name in self.missing:
                 self.missing[out] = self.missing[name]

@@ -247,7 +247,7 @@ class active:
         ACTIVE.reset(self.token)
 
 
-REPLAY = 0  # in ACTIVE: a backward pass goes through records of hidden axes that have ended
+REPLAY = 0  # in ACTIVE: a pass goes through records of hidden axes that have ended
 
 
 def check(axis_ids: AxisIds) -> None:
