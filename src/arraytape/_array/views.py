@@ -36,13 +36,14 @@ from .._storage.batched.data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import method
 from .aliasing import VIEW, view_record
-from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array, View, wrap
+from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array, Picked, View, wrap
 from .exports import EXPORTING, Export, Exports, released, revoke
 from .paths import (
     BROADCAST,
     IMAG,
     MAY_COPY,
     PERMUTE,
+    PICK,
     READ_ONLY,
     REAL,
     RESHAPE,
@@ -101,7 +102,7 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
     view._data = part
     view._state = IS_VIEW
     view._tid = -1
-    about = view._view = View()
+    about = view._view = View() if x._tid >= 0 else type(x._view)()
     about.seen = about.vtid = 0
     if x._tid < 0:
         above = x._view
@@ -109,6 +110,20 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
     else:
         about.root, about.path, about.src = x, path, x._data
     return view
+
+
+def make_picked_view(x: Array, part: Any, key: Any) -> Array:
+    """A view Array around ``part``, which a key with an index for each example of a vmap names."""
+    view = make_view(x, part, ((PICK, key),))
+    plain, about = view._view, Picked()
+    about.root, about.path, about.seen, about.vtid = plain.root, plain.path, 0, 0
+    view._view = about
+    return view
+
+
+def is_picked(x: Array) -> bool:
+    """Whether a view has data of its own: writes go to its root."""
+    return bool(x._state & IS_VIEW) and type(x._view) is Picked
 
 
 def location(x: Array) -> tuple[Array, Path]:

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT
-from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
+from .._array.array import ALIASED, EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, write_through
-from .._array.views import current, location, make_exclusive, refresh
+from .._array.views import current, is_picked, location, make_exclusive, refresh
 from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
@@ -113,7 +113,7 @@ def is_region(value: Array, x: Array, key: Any) -> bool:
     """Whether a view is ``x[key]`` itself: ``x[key] += y`` ends with ``x[key] = x[key]``, a no-op."""
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     view = value._view
-    if view.root is not root:
+    if view.root is not root or is_picked(value):
         return False
     if key is Ellipsis and view.path == path:
         return True
@@ -133,6 +133,9 @@ def made_to_fit(
             f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
             f"[at {user_line()}]"
         )
+    if is_picked(x):
+        add_hidden_axes(x, data)
+        _, data = current(x)
     if type(v) is Batched or (not basic and axis_ids_of((raw,))):
         add_hidden_axes(x, v, raw)
         _, data = current(x)
@@ -157,7 +160,11 @@ def names_nothing(data: Any, key: Any, value: Any) -> bool:
 def write(x: Array, key: Any, value: Any) -> None:
     """``x[key] = value`` on raw data: in the memory that x owns, or as new data of its root."""
     data = x._data
-    if type(data) is np.ndarray or (storage := storage_of(data)).in_place(data):
+    if type(data) is np.ndarray:
+        data[key] = value
+        return
+    storage = storage_of(data)
+    if storage.in_place(data) and not is_picked(x):
         data[key] = value
         return
     root, path = location(x)
@@ -193,6 +200,10 @@ def add_hidden_axes(x: Array, *values: Any) -> None:
 
 
 def check_writeable(x: Array, data: Any) -> None:
+    """ValueError for what may not be written to: a view that is read-only, foreign read-only memory.
+
+    Memory of our own is read-only where values are repeated in it: it is copied before the write.
+    """
     if type(data) is np.ndarray:
         writeable = data.flags.writeable
     else:
@@ -200,8 +211,12 @@ def check_writeable(x: Array, data: Any) -> None:
         writeable = storage.writeable(data) and UNWRITABLE.isdisjoint(
             [kind for kind, _ in location(x)[1]]
         )
-    if not writeable:
+    if writeable:
+        return
+    root, path = location(x)
+    if root._state & FOREIGN or not UNWRITABLE.isdisjoint([kind for kind, _ in path]):
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
+    root._state |= KEPT
 
 
 def record_put(x: Array, key: Any, vtid: int, value: Any, basic: bool) -> None:
@@ -316,6 +331,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             if type(v) is not type(data) and hasattr(v, "dtype"):
                 _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
             check_fits(op, data, v)
+        if type(data) is Batched and is_picked(x):
+            x[...] = functional(x, other)
+            return x
         if type(v) is Batched:
             add_hidden_axes(x, v)
             tid, data = current(x)
