@@ -59,6 +59,21 @@ def of_two_results_by_ops(x, w):
     return xp.sin(x) * x * x * w
 
 
+def vmap_inside(x, w):
+    """The vmap of the function has ended when its rule, or the function again, is run."""
+
+    def f(x):
+        return xp.vmap(lambda u: xp.log(1 + xp.exp(u)))(xp.stack([x, 2.0 * x]))[0]
+
+    @xp.custom_gradient
+    def with_rule(x):
+        y, pull = xp.vjp(f, x)
+        return y, lambda u: pull(u)[0]
+
+    half = 0.5 * w
+    return with_rule(x) * half + xp.recompute_grad(f)(x) * half
+
+
 OF_EXAMPLES = {
     "vmap of x": lambda f, x, w: xp.sum(xp.vmap(f, (0, None))(x, w) * xp.asarray(ROWS)),
     "vmap of both": lambda f, x, w: xp.sum(xp.vmap(f)(x, w * x) * xp.asarray(ROWS)),
@@ -85,6 +100,7 @@ FUNCTIONS = {
     "shared argument": (with_shared_argument, softplus),
     "run again": (run_again, softplus),
     "run again with capture": (run_again_with_capture, softplus),
+    "vmap inside": (vmap_inside, softplus),
     "two results": (of_two_results, of_two_results_by_ops),
 }
 

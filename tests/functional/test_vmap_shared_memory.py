@@ -89,3 +89,28 @@ def test_what_shares_memory_is_copied_before_a_write(op):
                 x, y = y, unbatched(y, axis_id, 2)
     assert x._state & KEPT
     assert y._state & KEPT
+
+
+def test_targets_of_which_one_is_the_same_for_all_examples():
+    """Cotangents with hidden axes and without meet in one pass."""
+    w = xp.asarray([0.5, -0.5, 1.5])
+
+    def gradient(x):
+        with xp.GradientTape() as tape:
+            tape.watch(w)
+            same, each = xp.sum(w * w), xp.sum(xp.max(w) * x * w)
+        return tape.gradient([same, each], w)
+
+    x = xp.asarray([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.25]])
+    expected = [gradient(row) for row in xp.unstack(x)]
+    assert np.allclose(xp.vmap(gradient)(x), np.stack([np.asarray(g) for g in expected]))
+
+
+def test_a_tangent_with_a_hidden_axis_beside_one_without():
+    x, w = xp.asarray([[1.0, 2.0]]), xp.asarray([[0.5, -0.5]])
+
+    def f(x):
+        return xp.vmap(lambda u: xp.where(x[0] > 1.5, xp.sum(x), u))(x)
+
+    found = xp.jvp(f, (x,), (w,))[1]
+    assert np.allclose(found, [[0.5, 0.0]])

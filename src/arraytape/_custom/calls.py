@@ -123,7 +123,9 @@ class Call:
         for recorder in recorders():
             if self.told in recorder.followed:
                 continue
-            with active(REPLAY):  # a forward pass computes with vmaps of the function, which have ended
+            with active(
+                REPLAY
+            ):  # a forward pass computes with vmaps of the function, which have ended
                 self._tell(recorder)
 
     def _tell(self, recorder: Recorder) -> None:

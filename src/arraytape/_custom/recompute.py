@@ -8,10 +8,12 @@ from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import Array
 from .._array.exits import LEFT
+from .._array.views import private_handle
 from .._record.plan import PLANS, Record, Structural, made_of, results_of
 from .._record.stack import only_recorders, recorders
 from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
+from .._util import nest
 from .._util.errors import user_line
 from .arguments import Arguments, check_results, display_name
 from .calls import Call, CallRecord, needs_care, publish
@@ -58,7 +60,9 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     def function(*args: Any, **keywords: Any) -> Any:
         arguments = Arguments(args, keywords)
         if not recorders():
-            return f(*arguments.inputs.args, **arguments.inputs.keywords)
+            y: Any = f(*arguments.inputs.args, **arguments.inputs.keywords)
+            own = [private_handle(x) if isinstance(x, Array) else x for x in nest.leaves(y)]
+            return nest.pack(y, own)  # as when it is recorded, where results are the caller's own
         trace = run_hidden(
             name, without_rule, arguments.again(), OnCapture.COLLECT, keeps_records=False
         )

@@ -297,7 +297,7 @@ class ForwardPass(BaseRecorder):
         if whole is not None:  # a view that was not read while this pass recorded
             # In its root's layout every step of the path makes a view, which is no op.
             found: Array = walk(laid_out(private_handle(whole), root), path, namespace())
-            return found
+            return found if whole._tid else private_handle(found)  # the caller's own, to write to
         return None
 
 
