@@ -43,6 +43,7 @@ class Scope:
     def __init__(self, program, given, outer=(), mapped=False, depth=0):
         self.program, self.given = program, given
         self.outer, self.mapped, self.depth = list(outer), mapped, depth
+        self.locked = None  # an argument that is not to be written to
         self.body, self.codes = [], []
         self.restart()
         self.around = () if depth == 0 else frozenset(self.env)
@@ -124,12 +125,13 @@ class Scope:
 
     def target(self, fits=None):
         """The name of an array that may be written to, or None."""
+        outer = [*self.outer, *([self.env[self.locked]] if self.locked else [])]
         return self.pick(
             lambda x: (
                 type(x) is np.ndarray
                 and x.flags.writeable
                 and x.size
-                and not any(np.may_share_memory(x, y) for y in self.outer)
+                and not any(np.may_share_memory(x, y) for y in outer)
                 and (fits is None or fits(x))
             )
         )
@@ -169,7 +171,7 @@ class Scope:
         inner.argument = argument
         if how == "rule":  # a rule's function may not write to its argument
             inner.attempt(f"{self.new('b')} = {argument} * {self.number()}")
-            inner.outer.append(inner.env[argument])
+            inner.locked = argument
         table = FLAT if self.depth else STATEMENTS if how == "plain" else PURE
         inner.grow(self.integer(1, length + 1), table)
         mine = [x for x in inner.alive if x not in self.alive] or [argument]

@@ -6,7 +6,7 @@ from .checks import COUNTS, Runs, Skipped, check, nestings_of
 from .program import Block, Program
 
 ALL = 8  # statements that are left out at a time, to begin with
-SCRIPT = '''# PYTHONPATH=src:tests
+SCRIPT = """# PYTHONPATH=src:tests
 import numpy as np
 
 import arraytape as xp
@@ -16,7 +16,7 @@ from attack.nested_programs import Given
 
 program = Given({seed}, program, {data})
 program.check()
-'''
+"""
 
 
 def failure(program, body):

@@ -137,7 +137,8 @@ def write(s):
         b = s.pick(lambda y: y.ndim == 1 and 0 < y.size <= x.shape[0])
         key = f"{s.one('np.argmax', 'xp.argmin')}({b})" if b else key
     if "above" in key:
-        return f"{a}[{key}] {s.one('', '*', '+')}= {s.number()}"
+        sign = "" if s.mapped else s.one("", "*", "+")  # under vmap no mask may read
+        return f"{a}[{key}] {sign}= {s.number()}"
     part = eval(f"{a}[{key}]", s.env)
     return f"{a}[{key}] {s.one('', '', '+', '-', '*')}= {fresh(s, part.shape, x)}"
 
@@ -188,7 +189,11 @@ def closures(s):
         return state[-1]
     return push, last"""
     push, last = s.new("p"), s.new("q")
-    lines = [make, f"{push}, {last} = {name}()", f"{s.new()} = {push}({s.fitting(s.alive[a].shape)})"]
+    lines = [
+        make,
+        f"{push}, {last} = {name}()",
+        f"{s.new()} = {push}({s.fitting(s.alive[a].shape)})",
+    ]
     if s.target(lambda x: x is s.alive[a]):
         lines.append(f"{a}{'' if s.binds(a) else '[...]'} *= {s.number()}")
     return [*lines, f"{s.new()} = {push}({s.number()}) * {last}()"]
@@ -206,7 +211,12 @@ def objects(s):
         {move}
         self.steps += 1
         return self.s * {s.one("self.steps", "1.0", "self.s")}"""
-    return [make, f"{o} = {name}({a})", f"{s.new()} = {o}.step({b})", f"{s.new()} = {o}.step({s.number()})"]
+    return [
+        make,
+        f"{o} = {name}({a})",
+        f"{s.new()} = {o}.step({b})",
+        f"{s.new()} = {o}.step({s.number()})",
+    ]
 
 
 def failing(s):
@@ -216,8 +226,9 @@ def failing(s):
         return None
     x = s.alive[a]
     b = s.fitting(x.shape, x)
+    whole = "" if s.binds(a) else "[...]"
     bad = s.one(f"{a}[99] = 1.0", f"np.add({a}, np.zeros(7), out={a})", f"{a}[...] = np.zeros((5, 7))",
-                f"{a} += np.zeros((5, 7))", f"np.broadcast_to({a}, {(2, *x.shape)})[0] = 1.0",
+                f"{a}{whole} += np.zeros((5, 7))", f"np.broadcast_to({a}, {(2, *x.shape)})[0] = 1.0",
                 f"{a} @ np.zeros((9, 9))")  # fmt: skip
     return f"""try:
     {a}[0] {s.one("*", "+", "")}= {s.number()}
@@ -256,7 +267,7 @@ def variable(s):
 
 
 # --- transforms -----------------------------------------------------------------------------------------
-def surrounded(s, a, block, call):
+def surrounded(s, a, block, call, write_result=True):
     """A call, perhaps between writes to what goes in and to what comes out."""
     x, lines = s.alive[a], [block]
     writable = s.target(lambda y: y is x) and has_axes(x)
@@ -266,7 +277,7 @@ def surrounded(s, a, block, call):
     if writable and s.chance(0.6):
         lines.append(f"{a}[{s.one('0', '-1', '...')}] = {s.number()}")
     name = call.partition(" = ")[0]
-    if s.chance(0.3):
+    if write_result and s.chance(0.3):
         lines.append(f"{name}[{s.one('...', '0', '-1')}] {s.one('', '*')}= {s.number()}")
     return lines
 
@@ -328,7 +339,7 @@ def pushed(s):
     name = s.new("f")
     block, _ = s.function(name, s.alive[a], "pure")
     how = s.one("function", "accumulator", "twice back")
-    return surrounded(s, a, block, f"{s.new()} = t.along({name}, {a}, {b}, {how!r})")
+    return surrounded(s, a, block, f"{s.new()} = t.along({name}, {a}, {b}, {how!r})", False)
 
 
 def curved(s):
@@ -357,8 +368,10 @@ def ruled_for_each(s):
     how, rule = s.one("closed", "fresh", "again", "both"), s.new("f")
     body = s.one("np.sin(u) * u", "np.exp(-u * u) + u", "np.tanh(u * 2.0)", "u / (1.0 + u * u)")
     make = f"{rule} = t.ruled(lambda u: {body}, {how!r})"
-    f = s.one(f"lambda u: {rule}(u) * u", f"lambda u: {rule}({rule}(u) + {s.number()})",
-              f"t.grad(lambda u: np.sum({rule}(u * u)), 'function')")  # fmt: skip
+    forms = [f"lambda u: {rule}(u) * u", f"lambda u: {rule}({rule}(u) + {s.number()})"]
+    if not s.depth:  # NumPy's side takes no derivative of a derivative
+        forms.append(f"t.grad(lambda u: np.sum({rule}(u * u)), 'function')")
+    f = s.one(*forms)
     return surrounded(s, a, make, f"{s.new()} = t.vmap({f})({a})")
 
 

@@ -8,16 +8,33 @@ import numpy as np
 
 import arraytape as xp
 
+from arraytape._array.views import order_of
+
 from .own_ops import OPS
 
 STEP = 1e-30
+NOISE = 1e-9
 APART = 2e-3  # a step of real differences, which are extrapolated
 
 
+def in_c(x):
+    """A result of a transform, whose order in memory nobody promises, in that of C."""
+    if isinstance(x, xp.Array):
+        return x if "C" in order_of(x) else np.copy(x, order="C")
+    return np.ascontiguousarray(x) if x.ndim else x
+
+
 class OnNumPy:
-    """The reference."""
+    """The reference.
+
+    noise : None, or random numbers by which places of derivatives are moved a little: at ties of maxima
+    and at other kinks they change.
+    """
 
     xp = np
+
+    def __init__(self, noise=None):
+        self.noise = noise
 
     def start(self, x):
         return np.array(x, complex)
@@ -53,20 +70,24 @@ class OnNumPy:
     def vmap(self, f, in_axes=0, out_axes=0):
         def mapped(*args):
             axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-            size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
+            size = next(
+                x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None
+            )
             found = []
             for i in range(size):
                 one = [
-                    x.copy() if axis is None else np.array(np.take(x, i, axis))
+                    x.copy("K") if axis is None else np.moveaxis(x, axis, 0)[i].copy("K")
                     for x, axis in zip(args, axes, strict=True)
                 ]
                 found.append(np.array(f(*one)))
-            return np.stack(found, out_axes)
+            return np.ascontiguousarray(np.stack(found, out_axes))
 
         return mapped
 
     def along(self, f, x, v, how):
-        return np.imag(f(x + STEP * 1j * v)) / STEP + 0j
+        if self.noise is not None:
+            x = x + NOISE * self.noise.normal(size=x.shape)
+        return in_c(np.imag(f(np.array(x + STEP * 1j * v))) / STEP + 0j)
 
     def jacobian(self, f, how):
         def derivative(x):
@@ -76,7 +97,7 @@ class OnNumPy:
                 unit[i] = 1.0
                 columns.append(self.along(f, x, unit.reshape(x.shape), how))
             found = np.stack(columns, -1)
-            return found.reshape((*found.shape[:-1], *x.shape))
+            return in_c(found.reshape((*found.shape[:-1], *x.shape)))
 
         return derivative
 
@@ -88,10 +109,10 @@ class OnNumPy:
         def slope(h):
             return (gradient(x + h * v) - gradient(x - h * v)) / (2 * h)
 
-        return (4 * slope(APART / 2) - slope(APART)) / 3
+        return in_c((4 * slope(APART / 2) - slope(APART)) / 3)
 
     def ruled(self, f, how):
-        return lambda x: np.array(f(x.copy()))
+        return lambda x: in_c(f(x.copy("K") if x.ndim else x))
 
     def squash(self, x):
         return np.tanh(x) * 0.5
@@ -102,7 +123,9 @@ class OnNumPy:
 
 def fresh(x):
     """A copy that may be written to, also where it has no axes."""
-    copy = xp.zeros(x.shape)
+    if x.ndim:
+        return xp.asarray(x, copy=True)
+    copy = xp.zeros(())
     copy[...] = x
     return copy
 
@@ -129,10 +152,12 @@ class OnArrays:
 
     # --- transforms -----------------------------------------------------------------------------------
     def vmap(self, f, in_axes=0, out_axes=0):
-        return xp.vmap(f, in_axes, out_axes)
+        mapped = xp.vmap(f, in_axes, out_axes)
+        return lambda *args: in_c(mapped(*args))
 
     def grad(self, f, how):
-        return getattr(self, f"grad_by_{how}")(f)
+        gradient = getattr(self, f"grad_by_{how}")(f)
+        return lambda x: in_c(gradient(x))
 
     def grad_by_function(self, f):
         return xp.grad(f)
@@ -186,9 +211,10 @@ class OnArrays:
         return gradient
 
     def jacobian(self, f, how):
-        if how == "function":
-            return xp.jacobian(f)
+        rows = xp.jacobian(f) if how == "function" else self.rows(f, how)
+        return lambda x: in_c(rows(x))
 
+    def rows(self, f, how):
         def derivative(x):
             x = fresh(x)
             if how == "pushing":
@@ -207,6 +233,9 @@ class OnArrays:
         return derivative
 
     def along(self, f, x, v, how):
+        return in_c(self.pushed(f, x, v, how))
+
+    def pushed(self, f, x, v, how):
         if how == "function":
             return xp.jvp(f, (x,), (v,))[1]
         x = fresh(x)
@@ -218,6 +247,9 @@ class OnArrays:
         return xp.vjp(lambda u: pull(u)[0], xp.zeros(y.shape))[1](v)[0]
 
     def hvp(self, f, x, v, how):
+        return in_c(self.product(f, x, v, how))
+
+    def product(self, f, x, v, how):
         if how == "function":
             return xp.hvp(f, (x,), (v,))[0]
         if how == "reverse over forward":
@@ -226,6 +258,10 @@ class OnArrays:
 
     # --- functions with rules -------------------------------------------------------------------------
     def ruled(self, f, how):
+        ruled = self.with_rule(f, how)
+        return lambda x: in_c(ruled(x))
+
+    def with_rule(self, f, how):
         if how == "again":
             return xp.recompute_grad(f)
 
