@@ -20,6 +20,7 @@ class Attack(NamedTuple):
 
 ATTACKS = {  # name -> module that defines ATTACK
     "numpy-programs": "attack.numpy_programs",
+    "nested-programs": "attack.nested_programs",
 }
 
 

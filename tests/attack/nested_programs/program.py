@@ -153,8 +153,8 @@ class Scope:
     def function(self, name, value, how, length=3, whole=False):
         """A function of one array, grown on a value of its argument, and what it gives.
 
-        how : "mapped"; "pure", which writes to nothing outside; "rule", of its argument alone, to which it does not write; or "plain".  whole : whether it
-        gives a scalar.
+        how : "mapped"; "pure", which writes to nothing outside; "rule", of its argument alone, to
+        which it does not write; or "plain".  whole : whether it gives a scalar.
         """
         argument = self.new("u")
 
@@ -165,7 +165,7 @@ class Scope:
                 return {tool: self.env[tool] for tool in TOOLS} | {argument: value.copy()}
             return self.env | {argument: value.copy()}
 
-        outer = () if how == "plain" else [x for x in self.alive.values()]
+        outer = () if how == "plain" else [*self.alive.values()]
         mapped = self.mapped or how == "mapped"
         inner = Scope(self.program, given, [*self.outer, *outer], mapped, self.depth + 1)
         inner.argument = argument
@@ -242,6 +242,7 @@ class Program:
         return np.asarray(self.rng.uniform(0.3, 1.0, x.shape) * self.rng.choice([-1, 1], x.shape))
 
     def text(self, body=None):
+        """The function; with another body, where one is given."""
         lines = lines_of(self.body if body is None else body, "    ")
         head = f"def program(np, xp, t, {', '.join(self.data)}):"
         return "\n".join([head, *lines, "    return locals()"])

@@ -7,16 +7,32 @@ from .program import Block, Program
 
 ALL = 8  # statements that are left out at a time, to begin with
 SCRIPT = """# PYTHONPATH=src:tests
-import numpy as np
-
-import arraytape as xp
 from attack.nested_programs import Given
 
+text = '''
 {text}
+'''
 
-program = Given({seed}, program, {data})
-program.check()
+Given({seed}, text, {data}).check()
 """
+
+
+class Given:
+    """A program by its text, as a script has it: ``check`` raises what is wrong with it."""
+
+    def __init__(self, seed, text, data):
+        made = Program(seed)
+        self.seed, self.along, self.turn = seed, made.along, made.turn
+        self.data = {name: np.asarray(x) for name, x in data.items()}
+        self.whole = text
+
+    def text(self, body=None):
+        """The function."""
+        return self.whole
+
+    def check(self):
+        """Everything."""
+        check(self)
 
 
 def failure(program, body):

@@ -10,7 +10,7 @@ def has_axes(x):
     return x.ndim > 0 and x.size > 0
 
 
-# --- values -------------------------------------------------------------------------------------------
+# --- values ---------------------------------------------------------------------------------------
 def elementwise(s):
     a = s.pick()
     x = s.alive[a]
@@ -69,7 +69,7 @@ def joined(s):
     return a and f"{s.new()} = {s.one('np.stack', 'np.concatenate')}([{a}, {b}])"
 
 
-# --- views and layouts ----------------------------------------------------------------------------------
+# --- views and layouts ----------------------------------------------------------------------------
 def basic_key(s, shape):
     parts = []
     for n in shape:
@@ -117,7 +117,7 @@ def layout(s):
     return a and f"{s.new()} = {s.one(*forms)}"
 
 
-# --- writes ---------------------------------------------------------------------------------------------
+# --- writes ---------------------------------------------------------------------------------------
 def fresh(s, shape, apart):
     """A value to write, which shares no memory with what is written to."""
     b = s.fitting(shape, apart)
@@ -166,7 +166,7 @@ def out_on_a_view(s):
     return s.one(*forms)
 
 
-# --- state, decisions, errors -------------------------------------------------------------------------
+# --- state, decisions, errors ---------------------------------------------------------------------
 def plain_function(s):
     """A function that may write to what is around it, called twice."""
     a, name = s.pick(), s.new("f")
@@ -266,7 +266,7 @@ def variable(s):
     return [*lines, f"{s.new()} = {s.one(gradient, f'{v}.value() * {a} * {a}')}"]
 
 
-# --- transforms -----------------------------------------------------------------------------------------
+# --- transforms -----------------------------------------------------------------------------------
 def surrounded(s, a, block, call, write_result=True):
     """A call, perhaps between writes to what goes in and to what comes out."""
     x, lines = s.alive[a], [block]

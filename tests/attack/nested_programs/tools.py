@@ -1,13 +1,12 @@
 """What programs call beside NumPy's functions: transforms and rules, on Arrays and on NumPy alone.
 
-On NumPy everything is complex, with imaginary parts of 0: a derivative inside a program is a complex step
-there, vmap a loop, and a function with a rule of its own that function.
+On NumPy everything is complex, with imaginary parts of 0: there a derivative inside a program is a
+complex step, vmap a loop, and a function with a rule of its own that function.
 """
 
 import numpy as np
 
 import arraytape as xp
-
 from arraytape._array.views import order_of
 
 from .own_ops import OPS
@@ -18,10 +17,12 @@ APART = 2e-3  # a step of real differences, which are extrapolated
 
 
 def in_c(x):
-    """A result of a transform, whose order in memory nobody promises, in that of C."""
+    """A result of a transform, whose order in memory nobody promises, in that of C; no scalar."""
+    if not x.ndim:
+        return fresh(x) if isinstance(x, xp.Array) else np.array(x)
     if isinstance(x, xp.Array):
         return x if "C" in order_of(x) else np.copy(x, order="C")
-    return np.ascontiguousarray(x) if x.ndim else x
+    return np.ascontiguousarray(x)
 
 
 class OnNumPy:
