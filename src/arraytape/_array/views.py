@@ -19,6 +19,9 @@ What an event does, by the bits of an Array's state (those of a view's root coun
     IS_VIEW   set KEPT on the root; of a part of  make the root exclusive, cut the   by the root's bits
               SMALL size: a private copy          data again, write; set HOT on it
 
+A view by an index that differs for each example of a vmap (``Picked``) has data of its own, cut again at
+each read; what is written to it goes to the root.
+
 To read changes no bit.  An export sets EXPORTED on the root (``exports`` says when it is cleared); to
 share with a library other than NumPy sets PINNED.  When a tape begins to follow a root that is
 EXPORTED, its exports are revoked.

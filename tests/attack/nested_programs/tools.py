@@ -113,7 +113,7 @@ class OnNumPy:
         return in_c((4 * slope(APART / 2) - slope(APART)) / 3)
 
     def ruled(self, f, how):
-        return lambda x: in_c(f(x.copy("K") if x.ndim else x))
+        return lambda x: in_c(f(x if isinstance(x, np.generic) else x.copy("K")))
 
     def squash(self, x):
         return np.tanh(x) * 0.5
