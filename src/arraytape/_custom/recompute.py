@@ -11,6 +11,7 @@ from .._array.exits import LEFT
 from .._array.views import private_handle
 from .._record.plan import PLANS, Record, Structural, made_of, results_of
 from .._record.stack import only_recorders, recorders
+from .._storage.batched.data import REPLAY, active
 from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
 from .._util import nest
@@ -97,7 +98,10 @@ class RecomputedCall(Call):
         """
         inputs = self.arguments.again()
         recorder = FunctionRecorder(self.name, tids, first_values=self.variable_values)
-        with only_recorders(*recorders(), recorder):
+        with (
+            only_recorders(*recorders(), recorder),
+            active(REPLAY),
+        ):  # vmaps around it may have ended
             y = self.function(*inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
             results = recorder.result_ids(leaves)

@@ -16,6 +16,7 @@ from numpy import ndarray
 
 from .._array.array import Array
 from .._record.plan import PLANS, STEPS, Plan, Pull, Record, Structural, inputs_of, results_of
+from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE
 from .data import RawData
 
@@ -184,7 +185,9 @@ class BackwardPass:
         if all(g is None for g in held):
             return
         cotangents = [None if g is None else self.data.array_of(g) for g in held]
-        for tid, part in zip(tids, gradients(cotangents), strict=True):
+        with active(REPLAY):  # it works on values of vmaps that have ended
+            found = gradients(cotangents)
+        for tid, part in zip(tids, found, strict=True):
             if part is not None and tid in self.followed:
                 self.lend(tid, self.data.of_array(part))
 

@@ -137,9 +137,11 @@ class RawData:
 
     def apply(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
         """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
-        part = self.call(plan, pull, g, record)
         if plan.op.checked:
-            part = self.of_users_rule(part)
+            with raw.active(raw.REPLAY):  # it may call ops on values of vmaps that have ended
+                part = self.of_users_rule(self.call(plan, pull, g, record))
+        else:
+            part = self.call(plan, pull, g, record)
         if plan.op.joint:
             return self.fitted_all(plan, part, record)
         if part is None or pull.fit is None:

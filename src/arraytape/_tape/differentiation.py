@@ -14,7 +14,7 @@ from .._exits.messages import last_exit
 from .._exits.modes import mode_of
 from .._record.stack import new_tid, watched
 from .._storage.batched.data import REPLAY, active
-from .._storage.storage import is_complex, storage_of
+from .._storage.storage import HERE, is_complex, storage_of
 from .._util import nest
 from .._util.errors import user_line
 from .arguments import (
@@ -110,8 +110,8 @@ class Differentiation:
             pass_.picks = picks
             return self.through(pass_, seeds)
 
-        # Rules on Arrays, the user's own among them, work on values of vmaps that have ended.
-        with np.errstate(all="ignore"), storage.at(seeds[0]._data), active(REPLAY):
+        replayed = active(REPLAY) if recorded or self.recording.attended() else HERE
+        with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
             if self.recording.numerics is not None:
                 return self.checked(data(storage), seeds, picks, guard)
             if guard and recorded and hides_a_cusp(self.recording.records):
