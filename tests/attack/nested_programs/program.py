@@ -162,8 +162,8 @@ class Scope:
             if how == "plain":
                 return self.env | {argument: value}
             if how == "rule":
-                return {tool: self.env[tool] for tool in TOOLS} | {argument: value.copy()}
-            return self.env | {argument: value.copy()}
+                return {tool: self.env[tool] for tool in TOOLS} | {argument: np.array(value)}
+            return self.env | {argument: np.array(value)}
 
         outer = () if how == "plain" else [*self.alive.values()]
         mapped = self.mapped or how == "mapped"

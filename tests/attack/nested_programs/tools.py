@@ -86,6 +86,8 @@ class OnNumPy:
         return mapped
 
     def along(self, f, x, v, how):
+        if np.shape(v) != np.shape(x):
+            raise ValueError("a tangent that does not fit")
         if self.noise is not None:
             x = x + NOISE * self.noise.normal(size=x.shape)
         return in_c(np.imag(f(np.array(x + STEP * 1j * v))) / STEP + 0j)
@@ -113,7 +115,7 @@ class OnNumPy:
         return in_c((4 * slope(APART / 2) - slope(APART)) / 3)
 
     def ruled(self, f, how):
-        return lambda x: in_c(f(x if isinstance(x, np.generic) else x.copy("K")))
+        return lambda x: in_c(f(np.array(x)))
 
     def squash(self, x):
         return np.tanh(x) * 0.5
@@ -260,7 +262,7 @@ class OnArrays:
     # --- functions with rules -------------------------------------------------------------------------
     def ruled(self, f, how):
         ruled = self.with_rule(f, how)
-        return lambda x: in_c(ruled(x))
+        return lambda x: in_c(ruled(x if x.ndim else fresh(x)))  # a scalar is another thing
 
     def with_rule(self, f, how):
         if how == "again":
