@@ -126,3 +126,22 @@ def test_an_index_that_does_not_fit_is_refused():
     x = xp.asarray(X)
     with pytest.raises(IndexError, match="__getitem__"):
         xp.vmap(lambda a: a[xp.argmax(a[:, 0]) + 3])(x)
+
+
+def test_a_tangent_that_is_the_same_for_all_examples_goes_through_an_index_that_is_not():
+    """The second tangent of what was added is in no example another one."""
+
+    def f(row, w):
+        row[::-1] += xp.sin(w)
+        row[xp.argmin(row)] += w
+        return row * row[xp.argmax(row)]
+
+    def total(w, through):
+        return xp.sum(through(lambda row: f(row * 1.0, w), xp.asarray(X[0])))
+
+    def second(through):
+        w, one = xp.asarray(0.7), xp.asarray(1.0)
+        slope = lambda w: xp.jvp(lambda w: total(w, through), (w,), (one,))[1]  # noqa: E731
+        return xp.jvp(slope, (w,), (one,))[1]
+
+    assert np.allclose(second(lambda f, x: xp.vmap(f)(x)), second(loop))

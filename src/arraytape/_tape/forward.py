@@ -23,12 +23,13 @@ from .._exits.journal import Journal
 from .._exits.lacks import Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push, recorders, remove
-from .._storage.batched.data import REPLAY, active
+from .._storage.batched.data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
 from .._util.places import block_frame
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
 from .data import ArrayData
+from .hidden_axes import with_hidden_axes
 from .missing_rules import MissingRule, without_rule
 from .recording import UNFOLLOWED
 from .tangents import Tangents
@@ -193,6 +194,8 @@ class ForwardPass(BaseRecorder):
         given: Any
         if not op.variadic:
             given = self.tangents[record[2]]
+            if axis_ids_of(parameters.values()):  # by another key for each example
+                given = with_hidden_axes(given, *parameters.values())
         else:
             x, device = op.inputs[0], self.some_tangent(record).device
             shapes, dtypes = (plan.kept(record, f"{what} {x}") for what in LAYOUT)
