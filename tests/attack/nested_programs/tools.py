@@ -25,6 +25,11 @@ def in_c(x):
     return np.ascontiguousarray(x)
 
 
+def writable(x):
+    """A result, which without axes may be a scalar, as an array."""
+    return x if x.ndim else fresh(x)
+
+
 class OnNumPy:
     """The reference.
 
@@ -118,10 +123,10 @@ class OnNumPy:
         return lambda x: in_c(f(np.array(x)))
 
     def squash(self, x):
-        return np.tanh(x) * 0.5
+        return np.array(np.tanh(x) * 0.5)
 
     def blend(self, x, y):
-        return x * y + np.sin(y)
+        return np.array(x * y + np.sin(y))
 
 
 def fresh(x):
@@ -262,7 +267,7 @@ class OnArrays:
     # --- functions with rules -------------------------------------------------------------------------
     def ruled(self, f, how):
         ruled = self.with_rule(f, how)
-        return lambda x: in_c(ruled(x if x.ndim else fresh(x)))  # a scalar is another thing
+        return lambda x: in_c(ruled(writable(x)))  # a scalar is another thing
 
     def with_rule(self, f, how):
         if how == "again":
@@ -278,7 +283,7 @@ class OnArrays:
         return xp.recompute_grad(with_rule) if how == "both" else with_rule
 
     def squash(self, x):
-        return OPS["attack_squash"](x)
+        return writable(OPS["attack_squash"](x))
 
     def blend(self, x, y):
-        return OPS["attack_blend"](x, y)
+        return writable(OPS["attack_blend"](x, y))
