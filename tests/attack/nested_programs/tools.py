@@ -82,7 +82,7 @@ class OnNumPy:
             found = []
             for i in range(size):
                 one = [
-                    x.copy("K") if axis is None else np.moveaxis(x, axis, 0)[i].copy("K")
+                    np.array(x) if axis is None else np.array(np.moveaxis(x, axis, 0)[i])
                     for x, axis in zip(args, axes, strict=True)
                 ]
                 found.append(np.array(f(*one)))
