@@ -29,7 +29,7 @@ from .._util.places import block_frame
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
 from .data import ArrayData
-from .hidden_axes import with_hidden_axes
+from .hidden_axes import with_ended_axes, with_hidden_axes
 from .missing_rules import MissingRule, without_rule
 from .recording import UNFOLLOWED
 from .tangents import Tangents
@@ -218,7 +218,7 @@ class ForwardPass(BaseRecorder):
         g = []
         for y in op.outputs:
             shape, dtype = plan.layout_of(record, y)
-            g.append(xp.zeros(shape, dtype=dtype, device=device))
+            g.append(with_ended_axes(xp.zeros(shape, dtype=dtype, device=device), shape))
 
         def pull_back() -> list[tuple[int, Any]]:
             pulled: list[tuple[int, Any]] = []

@@ -92,6 +92,15 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
     return wide
 
 
+def with_ended_axes(x: Array, shape: Any) -> Array:
+    """x with the hidden axes of a recorded shape that are not open here: no pass is to sum over them."""
+    hidden = raw.ended(shape)
+    if not hidden:
+        return x
+    wide: Array = spread(x, tuple(hidden), tuple(hidden.values()))
+    return wide
+
+
 def settled(contribution: Array, shape: Any) -> Array:
     """A contribution summed over the hidden axes that its input, of this shape, lacked when recorded.
 

@@ -267,6 +267,13 @@ def surplus(data: Batched, shape: Any) -> AxisIds:
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
 
 
+def ended(shape: Any) -> dict[int, int]:
+    """The lengths of the hidden axes of a recorded shape that are not open now, by id."""
+    own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
+    lengths = shape.hidden if own else ()
+    return {n: size for n, size in zip(own, lengths, strict=True) if n not in open_axes}
+
+
 def summed(x: Any, /, axis_ids: AxisIds) -> Any:
     """Data summed over some of its hidden axes."""
     axes = tuple([i for i, axis_id in enumerate(x.axis_ids) if axis_id in axis_ids])
