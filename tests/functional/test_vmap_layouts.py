@@ -48,6 +48,8 @@ VALUES = {
     "with gaps": lambda np, u: u[:, ::2],
     "with gaps, then doubled": lambda np, u: u[:, ::2] * 2,
     "a column": lambda np, u: u[:, 0],
+    "a picked row": lambda np, u: u[np.argmax(u[:, 0])],
+    "a picked column": lambda np, u: u[:, np.argmax(u[0])],
     "by an order": lambda np, u: u[np.argsort(u[:, 0])],
 }
 
@@ -80,6 +82,29 @@ def test_a_write_is_seen_under_vmap_where_a_loop_sees_it(layout, value, part):
     found = np.asarray(xp.vmap(lambda u: f(xp, u), in_axes=axis)(given))
     np.testing.assert_allclose(found, of_a_loop(f, x.copy(order="K"), axis), 1e-12)
     np.testing.assert_array_equal(np.asarray(given), x)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_parts_of_picked_views_are_views_where_they_are_in_a_loop(axis, order, part):
+    x = np.moveaxis(np.random.default_rng(2).normal(size=(5, 2, 3, 4)), 1, 2).copy()
+    x = np.stack([np.array(one, order=order) for one in x])
+    x = x if order == "C" else x.transpose(0, 3, 2, 1).copy().transpose(0, 3, 2, 1)
+
+    def f(namespace, u):
+        key = namespace.argmax(namespace.moveaxis(u, axis, 0)[:, 0, 0])
+        g = u[(slice(None),) * axis + (key,)]
+        for view in (g, g.T, g[:, ::2], g[None]):
+            r = PARTS[part](namespace, np, view)
+            r *= 3.0
+        h = g * 1.0
+        r = PARTS[part](namespace, np, h)
+        r *= 5.0
+        return u * np.sum(h) if namespace is np else u * xp.sum(h)
+
+    found = np.asarray(xp.vmap(lambda u: f(xp, u))(xp.asarray(x.copy(order="K"))))
+    np.testing.assert_allclose(found, of_a_loop(f, x.copy(order="K"), 0), 1e-12)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

@@ -43,6 +43,7 @@ from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array,
 from .exports import EXPORTING, Export, Exports, released, revoke
 from .paths import (
     BROADCAST,
+    GETITEM,
     IMAG,
     MAY_COPY,
     PERMUTE,
@@ -52,6 +53,7 @@ from .paths import (
     RESHAPE,
     Path,
     inverse,
+    step,
     walk,
 )
 
@@ -73,8 +75,13 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     data = x._data
     storage = storage_of(data)
     part = walk(data, ((kind, argument),), storage.xp)
-    if kind in MAY_COPY and kind is not READ_ONLY and not storage.shares(part, data) and x.size:
-        return None
+    if kind in MAY_COPY and kind is not READ_ONLY and x.size:
+        seen, whole = part, data
+        if type(data) is Batched and is_picked(x):
+            whole = layout_of(x)
+            seen = step(whole, kind, argument, storage_of(whole).xp)
+        if not storage_of(whole).shares(seen, whole):
+            return None
     if kind is PERMUTE:
         argument = tuple([axis % len(data.shape) for axis in argument])
     elif kind is RESHAPE or kind is BROADCAST:
@@ -266,8 +273,29 @@ def laid_out(y: Array, x: Array) -> Array:
 
 def order_of(x: Array) -> str:
     """In which order x lies in memory without gaps: "C", "F", "CF" for both, "" for neither."""
-    data = refresh(x) if x._state & IS_VIEW else x._data
+    data = layout_of(x)
     return storage_of(data).order(data)
+
+
+def layout_of(x: Array) -> Any:
+    """Data that lies in memory as x: its own, or of a picked view the part that a loop would cut."""
+    if not x._state & IS_VIEW:
+        return x._data
+    data = refresh(x)
+    if type(x._view) is not Picked or not data.size or 0 in data.hidden:
+        return data
+    one = x._view.root._data
+    if type(one) is Batched:
+        one = one.data[(*(0,) * len(one.axis_ids), ...)]
+    path = [(GETITEM, first_of(key)) if kind is PICK else (kind, key) for kind, key in x._view.path]
+    return walk(one, tuple(path), storage_of(one).xp)
+
+
+def first_of(key: Any) -> Any:
+    """A key with 0 in place of each index that differs between examples."""
+    if type(key) is tuple:
+        return tuple([first_of(part) for part in key])
+    return 0 if type(key) is Batched else key
 
 
 def in_order(y: Array, order: str) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
-from .._array.views import current, in_order, order_of, with_axes_in_memory
+from .._array.views import in_order, layout_of, order_of, with_axes_in_memory
 from .._util.errors import describe, explain, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
@@ -273,7 +273,7 @@ def in_memory_order(x: Array) -> Array:
 
     Axes along which elements are repeated keep their places, as in ``numpy.nditer``.
     """
-    strides = getattr(current(x)[1], "strides", None)  # other storages have no layout to follow
+    strides = getattr(layout_of(x), "strides", None)  # other storages have no layout to follow
     if strides is None:
         return x
     inner: list[int] = []  # the innermost axis first
@@ -374,7 +374,7 @@ def like(name: str) -> Callable[..., Array]:
 
 def as_in(made: Array, a: Array) -> Array:
     """New data of another shape with its axes in memory in the order in which those of ``a`` lie."""
-    strides = getattr(current(a)[1], "strides", None)
+    strides = getattr(layout_of(a), "strides", None)
     if strides is None or order_of(a):
         return in_order(made, "F") if is_fortran(a) else made
     order = sorted(range(a.ndim), key=lambda i: -abs(strides[i]))
