@@ -323,7 +323,7 @@ def without_gaps(data: Any, count: int) -> Any:
     if strides is None:
         return data
     inner = sorted(range(count, len(strides)), key=lambda i: -abs(strides[i]))
-    step, gaps = data.itemsize, False
+    step, gaps = data.dtype.itemsize, False
     for i in reversed(inner):
         gaps = gaps or (data.shape[i] != 1 and strides[i] != step)
         step *= data.shape[i]
