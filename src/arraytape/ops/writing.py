@@ -337,7 +337,10 @@ def overwritten(x: Array, key: Any, value: Any) -> Any:
 
 
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
-    """The in-place operator of an op: its result takes x's place, in x's memory where it may."""
+    """The in-place operator of an op: its result takes x's place, in x's memory where it may.
+
+    One function, because each step of it would be a call more in every ``x += y``.
+    """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
     update = updates(op, raw, functional)
