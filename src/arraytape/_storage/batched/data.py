@@ -332,15 +332,16 @@ def without_gaps(data: Any, count: int) -> Any:
     if strides is None:
         return data
     inner = sorted(range(count, len(strides)), key=lambda i: -abs(strides[i]))
-    step, gaps = data.itemsize, False
+    step, gaps = data.dtype.itemsize, False
     for i in reversed(inner):
         gaps = gaps or (data.shape[i] != 1 and strides[i] != step)
         step *= data.shape[i]
     if not (gaps and step):
         return data
     order, storage = (*range(count), *inner), storage_of(data)
-    copy = storage.contiguous(storage.xp.permute_dims(data, order))
-    return storage.xp.permute_dims(copy, tuple([order.index(i) for i in range(len(order))]))
+    with storage.at(data):
+        copy = storage.contiguous(storage.xp.permute_dims(data, order))
+        return storage.xp.permute_dims(copy, tuple([order.index(i) for i in range(len(order))]))
 
 
 def like(data: Any, other: Any) -> Any:
