@@ -330,8 +330,9 @@ def without_gaps(data: Any, count: int) -> Any:
     if not (gaps and step):
         return data
     order, storage = (*range(count), *inner), storage_of(data)
-    copy = storage.contiguous(storage.xp.permute_dims(data, order))
-    return storage.xp.permute_dims(copy, tuple([order.index(i) for i in range(len(order))]))
+    with storage.at(data):
+        copy = storage.contiguous(storage.xp.permute_dims(data, order))
+        return storage.xp.permute_dims(copy, tuple([order.index(i) for i in range(len(order))]))
 
 
 def like(data: Any, other: Any) -> Any:
