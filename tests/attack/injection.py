@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import linecache
 import re
 import sys
@@ -14,6 +15,8 @@ PACKAGE = str(Path(arraytape.__file__).parent)
 # Locks are left by C code that Python does not interrupt: at the few bytecodes that call it no signal is
 # handled and no memory asked for, and whoever raised there would leave them locked.
 LOCKED = re.compile(r"\s*with ([A-Z_]+|self\.(counting|noting)):")
+
+NOP = dis.opmap["NOP"]
 
 
 def traced(code):
@@ -61,5 +64,8 @@ class Injection:
 
 
 def is_lock(frame):
+    """Whether a bytecode enters or leaves a lock; the NOP behind a loop in a ``with`` is outside of it."""
+    if frame.f_code.co_code[frame.f_lasti] == NOP:
+        return True
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno or 0)
     return LOCKED.match(line) is not None

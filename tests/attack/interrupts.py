@@ -24,6 +24,7 @@ from arraytape._record.stack import EMPTY, OPEN, STACK, recorders
 from arraytape._storage.batched.data import ACTIVE
 from arraytape._storage.storage import DEFAULT
 from arraytape._tape.packing import PACKING
+from arraytape._util import locks
 from arraytape.interop import _context, namespace
 
 from . import interrupted_writes
@@ -51,6 +52,7 @@ def left_behind():
         "exits": (modes.DEFAULT, ["warn"]),
         "profiler": (sys.getprofile(), None),
         "errstate": (np.geterr(), BEFORE["errstate"]),
+        "locks": (sum(lock._is_owned() for lock in locks.LOCKS), 0),
     }
     return [f"{name}: {now!r}" for name, (now, before) in facts.items() if now != before]
 
@@ -72,6 +74,9 @@ def tidy_up():
     modes.DEFAULT[:] = ["warn"]
     sys.setprofile(None)
     np.seterr(**BEFORE["errstate"])
+    for lock in locks.LOCKS:
+        while lock._is_owned():
+            lock.release()
 
 
 def entries():

@@ -87,7 +87,9 @@ def test_the_default_of_the_process_holds_for_tapes_that_say_nothing(x):
 
 @pytest.mark.parametrize("call", [xp.set_exits, lambda mode: GradientTape(exits=mode)])
 def test_another_word_is_refused(call):
-    with pytest.raises(ValueError, match=r"'warn', 'raise' or 'ignore', got 'loud'.*test_modes"):
+    with pytest.raises(
+        ValueError, match=r"'warn', 'raise' or 'ignore', got str 'loud'.*test_modes"
+    ):
         call("loud")
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from numpy import ndarray
+from numpy import integer, ndarray
 
 from .._record.plan import Record, Structural
 from .._storage.batched.data import Batched
@@ -127,7 +127,7 @@ def place_of(path: Path, shape: tuple[int, ...]) -> int | None:
     """The one place along the first axis of a root at which a part lies; None where there are more."""
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
-    if kind is not GETITEM or not shape or part in (None, Ellipsis, ()):
+    if kind is not GETITEM or not shape or not isinstance(part, int | integer | slice):
         return None
     places = range(shape[0])
     if not isinstance(part, slice):
