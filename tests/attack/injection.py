@@ -64,7 +64,7 @@ class Injection:
 
 
 def is_lock(frame):
-    """Whether a bytecode enters or leaves a lock; the NOP behind a loop in a ``with`` is outside of it."""
+    """Whether a bytecode enters or leaves a lock; a NOP behind a loop in ``with`` is outside of it."""
     if frame.f_code.co_code[frame.f_lasti] == NOP:
         return True
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno or 0)
