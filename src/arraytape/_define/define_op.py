@@ -323,7 +323,7 @@ class Forward(dict[type, Callable[..., Any]]):
 
     def __missing__(self, kind: type) -> Callable[..., Any]:
         storage = STORAGES[kind]
-        if storage.mixed and self.op.per_element:  # many arrays at once, by the raw data beneath
+        if storage.many and self.op.per_element:  # many arrays at once, by the raw data beneath
             self[kind] = batched = storage.elementwise(self)
             return batched
         function = self.forward

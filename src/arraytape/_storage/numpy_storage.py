@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import numpy_namespace
-from .storage import HOST, Storage, enter
+from .storage import HOST, MAKING, Storage, enter
 
 
 class NumPyStorage(Storage):
@@ -40,9 +40,15 @@ class NumPyStorage(Storage):
         return data.copy()
 
     def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        making = MAKING.get()
+        if making is not None:
+            return making.create(name, device, *arguments, **keywords)
         return attrgetter(name)(np)(*arguments, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        making = MAKING.get()
+        if making is not None:
+            return making.asarray(value, dtype, device, copy)
         return np.array(value, dtype=dtype, copy=copy)
 
     def from_dlpack(self, x: Any, copy: bool | None) -> Any:

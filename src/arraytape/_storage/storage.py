@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from .._util.errors import see, user_line
 COMPLEX = "complex floating"
 HOST = "cpu"
 HERE: AbstractContextManager[Any] = nullcontext()
+# The storage that makes new data of the host in place of NumPy's, while a function is traced.
+MAKING: ContextVar[Storage | None] = ContextVar("arraytape making", default=None)
 
 
 class Storage:
@@ -32,7 +35,8 @@ class Storage:
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = False  # whether its namespace takes the data of other storages, too
+    mixed = 0  # whether its namespace takes the data of others, too; of several the greatest is asked
+    many = False  # whether its data stands for many arrays at once
     dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
@@ -51,6 +55,10 @@ class Storage:
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
         """An elementwise function for data of this kind, from those by type of data."""
         return functions[self.kind]
+
+    def adopted(self, data: Any) -> Any:
+        """Data of another storage that meets data of this mixed one."""
+        return data
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:

@@ -1,0 +1,275 @@
+"""Passes that make a program shorter: equal calls once, exact algebra, reads of what was written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
+
+SMALL = 1 << 16  # bytes of a result that is computed once and for all
+MOST = 8  # rounds of the passes: each makes room for the next
+CREATIONS = frozenset(("arange", "empty", "eye", "full", "linspace", "ones", "zeros"))
+FULL_SHAPE = frozenset(
+    ("add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum",
+     "minimum", "multiply", "not_equal", "subtract")
+)  # fmt: skip
+
+
+def simplified(program: Program) -> Program:
+    """The program after all passes of this module."""
+    for _ in range(MOST):
+        before = len(program.nodes)
+        for step in (folded, rewritten, without_repetitions, without_dead_code):
+            program = step(program)
+        if len(program.nodes) == before:
+            break
+    return program
+
+
+def mapped(program: Program, new_of: Callable[[Node], Node]) -> Program:
+    """A program whose nodes are what ``new_of`` gives for those of another one, in their order.
+
+    new_of : takes a node whose operands are new already.  A new node may be one that is there.
+    """
+    of: dict[Node, Node] = {}
+    nodes: dict[Node, None] = {}
+    for node in program.nodes:
+        if node.op not in (INPUT, CONSTANT):
+            fresh = copied(node, of)
+        else:
+            fresh = node
+        new = of[node] = new_of(fresh)
+        for operand in operands(new):
+            nodes.setdefault(operand)
+        nodes.setdefault(new)
+    return Program(
+        [of[node] for node in program.inputs],
+        [*nodes],
+        [guard._replace(node=of[guard.node]) for guard in program.guards],
+        [of[node] for node in program.outputs],
+        [of[node] for node in program.writes],
+    )
+
+
+def copied(node: Node, of: dict[Node, Node]) -> Node:
+    """A node of the same call on what its operands have become."""
+    args, keywords = replaced((node.args, node.keywords), of.__getitem__)
+    new = Node(node.op, node.call, args, keywords)
+    new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
+    return new
+
+
+# --- dead code ----------------------------------------------------------------------------------------
+def without_dead_code(program: Program) -> Program:
+    """Only what outputs, writes and guards need; each guard once."""
+    guards = {
+        (guard.kind, guard.node, guard.expected): guard
+        for guard in program.guards
+        if guard.node.op != CONSTANT
+    }
+    program = Program(
+        program.inputs, program.nodes, [*guards.values()], program.outputs, program.writes
+    )
+    live = set(program.roots())
+    for node in reversed(program.nodes):
+        if node in live:
+            live.update(operands(node))
+    program.nodes = [node for node in program.nodes if node in live or node.op == INPUT]
+    return program
+
+
+# --- equal calls --------------------------------------------------------------------------------------
+def without_repetitions(program: Program) -> Program:
+    """Equal calls on equal operands are one."""
+    known: dict[Any, Node] = {}
+
+    def new_of(node: Node) -> Node:
+        if node.op == INPUT:
+            return node
+        if node.op == CONSTANT:
+            value = node.value
+            small = value.nbytes <= SMALL
+            key: Any = (
+                (value.shape, value.strides, value.dtype.str, value.tobytes()) if small else id(value)
+            )
+        else:
+            key = node.op, key_of(node.args), key_of(dict(node.keywords)), node.strides, node.dtype
+        return known.setdefault(key, node)
+
+    return mapped(program, new_of)
+
+
+# --- constants ----------------------------------------------------------------------------------------
+def folded(program: Program) -> Program:
+    """Calls on constants alone are constants, unless these are large."""
+
+    def new_of(node: Node) -> Node:
+        if node.op in (INPUT, CONSTANT, "item") or node.shape is None or node.dtype is None:
+            return node
+        if any(operand.op != CONSTANT for operand in operands(node)):
+            return node
+        if node.op == "empty" or node.size * node.dtype.itemsize > SMALL:
+            return node
+        args, keywords = replaced((node.args, node.keywords), lambda constant: constant.value)
+        assert node.call is not None
+        with np.errstate(all="ignore"):
+            value = np.asarray(node.call(*args, **keywords))
+        return Node(CONSTANT, like=value, value=value)
+
+    return mapped(program, new_of)
+
+
+# --- algebra ------------------------------------------------------------------------------------------
+def rewritten(program: Program) -> Program:
+    """Each node by the first rule that applies to it."""
+
+    def new_of(node: Node) -> Node:
+        for rule in RULES:
+            new = rule(node)
+            if new is not None:
+                return new
+        return node
+
+    return mapped(program, new_of)
+
+
+def same_layout(x: Any, node: Node) -> bool:
+    """Whether an operand is a node of the shape, dtype and strides of another one."""
+    return (
+        type(x) is Node
+        and (x.shape, x.dtype, x.strides) == (node.shape, node.dtype, node.strides)
+    )
+
+
+def nothing_changed(node: Node) -> Node | None:
+    """Casts, reshapes, broadcasts and copies that change nothing are their operand."""
+    if node.op in ("astype", "cast", "broadcast_to", "broadcast_view", "reshape", "reshaped", "copied",
+                   "laid_out", "positive", "stop_gradient", "contiguous"):  # fmt: skip
+        x = node.args[0]
+        return x if same_layout(x, node) else None
+    return None
+
+
+def is_one(x: Any) -> bool:
+    """Whether an operand is 1 in each element."""
+    if type(x) in (int, float):
+        return bool(x == 1)
+    constant = type(x) is Node and x.op == CONSTANT and x.dtype.kind == "f"
+    return bool(constant and x.size and (x.value == 1.0).all())
+
+
+def times_one(node: Node) -> Node | None:
+    """A product with 1 is the other factor."""
+    if node.op == "multiply" and not node.keywords:
+        for x, y in (node.args[:2], node.args[1::-1]):
+            if is_one(y) and same_layout(x, node):
+                return x
+    return None
+
+
+def square(node: Node) -> Node | None:
+    """``x ** 2`` is a product in NumPy, too."""
+    if node.op == "power_operator" and type(node.args[0]) is Node:
+        x, exponent = node.args
+        if type(exponent) in (int, float) and exponent == 2 and x.dtype.kind == "f" and x.shape:
+            return like(node, "square", np.square, x)
+    return None
+
+
+def mean(node: Node) -> Node | None:
+    """The mean of floats as NumPy computes it: a sum and a quotient."""
+    if node.op != "mean" or node.dtype is None or node.dtype not in (np.float64, np.float32):
+        return None
+    if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1 or not node.shape:
+        return None
+    x = node.args[0]
+    count = math.prod(x.shape) // max(1, math.prod(node.shape))
+    if not count:
+        return None
+    whole = like(node, "sum", numpy_namespace.sum, x)
+    whole.keywords = dict(node.keywords)
+    return like(node, "divide", np.true_divide, whole, node.dtype.type(count))
+
+
+def like(node: Node, op: str, call: Any, *args: Any) -> Node:
+    """Another call in the place of a node."""
+    new = Node(op, call, args)
+    new.shape, new.dtype, new.strides = node.shape, node.dtype, node.strides
+    return new
+
+
+def unspread(node: Node) -> Node | None:
+    """An operand that was broadcast is used as it was, beside one of the full shape."""
+    if node.op not in FULL_SHAPE or len(node.args) != 2:
+        return None
+    for i in (0, 1):
+        x, y = node.args[i], node.args[1 - i]
+        spread = type(x) is Node and x.op in ("broadcast_to", "broadcast_view")
+        if spread and type(y) is Node and y.shape == node.shape and y.strides == node.strides:
+            inner = x.args[0]
+            if type(inner) is Node and inner.dtype == x.dtype:
+                pair = (inner, y) if i == 0 else (y, inner)
+                new = like(node, node.op, node.call, *pair)
+                new.keywords = node.keywords
+                return new
+    return None
+
+
+# --- writes -------------------------------------------------------------------------------------------
+def is_basic(key: Any) -> bool:
+    """Whether a key has integers, slices, None and ... alone."""
+    parts = key if type(key) is tuple else (key,)
+    return all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts)
+
+
+def apart(key: Any, other: Any, shape: Any) -> bool:
+    """Whether two basic keys begin with different integers."""
+    first, second = (part[0] if type(part) is tuple and part else part for part in (key, other))
+    return type(first) is type(second) is int and first % shape[0] != second % shape[0]
+
+
+def read_of_write(node: Node) -> Node | None:
+    """What is read at the key of a write is what was written; past other writes it is what was there."""
+    if node.op != "getitem" or not is_basic(node.args[1]):
+        return None
+    x, key = node.args
+    before = x
+    while x.op == "put" and is_basic(x.args[1]):
+        written = x.args[2]
+        if key_of(x.args[1]) == key_of(key):
+            if same_layout(written, node):
+                return written  # type: ignore[no-any-return]
+            break
+        if not apart(x.args[1], key, x.shape) or x.args[0].strides != x.strides:
+            break
+        x = x.args[0]
+    if x is before:
+        return None
+    new = like(node, "getitem", node.call, x, key)
+    new.view = node.view
+    return new
+
+
+def write_over_write(node: Node) -> Node | None:
+    """A write takes the place of one at the same key; writing back what is there is nothing."""
+    if node.op != "put" or not is_basic(node.args[1]):
+        return None
+    x, key, value = node.args
+    if type(value) is Node and value.op == "getitem" and value.args[0] is x:
+        if key_of(value.args[1]) == key_of(key):
+            return x  # type: ignore[no-any-return]
+    if x.op == "put" and key_of(x.args[1]) == key_of(key):
+        return like(node, "put", put, x.args[0], key, value)
+    return None
+
+
+RULES = (
+    nothing_changed, times_one, square, mean, unspread, read_of_write, write_over_write,
+)  # fmt: skip
+
+__all__ = ["Guard", "simplified"]

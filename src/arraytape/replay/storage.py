@@ -1,0 +1,177 @@
+"""The storage of traced data: NumPy's functions, each call noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .._storage.batched.data import Batched
+from .._storage.numpy_storage import NUMPY
+from .._storage.storage import HOST, Storage, enter
+from .program import put
+from .trace import ACTIVE, Trace, Traced, call, looked_at, value_of, values_of
+
+
+class TracedNamespace:
+    """The raw functions of NumPy's namespace, or of a part of it, noted by name."""
+
+    def __init__(self, base: Any, prefix: str = "") -> None:
+        self._base, self._prefix = base, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._base, name)
+        if isinstance(found, ModuleType) or name == "special":
+            found = TracedNamespace(found, f"{self._prefix}{name}.")
+        elif callable(found) and not isinstance(found, type):
+            found = noted(f"{self._prefix}{name}", found)
+        setattr(self, name, found)
+        return found
+
+    def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+        return TRACED.asarray(x, dtype, device, copy)
+
+    def key(self, key: Any, x: Any) -> Any:
+        return key
+
+    def conj(self, x: Any, /) -> Any:
+        return call("conj", np.conj, x) if x.dtype.kind == "c" else x
+
+
+def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A raw function, of which each call is noted."""
+
+    def noting(*args: Any, device: Any = None, **keywords: Any) -> Any:
+        return call(name, function, *args, **keywords)
+
+    noting.__name__ = name.rpartition(".")[2]
+    return noting
+
+
+class TracedStorage(Storage):
+    """Traced data over NumPy's."""
+
+    name, kind, mixed = "traced", Traced, 1
+    xp = TracedNamespace(numpy_namespace)
+
+    def beneath(self, data: Any) -> Storage:
+        return NUMPY
+
+    def adopted(self, data: Any) -> Any:
+        trace = ACTIVE.get()
+        if trace is None or type(data) is not np.ndarray:
+            return data
+        return trace.from_outside(data)
+
+    def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+        function = functions[np.ndarray]
+        return noted(getattr(function, "__name__", "elementwise"), function)
+
+    # --- devices ----------------------------------------------------------------------------------
+    def devices(self) -> tuple[Any, ...]:
+        return ()
+
+    def takes(self, device: Any) -> bool:
+        return False
+
+    def device(self, data: Any) -> Any:
+        return HOST
+
+    def on(self, device: Any) -> Any:
+        return NUMPY.on(device)
+
+    def moved(self, data: Any, device: Any) -> Any:
+        return self.copy(data)
+
+    # --- making -----------------------------------------------------------------------------------
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        return call(name, attrgetter(name)(np), *arguments, **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        if type(value) is Traced:
+            if dtype is None or value.dtype == dtype:
+                return value
+            return call("astype", numpy_namespace.astype, value, dtype)
+        trace = ACTIVE.get()
+        made = np.array(values_of(value), dtype=dtype)
+        if trace is None:
+            return made
+        if type(value) is np.ndarray:
+            found = trace.from_outside(value)
+            if dtype is None or value.dtype == dtype:
+                return found
+            return call("astype", numpy_namespace.astype, found, dtype)
+        return trace.traced(trace.constant(made), made)
+
+    def copy(self, data: Any) -> Any:
+        value = value_of(data)
+        if value.copy(order="K").strides == value.strides:
+            return data  # nobody writes to it
+        return call("copied", copied, data)
+
+    def contiguous(self, data: Any) -> Any:
+        return data if value_of(data).flags.c_contiguous else call("contiguous", np.ascontiguousarray, data)
+
+    def order(self, data: Any) -> str:
+        return NUMPY.order(value_of(data))
+
+    def laid_out(self, data: Any, like: Any) -> Any:
+        value = value_of(data)
+        if NUMPY.laid_out(value, value_of(like)) is value:
+            return data
+        return call("laid_out", laid_out, data, *pattern(value_of(like)))
+
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = looked_at(data)
+        return found
+
+    # --- memory -----------------------------------------------------------------------------------
+    def in_place(self, data: Any) -> bool:
+        return False
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        return call("put", put, data, key, value)
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        return np.may_share_memory(value_of(part), value_of(whole))
+
+    def writeable(self, data: Any) -> bool:
+        return True
+
+    def key(self, key: Any, data: Any) -> Any:
+        return key
+
+    def has_nan(self, data: Any) -> bool:
+        value = value_of(data)
+        found = NUMPY.has_nan(value)
+        trace = ACTIVE.get()
+        if trace is not None and not found:  # the guarded pass is right for both
+            trace.guard("no NaN", trace.node_of(data), None)
+        return found
+
+
+def copied(x: Any) -> Any:
+    """A copy without gaps, with the axes in the same order in memory."""
+    return x.copy(order="K")
+
+
+def pattern(like: Any) -> tuple[Any, ...]:
+    """The order in which the axes of data lie in memory, from the outermost one on."""
+    order = sorted(range(like.ndim), key=lambda axis: (-abs(like.strides[axis]), axis))
+    return (tuple(order),)
+
+
+def laid_out(x: Any, order: tuple[int, ...]) -> Any:
+    """A copy whose axes lie in memory in this order, without gaps."""
+    turned = np.ascontiguousarray(x.transpose(order))
+    return turned.transpose(np.argsort(order))
+
+
+TRACED = TracedStorage()
+enter(TRACED)
+
+__all__ = ["TRACED", "Batched", "Trace", "TracedStorage"]

@@ -1,0 +1,296 @@
+"""Tracing: data that notes each call on it, and the program that comes of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .._storage.batched.data import Batched
+from .._storage.storage import HOST
+from .._util.errors import user_line
+from .program import CONSTANT, INPUT, Guard, Node, Program, replaced
+
+ACTIVE: ContextVar[Trace | None] = ContextVar("arraytape trace", default=None)
+
+# Calls whose results have a shape that depends on values.
+SHAPED = frozenset(
+    ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
+)
+
+
+class Trace:
+    """A program in the making.
+
+    spoiled : why it cannot be replayed, "" while it can.  foreign : memory that is not ours and became
+    constants, each beside the node that has a copy of it.
+    """
+
+    def __init__(self) -> None:
+        self.program = Program()
+        self.spoiled = ""
+        self.open = True
+        self.foreign: list[tuple[Any, Node]] = []
+        self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
+        self.live: WeakSet[Traced] = WeakSet()
+
+    def input(self, data: Any) -> Traced:
+        """Data that each replay is given anew."""
+        node = Node(INPUT, like=data)
+        self.program.inputs.append(node)
+        self.program.nodes.append(node)
+        return self.traced(node, data)
+
+    def constant(self, data: Any) -> Node:
+        """Data that is the same in each replay; it is not written to as long as the program lives."""
+        known = self.constants.get(id(data))
+        if known is None:
+            node = Node(CONSTANT, like=data, value=data)
+            self.program.nodes.append(node)
+            known = self.constants[id(data)] = (data, node)
+        return known[1]
+
+    def from_outside(self, data: Any) -> Traced:
+        """A copy of memory that others may write to; a guard compares it."""
+        node = self.constant(data.copy(order="K"))
+        self.foreign.append((data, node))
+        return self.traced(node, node.value)
+
+    def traced(self, node: Node, value: Any) -> Traced:
+        found = Traced(self, node, value)
+        self.live.add(found)
+        return found
+
+    def guard(self, kind: str, node: Node, expected: Any) -> None:
+        self.program.guards.append(Guard(kind, node, expected, user_line()))
+
+    def node_of(self, x: Any) -> Node:
+        """The node of data: of a trace that has ended, and of plain data, a constant."""
+        if type(x) is Traced and x.trace is self:
+            return x.node
+        return self.constant(value_of(x))
+
+    def arguments(self, value: Any) -> Any:
+        """Arguments of a raw function, with nodes in the place of data."""
+        kind = type(value)
+        if kind is Traced or kind is np.ndarray:
+            return self.node_of(value)
+        if kind is tuple or kind is list:
+            return kind([self.arguments(part) for part in value])
+        if kind is dict:
+            return {name: self.arguments(part) for name, part in value.items()}
+        if isinstance(value, np.generic):
+            return self.constant(np.asarray(value))
+        return value
+
+    def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
+        """Call a raw function on values, and note it."""
+        value = call(*values_of(args), **values_of(keywords))
+        if isinstance(value, tuple | list):
+            return self.several(op, call, args, keywords, value)
+        if not isinstance(value, np.ndarray | np.generic):
+            return value  # a dtype, a shape, a bool
+        value = np.asarray(value)
+        node = Node(op, call, self.arguments(args), self.arguments(keywords), like=value)
+        node.view = shares_memory(value, args) or shares_memory(value, keywords)
+        self.program.nodes.append(node)
+        if op in SHAPED or (op == "getitem" and has_mask(args[1])):
+            self.guard("shape", node, value.shape)
+        return self.traced(node, value)
+
+    def several(self, op: str, call: Any, args: Any, keywords: Any, values: Any) -> Any:
+        """The results of a call that has several."""
+        whole = Node(op, call, self.arguments(args), self.arguments(keywords))
+        parts = []
+        for i, value in enumerate(values):
+            if not isinstance(value, np.ndarray | np.generic):
+                parts.append(value)
+                continue
+            if whole not in self.program.nodes[-len(values) - 1 :]:
+                self.program.nodes.append(whole)
+            value = np.asarray(value)
+            node = Node("item", operator.itemgetter(i), (whole,), like=value)
+            node.view = True
+            self.program.nodes.append(node)
+            if op in SHAPED:
+                self.guard("shape", node, value.shape)
+            parts.append(self.traced(node, value))
+        return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
+
+    def look(self, x: Traced) -> Any:
+        """The value on the host, by which the function may decide anything: a guard compares it."""
+        self.guard("value", x.node, x.value.tobytes())
+        return x.value.copy()
+
+
+class Traced:
+    """Raw data whose calls are noted.
+
+    Outside its trace, in another thread or once that has ended, it is its value and notes nothing.
+    """
+
+    __slots__ = ("__weakref__", "node", "trace", "value")
+    __array_ufunc__ = None  # NumPy's operators leave it to ours
+    __array_priority__ = 500
+
+    def __init__(self, trace: Trace, node: Node, value: Any) -> None:
+        self.trace, self.node, self.value = trace, node, value
+
+    @property
+    def shape(self) -> Any:
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.value.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return self.value.size  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+    @property
+    def strides(self) -> Any:
+        return self.value.strides
+
+    @property
+    def device(self) -> Any:
+        return HOST
+
+    @property
+    def mT(self) -> Any:
+        return call("matrix_transpose", numpy_namespace.matrix_transpose, self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return call("getitem", numpy_namespace.getitem, self, key)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        found = looked_at(self)
+        return found if dtype is None else found.astype(dtype)
+
+    def __bool__(self) -> bool:
+        return bool(looked_at(self))
+
+    def __float__(self) -> float:
+        return float(looked_at(self))
+
+    def __int__(self) -> int:
+        return int(looked_at(self))
+
+    def __index__(self) -> int:
+        return operator.index(looked_at(self))
+
+    def __complex__(self) -> complex:
+        return complex(looked_at(self))
+
+    def __repr__(self) -> str:
+        return f"traced {self.value!r}"
+
+
+# --- values -------------------------------------------------------------------------------------------
+def value_of(x: Any) -> Any:
+    """The value of data; who takes it outside of the trace, which goes on, spoils that."""
+    if type(x) is not Traced:
+        return x
+    trace = x.trace
+    if trace.open and ACTIVE.get() is not trace:
+        trace.spoiled = trace.spoiled or "a value of it was used in another thread or trace"
+    return x.value
+
+
+def values_of(value: Any) -> Any:
+    """Arguments with values in the place of traced data."""
+    kind = type(value)
+    if kind is Traced:
+        return value_of(value)
+    if kind is tuple or kind is list:
+        return kind([values_of(part) for part in value])
+    if kind is dict:
+        return {name: values_of(part) for name, part in value.items()}
+    return value
+
+
+def shares_memory(value: Any, args: Any) -> bool:
+    """Whether a value shares memory with data among arguments."""
+    kind = type(args)
+    if kind is Traced:
+        return np.may_share_memory(value, args.value)
+    if kind is np.ndarray:
+        return np.may_share_memory(value, args)
+    if kind is dict:
+        return any(shares_memory(value, part) for part in args.values())
+    if kind is tuple or kind is list:
+        return any(shares_memory(value, part) for part in args)
+    return False
+
+
+def looked_at(x: Any) -> Any:
+    """The value of data on the host."""
+    if type(x) is Traced and x.trace is ACTIVE.get():
+        return x.trace.look(x)
+    return value_of(x)
+
+
+def call(op: str, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    """Call a raw function; the active trace notes it."""
+    trace = ACTIVE.get()
+    if trace is None:
+        return function(*values_of(args), **values_of(keywords))
+    return trace.emit(op, function, args, keywords)
+
+
+def has_mask(key: Any) -> bool:
+    """Whether a key has a boolean array, so that the shape of what it names depends on values."""
+    parts = key if type(key) is tuple else (key,)
+    return any(getattr(part, "dtype", None) == bool for part in parts)
+
+
+# --- operators ----------------------------------------------------------------------------------------
+BINARY = {
+    "add": "add", "and": "bitwise_and", "eq": "equal", "floordiv": "floor_divide",
+    "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lshift": "bitwise_left_shift",
+    "lt": "less", "matmul": "matmul", "mod": "remainder", "mul": "multiply", "ne": "not_equal",
+    "or": "bitwise_or", "pow": "power_operator", "rshift": "bitwise_right_shift", "sub": "subtract",
+    "truediv": "divide", "xor": "bitwise_xor",
+}  # fmt: skip
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
+UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "positive"}
+HANDLE = "_tid"  # what Arrays have, whose own operators take traced data
+
+
+def binary(short: str, op: str, reflected: bool) -> Callable[[Traced, Any], Any]:
+    function = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
+
+    def method(x: Traced, other: Any) -> Any:
+        if type(other) is Batched or hasattr(other, HANDLE):
+            return NotImplemented
+        return call(op, function, other, x) if reflected else call(op, function, x, other)
+
+    return method
+
+
+def unary(short: str, op: str) -> Callable[[Traced], Any]:
+    function = getattr(operator, short)
+    return lambda x: call(op, function, x)
+
+
+for _short, _op in BINARY.items():
+    setattr(Traced, f"__{_short}__", binary(_short, _op, False))
+    if _short not in COMPARISONS:
+        setattr(Traced, f"__r{_short}__", binary(_short, _op, True))
+for _short, _op in UNARY.items():
+    setattr(Traced, f"__{_short}__", unary(_short, _op))
+Traced.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+__all__ = ["ACTIVE", "Trace", "Traced", "call", "looked_at", "replaced", "value_of", "values_of"]
