@@ -35,7 +35,9 @@ class Storage:
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = 0  # whether its namespace takes the data of others, too; of several the greatest is asked
+    mixed = (
+        0  # whether its namespace takes the data of others, too; of several the greatest is asked
+    )
     many = False  # whether its data stands for many arrays at once
     dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
 

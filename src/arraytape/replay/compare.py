@@ -17,7 +17,7 @@ def difference(first: Program, second: Program) -> str:
             return f"{a.op} of shape {a.shape} in one call, {b.op} of shape {b.shape} in the next"
         if a.op == CONSTANT:
             if not same_data(a.value, b.value):
-                return f"data of shape {a.shape} that was made outside arraytape differs (random numbers?)"
+                return f"data of shape {a.shape}, made outside arraytape, differs (random numbers?)"
         elif text((a.args, a.keywords), places[0]) != text((b.args, b.keywords), places[1]):
             return f"{a.op} of shape {a.shape} has other arguments"
     if len(first.nodes) != len(second.nodes):
@@ -33,8 +33,10 @@ def difference(first: Program, second: Program) -> str:
 
 
 def same_data(a: Any, b: Any) -> bool:
-    return a is b or bool(a.tobytes() == b.tobytes()) or bool(
-        a.dtype.kind in "fc" and np.array_equal(a, b, equal_nan=True)
+    return (
+        a is b
+        or bool(a.tobytes() == b.tobytes())
+        or bool(a.dtype.kind in "fc" and np.array_equal(a, b, equal_nan=True))
     )
 
 

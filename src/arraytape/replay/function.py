@@ -111,7 +111,9 @@ class Call:
         node = self.trace.node_of(data)
         if type(root._data) is Traced:
             value = root._data.value
-            shared = any(np.may_share_memory(value, one.data) for one in self.lifter.lifted.values())
+            shared = any(
+                np.may_share_memory(value, one.data) for one in self.lifter.lifted.values()
+            )
             root._data = value.copy(order="K") if shared else value
             current(leaf)
         if node in self.trace.program.outputs:
@@ -139,7 +141,9 @@ class Plan:
         self.layouts = [layout(x) for x in self.found]
         self.state = call.state
         self.foreign = [
-            (data, node.value) for data, node in call.trace.foreign if node in set(self.program.nodes)
+            (data, node.value)
+            for data, node in call.trace.foreign
+            if node in set(self.program.nodes)
         ]
         self.replayed = 0
 
@@ -158,7 +162,10 @@ class Plan:
     def run(self, handles: list[Array]) -> Any:
         """The result for a call's Arrays."""
         handles = [*handles, *self.found]
-        values = [current(x)[1] if x._tid >= 0 or not isinstance(x, Variable) else x._data for x in handles]
+        values = [
+            current(x)[1] if x._tid >= 0 or not isinstance(x, Variable) else x._data
+            for x in handles
+        ]
         outputs, writes = self.source.function(*values)
         leaves = []
         for given in self.given:
@@ -251,7 +258,9 @@ class Function(Generic[P, R]):
                 self.give_up(entry, f"a call computed something else than the one before: {why}")
                 return result
         else:
-            entry.plans.insert(0, Plan(call, self.eager.__name__ if self.eager.__name__.isidentifier() else "f"))
+            entry.plans.insert(
+                0, Plan(call, self.eager.__name__ if self.eager.__name__.isidentifier() else "f")
+            )
         if entry.traced > 2 * self.limit:
             guard = next((g for g in call.trace.program.guards), None)
             at = f" at {guard.line}" if guard else ""
@@ -282,7 +291,9 @@ def said(why: Exception) -> str:
 def other_result(first: Call, second: Call) -> str:
     """Whether two calls gave results of different make."""
     for a, b in zip(first.given, second.given, strict=False):
-        same_value = a.value is b.value or type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
+        same_value = a.value is b.value or (
+            type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
+        )
         if (a.output, a.handle, a.state) != (b.output, b.handle, b.state) or not same_value:
             return "a result that is no Array differs"
     if len(first.given) != len(second.given) or first.written != second.written:
@@ -299,16 +310,21 @@ def arrays_in(arguments: Any) -> list[Array]:
 def layout(x: Array) -> Any:
     """What of an Array decides about the program."""
     data = current(x)[1] if not isinstance(x, Variable) else x._data
-    return type(x), data.shape, data.dtype, getattr(data, "strides", None), x._state & SCALAR, type(data)
+    return (
+        type(x),
+        data.shape,
+        data.dtype,
+        getattr(data, "strides", None),
+        x._state & SCALAR,
+        type(data),
+    )
 
 
 def signature_of(args: Any, keywords: Any, arrays: list[Array]) -> Any:
     """What calls must have in common to run one program."""
     places = {id(x): i for i, x in enumerate(arrays)}
     leaves = nest.leaves((args, keywords))
-    parts = tuple(
-        (places[id(x)], *layout(x)) if isinstance(x, Array) else plain(x) for x in leaves
-    )
+    parts = tuple((places[id(x)], *layout(x)) if isinstance(x, Array) else plain(x) for x in leaves)
     names = tuple(keywords)
     return len(args), names, parts, tuple(np.geterr().items()), structure(args), structure(keywords)
 
@@ -339,9 +355,7 @@ def state_of(f: Callable[..., Any], args: Any, keywords: Any) -> dict[str, Any]:
     return snapshot({getattr(f, "__name__", "f"): f, **others})
 
 
-def function(
-    f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False
-) -> Any:
+def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False) -> Any:
     """Replay a function's calls as one straight NumPy program.
 
     Parameters

@@ -1,13 +1,12 @@
 """Arrays that a traced function is given, or finds: their data is traced while it runs.
 
-A handle keeps its identity: its data is put aside, traced data takes its place, and what the function has
-written is found when the data is put back.  Arrays that are no arguments are found by a profile function,
-which sees each call into the package before its body reads a handle.
+A handle keeps its identity: its data is put aside, traced data takes its place, and what the function
+has written is found when the data is put back.  Arrays that are no arguments are found by a profile
+function, which sees each call into the package before its body reads a handle.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,17 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import arraytape
-
 from .._array.array import FOREIGN, IS_VIEW, SCALAR, Array, wrap
 from .._array.views import current
 from .._storage.storage import MAKING
+from .._util.errors import PACKAGE
 from ..variable import Variable
 from .program import Node
 from .storage import TRACED
 from .trace import ACTIVE, Trace, Traced
 
-PACKAGE = os.path.dirname(arraytape.__file__)
 GENERATED = "<arraytape"
 MANY = 64  # parts of a list that are looked at
 
@@ -102,7 +99,7 @@ class Lifter:
         return written
 
     # --- the profile function ---------------------------------------------------------------------
-    def see(self, frame: FrameType, event: str, argument: Any) -> None:
+    def see(self, frame: FrameType, event: Any, argument: Any) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
         if event != "call":
             return
@@ -123,7 +120,7 @@ def tracing(lifter: Lifter) -> Iterator[None]:
     """Within it what this thread computes is noted; a profile function of others goes on."""
     before = sys.getprofile()
 
-    def profile(frame: FrameType, event: str, argument: Any) -> None:
+    def profile(frame: FrameType, event: Any, argument: Any) -> None:
         lifter.see(frame, event, argument)
         if before is not None:
             before(frame, event, argument)

@@ -1,7 +1,7 @@
 """A program: calls of raw functions in the order in which they run, each result named once.
 
-Programs have no writes: what writes to data makes new data (``put``).  So a pass over a program never has
-to ask what shares memory with what.
+Programs have no writes: what writes to data makes new data (``put``).  So a pass over a program never
+has to ask what shares memory with what.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ INPUT, CONSTANT = "input", "constant"
 class Node:
     """One value of a program: the result of a call, an input or a constant.
 
-    op : the name of the raw function, "input", or "constant".  call : the raw function.  args, keywords :
-    of the call, with nodes in the place of data, also in lists, tuples and slices.  shape, dtype,
+    op : the name of the raw function, "input", or "constant".  call : the raw function.  args,
+    keywords : of the call, with nodes in the place of data, also in lists and tuples.  shape, dtype,
     strides : of the value; shape is None for what is no array (a tuple of several results).  view :
     whether it shares memory with an operand.  value : of a constant.
     """

@@ -39,10 +39,7 @@ def mapped(program: Program, new_of: Callable[[Node], Node]) -> Program:
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
     for node in program.nodes:
-        if node.op not in (INPUT, CONSTANT):
-            fresh = copied(node, of)
-        else:
-            fresh = node
+        fresh = node if node.op in (INPUT, CONSTANT) else copied(node, of)
         new = of[node] = new_of(fresh)
         for operand in operands(new):
             nodes.setdefault(operand)
@@ -95,7 +92,9 @@ def without_repetitions(program: Program) -> Program:
             value = node.value
             small = value.nbytes <= SMALL
             key: Any = (
-                (value.shape, value.strides, value.dtype.str, value.tobytes()) if small else id(value)
+                (value.shape, value.strides, value.dtype.str, value.tobytes())
+                if small
+                else id(value)
             )
         else:
             key = node.op, key_of(node.args), key_of(dict(node.keywords)), node.strides, node.dtype
@@ -140,9 +139,10 @@ def rewritten(program: Program) -> Program:
 
 def same_layout(x: Any, node: Node) -> bool:
     """Whether an operand is a node of the shape, dtype and strides of another one."""
-    return (
-        type(x) is Node
-        and (x.shape, x.dtype, x.strides) == (node.shape, node.dtype, node.strides)
+    return type(x) is Node and (x.shape, x.dtype, x.strides) == (
+        node.shape,
+        node.dtype,
+        node.strides,
     )
 
 
@@ -159,8 +159,9 @@ def is_one(x: Any) -> bool:
     """Whether an operand is 1 in each element."""
     if type(x) in (int, float):
         return bool(x == 1)
-    constant = type(x) is Node and x.op == CONSTANT and x.dtype.kind == "f"
-    return bool(constant and x.size and (x.value == 1.0).all())
+    if type(x) is not Node or x.op != CONSTANT:
+        return False
+    return bool(x.value.dtype.kind == "f" and x.value.size and (x.value == 1.0).all())
 
 
 def times_one(node: Node) -> Node | None:
@@ -168,7 +169,7 @@ def times_one(node: Node) -> Node | None:
     if node.op == "multiply" and not node.keywords:
         for x, y in (node.args[:2], node.args[1::-1]):
             if is_one(y) and same_layout(x, node):
-                return x
+                return x  # type: ignore[no-any-return]
     return None
 
 
@@ -260,9 +261,9 @@ def write_over_write(node: Node) -> Node | None:
     if node.op != "put" or not is_basic(node.args[1]):
         return None
     x, key, value = node.args
-    if type(value) is Node and value.op == "getitem" and value.args[0] is x:
-        if key_of(value.args[1]) == key_of(key):
-            return x  # type: ignore[no-any-return]
+    read = type(value) is Node and value.op == "getitem" and value.args[0] is x
+    if read and key_of(value.args[1]) == key_of(key):
+        return x  # type: ignore[no-any-return]
     if x.op == "put" and key_of(x.args[1]) == key_of(key):
         return like(node, "put", put, x.args[0], key, value)
     return None

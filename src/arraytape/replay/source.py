@@ -181,7 +181,7 @@ class Source:
     def put(self, place: int, node: Node) -> bool:
         """Write in place where the data before the write is not read any more."""
         x, key, value = node.args
-        if not self.is_free(place, x) or x.op == "put" and x not in self.names:
+        if not self.is_free(place, x) or (x.op == "put" and x not in self.names):
             return False
         if type(value) is Node and self.memory[value] & self.memory[x] and not is_basic(key):
             return False
@@ -196,7 +196,11 @@ class Source:
     def free_operand(self, place: int, node: Node) -> Node | None:
         """An operand of the result's layout whose memory is not read any more after this call."""
         for x in node.args:
-            if type(x) is Node and (x.shape, x.dtype, x.strides) == (node.shape, node.dtype, node.strides):
+            if type(x) is Node and (x.shape, x.dtype, x.strides) == (
+                node.shape,
+                node.dtype,
+                node.strides,
+            ):
                 if self.is_free(place, x):
                     return x
         return None

@@ -114,7 +114,11 @@ class TracedStorage(Storage):
         return call("copied", copied, data)
 
     def contiguous(self, data: Any) -> Any:
-        return data if value_of(data).flags.c_contiguous else call("contiguous", np.ascontiguousarray, data)
+        return (
+            data
+            if value_of(data).flags.c_contiguous
+            else call("contiguous", np.ascontiguousarray, data)
+        )
 
     def order(self, data: Any) -> str:
         return NUMPY.order(value_of(data))

@@ -253,7 +253,7 @@ def call(op: str, function: Callable[..., Any], *args: Any, **keywords: Any) -> 
 def has_mask(key: Any) -> bool:
     """Whether a key has a boolean array, so that the shape of what it names depends on values."""
     parts = key if type(key) is tuple else (key,)
-    return any(getattr(part, "dtype", None) == bool for part in parts)
+    return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" for part in parts)
 
 
 # --- operators ----------------------------------------------------------------------------------------
