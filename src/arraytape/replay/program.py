@@ -24,7 +24,9 @@ class Node:
     whether it shares memory with an operand.  value : of a constant.
     """
 
-    __slots__ = ("args", "call", "dtype", "keywords", "op", "shape", "strides", "value", "view")
+    __slots__ = (
+        "_operands", "args", "call", "dtype", "keywords", "op", "shape", "strides", "value", "view",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class Node:
             self.shape, self.dtype, self.strides = like.shape, like.dtype, like.strides
         self.value = value
         self.view = False
+        self._operands: tuple[Node, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<{self.op} {self.dtype}{self.shape}>"
@@ -153,10 +156,12 @@ def nodes_in(value: Any) -> Iterator[Node]:
             yield from nodes_in(part)
 
 
-def operands(node: Node) -> Iterator[Node]:
+def operands(node: Node) -> tuple[Node, ...]:
     """The nodes that a call takes."""
-    yield from nodes_in(node.args)
-    yield from nodes_in(node.keywords)
+    if node._operands is None:
+        found = [*nodes_in(node.args), *(nodes_in(node.keywords) if node.keywords else ())]
+        node._operands = tuple(found)
+    return node._operands
 
 
 def key_of(value: Any) -> Any:

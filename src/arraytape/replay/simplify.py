@@ -12,8 +12,11 @@ from .._storage import numpy_namespace
 from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
-MOST = 8  # rounds of the passes: each makes room for the next
-CREATIONS = frozenset(("arange", "empty", "eye", "full", "linspace", "ones", "zeros"))
+MOST = 8  # rules that are tried on one node, one after the other
+WITHOUT_EFFECT = frozenset(
+    ("astype", "broadcast_to", "broadcast_view", "cast", "contiguous", "copied", "laid_out", "positive",
+     "reshape", "reshaped", "stop_gradient")
+)  # fmt: skip
 FULL_SHAPE = frozenset(
     ("add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum",
      "minimum", "multiply", "not_equal", "subtract")
@@ -21,14 +24,13 @@ FULL_SHAPE = frozenset(
 
 
 def simplified(program: Program) -> Program:
-    """The program after all passes of this module."""
-    for _ in range(MOST):
-        before = len(program.nodes)
-        for step in (folded, rewritten, without_repetitions, without_dead_code):
-            program = step(program)
-        if len(program.nodes) == before:
-            break
-    return program
+    """The program after all passes of this module, in one sweep."""
+    known: dict[Any, Node] = {}
+
+    def new_of(node: Node) -> Node:
+        return shared(rewritten(folded(node)), known)
+
+    return without_dead_code(mapped(program, new_of))
 
 
 def mapped(program: Program, new_of: Callable[[Node], Node]) -> Program:
@@ -39,11 +41,12 @@ def mapped(program: Program, new_of: Callable[[Node], Node]) -> Program:
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
     for node in program.nodes:
-        fresh = node if node.op in (INPUT, CONSTANT) else copied(node, of)
-        new = of[node] = new_of(fresh)
-        for operand in operands(new):
-            nodes.setdefault(operand)
-        nodes.setdefault(new)
+        moved = any(of[x] is not x for x in operands(node))
+        new = of[node] = new_of(copied(node, of) if moved else node)
+        if new not in nodes:
+            for operand in operands(new):
+                nodes.setdefault(operand)
+            nodes[new] = None
     return Program(
         [of[node] for node in program.inputs],
         [*nodes],
@@ -81,60 +84,54 @@ def without_dead_code(program: Program) -> Program:
 
 
 # --- equal calls --------------------------------------------------------------------------------------
-def without_repetitions(program: Program) -> Program:
-    """Equal calls on equal operands are one."""
-    known: dict[Any, Node] = {}
-
-    def new_of(node: Node) -> Node:
-        if node.op == INPUT:
-            return node
-        if node.op == CONSTANT:
-            value = node.value
-            small = value.nbytes <= SMALL
-            key: Any = (
-                (value.shape, value.strides, value.dtype.str, value.tobytes())
-                if small
-                else id(value)
-            )
-        else:
-            key = node.op, key_of(node.args), key_of(dict(node.keywords)), node.strides, node.dtype
-        return known.setdefault(key, node)
-
-    return mapped(program, new_of)
+def shared(node: Node, known: dict[Any, Node]) -> Node:
+    """A node that is known already for an equal call on equal operands, or this one."""
+    if node.op == INPUT:
+        return node
+    if node.op == CONSTANT:
+        value = node.value
+        small = value.nbytes <= SMALL
+        key: Any = (
+            (value.shape, value.strides, value.dtype.str, value.tobytes()) if small else id(value)
+        )
+    else:
+        keywords = key_of(dict(node.keywords)) if node.keywords else None
+        key = node.op, key_of(node.args), keywords, node.strides, node.dtype
+    return known.setdefault(key, node)
 
 
 # --- constants ----------------------------------------------------------------------------------------
-def folded(program: Program) -> Program:
-    """Calls on constants alone are constants, unless these are large."""
-
-    def new_of(node: Node) -> Node:
-        if node.op in (INPUT, CONSTANT, "item") or node.shape is None or node.dtype is None:
-            return node
-        if any(operand.op != CONSTANT for operand in operands(node)):
-            return node
-        if node.op == "empty" or node.size * node.dtype.itemsize > SMALL:
-            return node
-        args, keywords = replaced((node.args, node.keywords), lambda constant: constant.value)
-        assert node.call is not None
-        with np.errstate(all="ignore"):
-            value = np.asarray(node.call(*args, **keywords))
-        return Node(CONSTANT, like=value, value=value)
-
-    return mapped(program, new_of)
+def folded(node: Node) -> Node:
+    """A call on constants alone as a constant, unless that is large."""
+    if node.op in (INPUT, CONSTANT, "item", "empty") or node.shape is None or node.dtype is None:
+        return node
+    if any(operand.op != CONSTANT for operand in operands(node)):
+        return node
+    if node.size * node.dtype.itemsize > SMALL:
+        return node
+    args, keywords = replaced((node.args, node.keywords), lambda constant: constant.value)
+    assert node.call is not None
+    with np.errstate(all="ignore"):
+        value = np.asarray(node.call(*args, **keywords))
+    return Node(CONSTANT, like=value, value=value)
 
 
 # --- algebra ------------------------------------------------------------------------------------------
-def rewritten(program: Program) -> Program:
-    """Each node by the first rule that applies to it."""
-
-    def new_of(node: Node) -> Node:
-        for rule in RULES:
+def rewritten(node: Node) -> Node:
+    """A node after the rules, until none of them applies."""
+    if node.op in (INPUT, CONSTANT):
+        return node
+    for _ in range(MOST):
+        for rule in RULES.get(node.op, ()):
             new = rule(node)
             if new is not None:
-                return new
-        return node
-
-    return mapped(program, new_of)
+                break
+        else:
+            return node
+        if new.op in (INPUT, CONSTANT) or new is node:
+            return new
+        node = new
+    return node
 
 
 def same_layout(x: Any, node: Node) -> bool:
@@ -148,11 +145,8 @@ def same_layout(x: Any, node: Node) -> bool:
 
 def nothing_changed(node: Node) -> Node | None:
     """Casts, reshapes, broadcasts and copies that change nothing are their operand."""
-    if node.op in ("astype", "cast", "broadcast_to", "broadcast_view", "reshape", "reshaped", "copied",
-                   "laid_out", "positive", "stop_gradient", "contiguous"):  # fmt: skip
-        x = node.args[0]
-        return x if same_layout(x, node) else None
-    return None
+    x = node.args[0]
+    return x if same_layout(x, node) else None
 
 
 def is_one(x: Any) -> bool:
@@ -166,7 +160,7 @@ def is_one(x: Any) -> bool:
 
 def times_one(node: Node) -> Node | None:
     """A product with 1 is the other factor."""
-    if node.op == "multiply" and not node.keywords:
+    if not node.keywords:
         for x, y in (node.args[:2], node.args[1::-1]):
             if is_one(y) and same_layout(x, node):
                 return x  # type: ignore[no-any-return]
@@ -269,8 +263,14 @@ def write_over_write(node: Node) -> Node | None:
     return None
 
 
-RULES = (
-    nothing_changed, times_one, square, mean, unspread, read_of_write, write_over_write,
-)  # fmt: skip
+RULES: dict[str, tuple[Callable[[Node], Node | None], ...]] = {
+    "getitem": (read_of_write,),
+    "mean": (mean,),
+    "power_operator": (square,),
+    "put": (write_over_write,),
+    **dict.fromkeys(FULL_SHAPE, (unspread,)),
+    **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
+    "multiply": (times_one, unspread),
+}
 
 __all__ = ["Guard", "simplified"]
