@@ -43,10 +43,7 @@ def mapped(program: Program, new_of: Callable[[Node], Node]) -> Program:
     for node in program.nodes:
         moved = any(of[x] is not x for x in operands(node))
         new = of[node] = new_of(copied(node, of) if moved else node)
-        if new not in nodes:
-            for operand in operands(new):
-                nodes.setdefault(operand)
-            nodes[new] = None
+        insert(new, nodes)
     return Program(
         [of[node] for node in program.inputs],
         [*nodes],
@@ -54,6 +51,14 @@ def mapped(program: Program, new_of: Callable[[Node], Node]) -> Program:
         [of[node] for node in program.outputs],
         [of[node] for node in program.writes],
     )
+
+
+def insert(node: Node, nodes: dict[Node, None]) -> None:
+    """Put a node behind its operands, some of which a rule may have made."""
+    if node not in nodes:
+        for operand in operands(node):
+            insert(operand, nodes)
+        nodes[node] = None
 
 
 def copied(node: Node, of: dict[Node, Node]) -> Node:
@@ -167,20 +172,26 @@ def times_one(node: Node) -> Node | None:
     return None
 
 
+def or_false(node: Node) -> Node | None:
+    """``x | False`` is x."""
+    x, y = node.args
+    return x if y is False and same_layout(x, node) else None
+
+
 def square(node: Node) -> Node | None:
     """``x ** 2`` is a product in NumPy, too."""
-    if node.op == "power_operator" and type(node.args[0]) is Node:
-        x, exponent = node.args
-        if type(exponent) in (int, float) and exponent == 2 and x.dtype.kind == "f" and x.shape:
+    x, exponent = node.args
+    if type(x) is Node and type(exponent) in (int, float) and exponent == 2:
+        if x.shape and x.dtype is not None and x.dtype.kind == "f":
             return like(node, "square", np.square, x)
     return None
 
 
 def mean(node: Node) -> Node | None:
     """The mean of floats as NumPy computes it: a sum and a quotient."""
-    if node.op != "mean" or node.dtype is None or node.dtype not in (np.float64, np.float32):
+    if node.dtype is None or node.dtype not in (np.float64, np.float32):
         return None
-    if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1 or not node.shape:
+    if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1:
         return None
     x = node.args[0]
     count = math.prod(x.shape) // max(1, math.prod(node.shape))
@@ -200,8 +211,6 @@ def like(node: Node, op: str, call: Any, *args: Any) -> Node:
 
 def unspread(node: Node) -> Node | None:
     """An operand that was broadcast is used as it was, beside one of the full shape."""
-    if node.op not in FULL_SHAPE or len(node.args) != 2:
-        return None
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
         spread = type(x) is Node and x.op in ("broadcast_to", "broadcast_view")
@@ -230,7 +239,7 @@ def apart(key: Any, other: Any, shape: Any) -> bool:
 
 def read_of_write(node: Node) -> Node | None:
     """What is read at the key of a write is what was written; past other writes it is what was there."""
-    if node.op != "getitem" or not is_basic(node.args[1]):
+    if not is_basic(node.args[1]):
         return None
     x, key = node.args
     before = x
@@ -252,9 +261,11 @@ def read_of_write(node: Node) -> Node | None:
 
 def write_over_write(node: Node) -> Node | None:
     """A write takes the place of one at the same key; writing back what is there is nothing."""
-    if node.op != "put" or not is_basic(node.args[1]):
+    if not is_basic(node.args[1]):
         return None
     x, key, value = node.args
+    if (key is Ellipsis or key == ()) and same_layout(value, node):
+        return value  # type: ignore[no-any-return]
     read = type(value) is Node and value.op == "getitem" and value.args[0] is x
     if read and key_of(value.args[1]) == key_of(key):
         return x  # type: ignore[no-any-return]
@@ -263,14 +274,33 @@ def write_over_write(node: Node) -> Node | None:
     return None
 
 
+def accumulated(node: Node) -> Node | None:
+    """Adding zeros with a part written into them is adding to that part."""
+    for i in (0, 1):
+        spread, x = node.args[i], node.args[1 - i]
+        if type(spread) is not Node or spread.op not in ("scatter_add", "scattered"):
+            continue
+        value, _, key = spread.args
+        if spread.shape != node.shape or not same_layout(x, node) or not is_basic(key):
+            continue
+        if type(value) is Node and value.dtype == node.dtype:
+            before = Node("getitem", numpy_namespace.getitem, (x, key), like=value)
+            before.view = bool(value.shape)
+            total = like(value, "add", np.add, rewritten(before), value)
+            return like(node, "put", put, x, key, total)
+    return None
+
+
 RULES: dict[str, tuple[Callable[[Node], Node | None], ...]] = {
-    "getitem": (read_of_write,),
-    "mean": (mean,),
-    "power_operator": (square,),
-    "put": (write_over_write,),
     **dict.fromkeys(FULL_SHAPE, (unspread,)),
     **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
+    "add": (accumulated, unspread),
+    "bitwise_or": (or_false,),
+    "getitem": (read_of_write,),
+    "mean": (mean,),
     "multiply": (times_one, unspread),
+    "power_operator": (square,),
+    "put": (write_over_write,),
 }
 
 __all__ = ["Guard", "simplified"]

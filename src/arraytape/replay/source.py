@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import linecache
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._storage import numpy_namespace
 from .._storage.numpy_storage import NUMPY
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, operands, put
-from .simplify import is_basic
+from .simplify import is_basic, same_layout
 
 EXACT = frozenset(("add", "divide", "multiply", "negative", "subtract"))  # of scalars, as of arrays
 LARGE = 4096  # elements of data that is let go of as soon as it can be
@@ -131,36 +133,76 @@ class Source:
 
     # --- calls ------------------------------------------------------------------------------------
     def call(self, place: int, node: Node) -> None:
-        if node.op == "put" and self.put(place, node):
+        """The line, or lines, of a call."""
+        if (node.op == "put" and self.put(place, node)) or (
+            node.op == "where" and self.choose(place, node)
+        ):
             return
         ufunc = ufunc_of(node)
-        scalar = node.shape == () and (ufunc is not None or node.op in ("sum", "item"))
         if ufunc is not None:
-            args = [self.text_of(x, False) for x in node.args]
-            function = self.named(node.op, ufunc)
-            into = None if node.shape == () else self.free_operand(place, node)
-            if into is not None:
-                self.names[node] = name = self.names[into]
-                self.places[node] = into
-                self.taken_over.add(into)
-                self.lines.append(f"{function}({', '.join(args)}, {name})")
-                return
+            self.ufunc(place, node, ufunc)
+            return
+        spelled = SPELLINGS.get((node.op, node.call))
+        if node.op in ("getitem", "item"):
+            value, scalar = self.part(node), False
+        elif spelled is not None and spelled.fits(node):
+            args = [self.text_of(x, spelled.arrays) for x in spelled.arguments(node)]
+            value, scalar = spelled.text.format(*args), spelled.scalar
+            self.scope.update(spelled.names)
         else:
             args = [self.text_of(x, True) for x in node.args]
             args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
-            function = self.function_of(node)
+            value, scalar = f"{self.function_of(node)}({', '.join(args)})", False
+        if node.shape == ():
+            if scalar:
+                self.scalars.add(node)
+            else:
+                value = f"asarray({value})"
+        self.assign(node, value)
+
+    def assign(self, node: Node, value: str) -> None:
         name = self.names[node] = f"v{len(self.names)}"
-        if node.op == "getitem":
-            value = f"{args[0]}[{self.key(node.args[1])}]"
-        elif node.op == "item":
-            value = f"{args[0]}[{node.call.__reduce__()[1][0]}]"  # type: ignore[union-attr]
-        else:
-            value = f"{function}({', '.join(args)})"
-        if node.shape == () and not scalar:
-            value = f"asarray({value})"
-        elif scalar:
-            self.scalars.add(node)
         self.lines.append(f"{name} = {value}")
+
+    def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
+        """A ufunc, into memory of an operand that is not read any more where there is one."""
+        args = ", ".join([self.text_of(x, False) for x in node.args])
+        function = self.named(node.op, ufunc)
+        into = None if node.shape == () or node.op == "matmul" else self.free_operand(place, node)
+        if into is None:
+            if node.shape == ():
+                self.scalars.add(node)
+            self.assign(node, f"{function}({args})")
+        else:
+            self.take_over(node, into)
+            self.lines.append(f"{function}({args}, {self.names[node]})")
+
+    def take_over(self, node: Node, x: Node) -> None:
+        """A node lies in the memory of another one from here on."""
+        self.names[node] = self.names[x]
+        self.places[node] = x
+        self.taken_over.add(x)
+
+    def part(self, node: Node) -> str:
+        """An element or view of data, or one of several results."""
+        whole = self.text_of(node.args[0], True)
+        if node.op == "item":
+            return f"{whole}[{node.call.__reduce__()[1][0]}]"
+        return f"{whole}[{self.key(node.args[1])}]"
+
+    def choose(self, place: int, node: Node) -> bool:
+        """``where`` in place of its last operand, where that is not read any more."""
+        condition, x, y = node.args
+        other = getattr(x, "dtype", node.dtype)
+        if not same_layout(y, node) or not self.is_free(place, y) or other != node.dtype:
+            return False
+        if type(x) is Node and self.memory[x] & self.memory[y]:
+            return False
+        mask, new = self.text_of(condition, True), self.text_of(x, True)
+        self.take_over(node, y)
+        self.scope["copyto"] = np.copyto
+        self.lines.append(f"copyto({self.names[node]}, {new}, where={mask})")
+        return True
 
     def function_of(self, node: Node) -> str:
         return self.named(node.op.replace(".", "_"), node.call)
@@ -187,22 +229,16 @@ class Source:
             return False
         if x.strides != node.strides:
             return False
-        self.names[node] = name = self.names[x]
-        self.places[node] = x
-        self.taken_over.add(x)
+        self.take_over(node, x)
+        name = self.names[node]
         self.lines.append(f"{name}[{self.key(key)}] = {self.text_of(value, False)}")
         return True
 
     def free_operand(self, place: int, node: Node) -> Node | None:
         """An operand of the result's layout whose memory is not read any more after this call."""
         for x in node.args:
-            if type(x) is Node and (x.shape, x.dtype, x.strides) == (
-                node.shape,
-                node.dtype,
-                node.strides,
-            ):
-                if self.is_free(place, x):
-                    return x
+            if same_layout(x, node) and self.is_free(place, x):
+                return x  # type: ignore[no-any-return]
         return None
 
     def is_free(self, place: int, x: Node) -> bool:
@@ -221,12 +257,67 @@ class Source:
     def guard(self, i: int, guard: Guard) -> None:
         name = self.names[guard.node]
         if guard.kind == "no NaN":
-            look = f"{name} != {name}" if guard.node in self.scalars else f"has_nan({name})"
+            if guard.node not in self.scalars and guard.node.shape:
+                self.lines.append(f"q = {name}.ravel(); q = q.dot(q)")
+                name = "q"
+            look = f"{name} != {name}"  # NaN alone differs from itself
         elif guard.kind == "shape":
             look = f"{name}.shape != {guard.expected!r}"
         else:
             look = f"{name}.tobytes() != {self.named(f'k{len(self.scope)}', guard.expected)}"
         self.lines.append(f"if {look}: failed(guards[{i}])")
+
+
+class Spelling(NamedTuple):
+    """How code has a call that a wrapper would make slower.
+
+    text : with a place for each argument.  arguments : of a node, in their order; None where it does not
+    fit.  arrays : whether NumPy's scalars will not do.  scalar : whether 0-d results are such.
+    """
+
+    text: str
+    arguments: Callable[[Node], Sequence[Any]]
+    fits: Callable[[Node], bool] = lambda node: True
+    arrays: bool = True
+    scalar: bool = False
+    names: Mapping[str, Any] = MappingProxyType({})
+
+
+def reduction(name: str, ufunc: np.ufunc) -> Spelling:
+    """``sum`` and its kin as the method of the ufunc that they end in."""
+
+    def arguments(node: Node) -> Sequence[Any]:
+        options = node.keywords
+        return (
+            node.args[0],
+            options.get("axis"),
+            options.get("dtype"),
+            options.get("keepdims", False),
+        )
+
+    return Spelling(
+        f"{name}({{}}, {{}}, {{}}, None, {{}})", arguments, scalar=True,
+        names={name: ufunc.reduce},
+    )  # fmt: skip
+
+
+def plain(node: Node) -> bool:
+    return not node.keywords
+
+
+SPELLINGS: dict[tuple[str, Any], Spelling] = {
+    ("sum", numpy_namespace.sum): reduction("add_reduce", np.add),
+    ("prod", numpy_namespace.prod): reduction("multiply_reduce", np.multiply),
+    ("max", numpy_namespace.max): reduction("maximum_reduce", np.maximum),
+    ("min", numpy_namespace.min): reduction("minimum_reduce", np.minimum),
+    ("reshape", numpy_namespace.reshape): Spelling("{}.reshape({})", lambda node: node.args, plain),
+    ("astype", numpy_namespace.astype): Spelling("{}.astype({})", lambda node: node.args, plain),
+    ("cast", numpy_namespace.cast): Spelling("{}.astype({})", lambda node: node.args, plain),
+    ("permute_dims", np.permute_dims): Spelling("{}.transpose({})", lambda node: node.args, plain),
+    ("matrix_transpose", numpy_namespace.matrix_transpose): Spelling(
+        "{}.mT", lambda node: node.args, plain
+    ),
+}
 
 
 def failed(guard: Guard) -> None:
@@ -248,7 +339,7 @@ def ufunc_of(node: Node) -> np.ufunc | None:
 OPERATORS = frozenset(
     ("abs", "add", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
      "bitwise_right_shift", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less",
-     "less_equal", "multiply", "negative", "not_equal", "subtract")
+     "less_equal", "matmul", "multiply", "negative", "not_equal", "subtract")
 )  # fmt: skip
 
 
