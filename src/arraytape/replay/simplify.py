@@ -181,10 +181,8 @@ def or_false(node: Node) -> Node | None:
 def square(node: Node) -> Node | None:
     """``x ** 2`` is a product in NumPy, too."""
     x, exponent = node.args
-    if type(x) is Node and type(exponent) in (int, float) and exponent == 2:
-        if x.shape and x.dtype is not None and x.dtype.kind == "f":
-            return like(node, "square", np.square, x)
-    return None
+    plain = type(x) is Node and type(exponent) in (int, float) and exponent == 2
+    return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
 
 
 def mean(node: Node) -> Node | None:
@@ -274,6 +272,29 @@ def write_over_write(node: Node) -> Node | None:
     return None
 
 
+def is_zero(x: Any) -> bool:
+    """Whether an operand is 0 in each element."""
+    if type(x) is not Node:
+        return False
+    return x.op == "zeros" or (x.op == CONSTANT and x.dtype is not None and not x.value.any())
+
+
+def plus_zero(node: Node) -> Node | None:
+    """A sum with 0 is the other operand: of -0.0 it would be 0.0, which is equal."""
+    for x, y in (node.args, node.args[::-1]):
+        if is_zero(y) and same_layout(x, node):
+            return x  # type: ignore[no-any-return]
+    return None
+
+
+def part_of_zeros(node: Node) -> Node | None:
+    """A part of new zeros is new zeros."""
+    x, key = node.args
+    if x.op != "zeros" or not is_basic(key):
+        return None
+    return like(node, "zeros", np.zeros, node.shape, node.dtype)
+
+
 def accumulated(node: Node) -> Node | None:
     """Adding zeros with a part written into them is adding to that part."""
     for i in (0, 1):
@@ -286,7 +307,7 @@ def accumulated(node: Node) -> Node | None:
         if type(value) is Node and value.dtype == node.dtype:
             before = Node("getitem", numpy_namespace.getitem, (x, key), like=value)
             before.view = bool(value.shape)
-            total = like(value, "add", np.add, rewritten(before), value)
+            total = rewritten(like(value, "add", np.add, rewritten(before), value))
             return like(node, "put", put, x, key, total)
     return None
 
@@ -294,9 +315,9 @@ def accumulated(node: Node) -> Node | None:
 RULES: dict[str, tuple[Callable[[Node], Node | None], ...]] = {
     **dict.fromkeys(FULL_SHAPE, (unspread,)),
     **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
-    "add": (accumulated, unspread),
+    "add": (plus_zero, accumulated, unspread),
     "bitwise_or": (or_false,),
-    "getitem": (read_of_write,),
+    "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
     "multiply": (times_one, unspread),
     "power_operator": (square,),

@@ -20,7 +20,8 @@ from .._storage.numpy_storage import NUMPY
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, operands, put
 from .simplify import is_basic, same_layout
 
-EXACT = frozenset(("add", "divide", "multiply", "negative", "subtract"))  # of scalars, as of arrays
+# Of scalars, with the bits that arrays have.
+EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
 LARGE = 4096  # elements of data that is let go of as soon as it can be
 NUMBER = new_number = count(1).__next__
 
@@ -36,7 +37,8 @@ class Source:
         self.program = program
         self.names: dict[Node, str] = {}
         self.scope: dict[str, Any] = {
-            "asarray": np.asarray, "failed": failed, "has_nan": NUMPY.has_nan, "guards": program.guards,
+            "array": np.array,
+            "asarray": np.asarray,
         }  # fmt: skip
         self.scalars: set[Node] = set()  # what is one of NumPy's scalars, not an array
         self.lines: list[str] = []
@@ -63,6 +65,9 @@ class Source:
 
     def input(self, node: Node) -> str:
         self.names[node] = name = f"x{len(self.names)}"
+        if node.shape == () and node.dtype.kind in "fc":
+            self.scalars.add(node)
+            self.lines.append(f"{name} = {name}[()]")
         return name
 
     def body(self) -> None:
@@ -79,12 +84,16 @@ class Source:
             self.drop(place)
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
-        writes = [self.names[node] for node in self.program.writes]
+        writes = [self.text_of(node, True) for node in self.program.writes]
         self.lines.append(f"return [{', '.join(outputs)}], [{', '.join(writes)}]")
 
     # --- values -----------------------------------------------------------------------------------
     def constant(self, node: Node) -> None:
-        self.names[node] = self.named(f"c{len(self.scope)}", node.value)
+        value = node.value
+        if node.shape == () and value.dtype.kind in "fc":
+            value = value[()]
+            self.scalars.add(node)
+        self.names[node] = self.named(f"c{len(self.scope)}", value)
 
     def named(self, name: str, value: Any) -> str:
         """A name in the function's globals for a value."""
@@ -119,7 +128,7 @@ class Source:
         """An output, in memory of its own."""
         name = self.names[node]
         if node in self.scalars:
-            return f"asarray({name})"
+            return f"array({name})"
         roots = {self.place_of(root) for root in self.memory[node]}
         own = not node.view and node.op not in (INPUT, CONSTANT) and roots.isdisjoint(taken)
         taken |= roots
@@ -167,6 +176,8 @@ class Source:
     def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
         """A ufunc, into memory of an operand that is not read any more where there is one."""
         args = ", ".join([self.text_of(x, False) for x in node.args])
+        if node.shape == () and self.infix(node):
+            return
         function = self.named(node.op, ufunc)
         into = None if node.shape == () or node.op == "matmul" else self.free_operand(place, node)
         if into is None:
@@ -176,6 +187,19 @@ class Source:
         else:
             self.take_over(node, into)
             self.lines.append(f"{function}({args}, {self.names[node]})")
+
+    def infix(self, node: Node) -> bool:
+        """Arithmetic of scalars as Python writes it, where NumPy's scalars have a ufunc's bits."""
+        sign = EXACT.get(node.op)
+        if sign is None or not all(self.is_scalar(x) for x in node.args):
+            return False
+        args = [self.text_of(x, False) for x in node.args]
+        self.scalars.add(node)
+        self.assign(node, f"{args[0]} {sign} {args[1]}" if len(args) == 2 else f"{sign}{args[0]}")
+        return True
+
+    def is_scalar(self, x: Any) -> bool:
+        return x in self.scalars if type(x) is Node else type(x) in (int, float)
 
     def take_over(self, node: Node, x: Node) -> None:
         """A node lies in the memory of another one from here on."""
@@ -330,7 +354,8 @@ def ufunc_of(node: Node) -> np.ufunc | None:
     if node.keywords or node.shape is None:
         return None
     found = node.call if isinstance(node.call, np.ufunc) else getattr(np, node.op, None)
-    if not isinstance(found, np.ufunc) or (found is not node.call and node.op not in OPERATORS):
+    known = node.op in OPERATORS or (node.op in numpy_namespace.FLOAT64 and node.dtype.kind == "f")
+    if not isinstance(found, np.ufunc) or (found is not node.call and not known):
         return None
     return found if found.nin == len(node.args) and found.nout == 1 else None
 
