@@ -1,7 +1,7 @@
 """Arrays that a traced function is given, or finds: their data is traced while it runs.
 
 A handle keeps its identity: its data is put aside, traced data takes its place, and what the function
-has written is found when the data is put back.  Arrays that are no arguments are found by a profile
+has written is found when the data is put back.  Arrays that are no arguments are found by a trace
 function, which sees each call into the package before its body reads a handle.
 """
 
@@ -24,7 +24,8 @@ from .program import Node
 from .storage import TRACED
 from .trace import ACTIVE, Trace, Traced
 
-GENERATED = "<arraytape"
+RAW = tuple(f"{PACKAGE}{room}" for room in ("replay", "_storage", "_record", "_util"))  # see data alone
+OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
 MANY = 64  # parts of a list that are looked at
 
 
@@ -98,13 +99,11 @@ class Lifter:
                 written[place] = node, now.value if type(now) is Traced else now
         return written
 
-    # --- the profile function ---------------------------------------------------------------------
-    def see(self, frame: FrameType, event: Any, argument: Any) -> None:
+    # --- the trace function -----------------------------------------------------------------------
+    def see(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
-        if event != "call":
-            return
         file = frame.f_code.co_filename
-        if not file.startswith((GENERATED, PACKAGE)):
+        if not file.startswith(OURS) or file.startswith(RAW):
             return
         for value in frame.f_locals.values():
             if isinstance(value, Array):
@@ -117,20 +116,19 @@ class Lifter:
 
 @contextmanager
 def tracing(lifter: Lifter) -> Iterator[None]:
-    """Within it what this thread computes is noted; a profile function of others goes on."""
-    before = sys.getprofile()
+    """Within it what this thread computes is noted; a debugger, or coverage, goes on."""
+    before = sys.gettrace()
 
-    def profile(frame: FrameType, event: Any, argument: Any) -> None:
-        lifter.see(frame, event, argument)
-        if before is not None:
-            before(frame, event, argument)
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        lifter.see(frame)
+        return None if before is None else before(frame, event, argument)
 
     tokens = ACTIVE.set(lifter.trace), MAKING.set(TRACED)
-    sys.setprofile(profile)
+    sys.settrace(trace)
     try:
         yield
     finally:
-        sys.setprofile(before)
+        sys.settrace(before)
         MAKING.reset(tokens[1])
         ACTIVE.reset(tokens[0])
 

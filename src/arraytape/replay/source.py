@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._storage import numpy_namespace
-from .._storage.numpy_storage import NUMPY
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, operands, put
 from .simplify import is_basic, same_layout
 
@@ -37,8 +36,7 @@ class Source:
         self.program = program
         self.names: dict[Node, str] = {}
         self.scope: dict[str, Any] = {
-            "array": np.array,
-            "asarray": np.asarray,
+            "array": np.array, "asarray": np.asarray, "failed": failed, "guards": program.guards,
         }  # fmt: skip
         self.scalars: set[Node] = set()  # what is one of NumPy's scalars, not an array
         self.lines: list[str] = []
