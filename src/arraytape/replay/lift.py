@@ -24,7 +24,9 @@ from .program import Node
 from .storage import TRACED
 from .trace import ACTIVE, Trace, Traced
 
-RAW = tuple(f"{PACKAGE}{room}" for room in ("replay", "_storage", "_record", "_util"))  # see data alone
+RAW = tuple(
+    f"{PACKAGE}{room}" for room in ("replay", "_storage", "_record", "_util")
+)  # see data alone
 OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
 MANY = 64  # parts of a list that are looked at
 

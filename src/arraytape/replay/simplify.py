@@ -12,6 +12,7 @@ from .._storage import numpy_namespace
 from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
+New = Callable[[Node], Node]  # what a node made by a rule becomes
 MOST = 8  # rules that are tried on one node, one after the other
 WITHOUT_EFFECT = frozenset(
     ("astype", "broadcast_to", "broadcast_view", "cast", "contiguous", "copied", "laid_out", "positive",
@@ -28,7 +29,7 @@ def simplified(program: Program) -> Program:
     known: dict[Any, Node] = {}
 
     def new_of(node: Node) -> Node:
-        return shared(rewritten(folded(node)), known)
+        return shared(rewritten(folded(node), new_of), known)
 
     return without_dead_code(mapped(program, new_of))
 
@@ -122,13 +123,13 @@ def folded(node: Node) -> Node:
 
 
 # --- algebra ------------------------------------------------------------------------------------------
-def rewritten(node: Node) -> Node:
+def rewritten(node: Node, new_of: New) -> Node:
     """A node after the rules, until none of them applies."""
     if node.op in (INPUT, CONSTANT):
         return node
     for _ in range(MOST):
         for rule in RULES.get(node.op, ()):
-            new = rule(node)
+            new = rule(node, new_of)
             if new is not None:
                 break
         else:
@@ -148,7 +149,7 @@ def same_layout(x: Any, node: Node) -> bool:
     )
 
 
-def nothing_changed(node: Node) -> Node | None:
+def nothing_changed(node: Node, new: New) -> Node | None:
     """Casts, reshapes, broadcasts and copies that change nothing are their operand."""
     x = node.args[0]
     return x if same_layout(x, node) else None
@@ -163,7 +164,7 @@ def is_one(x: Any) -> bool:
     return bool(x.value.dtype.kind == "f" and x.value.size and (x.value == 1.0).all())
 
 
-def times_one(node: Node) -> Node | None:
+def times_one(node: Node, new: New) -> Node | None:
     """A product with 1 is the other factor."""
     if not node.keywords:
         for x, y in (node.args[:2], node.args[1::-1]):
@@ -172,20 +173,20 @@ def times_one(node: Node) -> Node | None:
     return None
 
 
-def or_false(node: Node) -> Node | None:
+def or_false(node: Node, new: New) -> Node | None:
     """``x | False`` is x."""
     x, y = node.args
     return x if y is False and same_layout(x, node) else None
 
 
-def square(node: Node) -> Node | None:
+def square(node: Node, new: New) -> Node | None:
     """``x ** 2`` is a product in NumPy, too."""
     x, exponent = node.args
     plain = type(x) is Node and type(exponent) in (int, float) and exponent == 2
     return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
 
 
-def mean(node: Node) -> Node | None:
+def mean(node: Node, new: New) -> Node | None:
     """The mean of floats as NumPy computes it: a sum and a quotient."""
     if node.dtype is None or node.dtype not in (np.float64, np.float32):
         return None
@@ -197,7 +198,7 @@ def mean(node: Node) -> Node | None:
         return None
     whole = like(node, "sum", numpy_namespace.sum, x)
     whole.keywords = dict(node.keywords)
-    return like(node, "divide", np.true_divide, whole, node.dtype.type(count))
+    return like(node, "divide", np.true_divide, new(whole), node.dtype.type(count))
 
 
 def like(node: Node, op: str, call: Any, *args: Any) -> Node:
@@ -207,7 +208,7 @@ def like(node: Node, op: str, call: Any, *args: Any) -> Node:
     return new
 
 
-def unspread(node: Node) -> Node | None:
+def unspread(node: Node, new: New) -> Node | None:
     """An operand that was broadcast is used as it was, beside one of the full shape."""
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
@@ -216,9 +217,9 @@ def unspread(node: Node) -> Node | None:
             inner = x.args[0]
             if type(inner) is Node and inner.dtype == x.dtype:
                 pair = (inner, y) if i == 0 else (y, inner)
-                new = like(node, node.op, node.call, *pair)
-                new.keywords = node.keywords
-                return new
+                product = like(node, node.op, node.call, *pair)
+                product.keywords = node.keywords
+                return product
     return None
 
 
@@ -235,7 +236,7 @@ def apart(key: Any, other: Any, shape: Any) -> bool:
     return type(first) is type(second) is int and first % shape[0] != second % shape[0]
 
 
-def read_of_write(node: Node) -> Node | None:
+def read_of_write(node: Node, new: New) -> Node | None:
     """What is read at the key of a write is what was written; past other writes it is what was there."""
     if not is_basic(node.args[1]):
         return None
@@ -252,12 +253,12 @@ def read_of_write(node: Node) -> Node | None:
         x = x.args[0]
     if x is before:
         return None
-    new = like(node, "getitem", node.call, x, key)
-    new.view = node.view
-    return new
+    read = like(node, "getitem", node.call, x, key)
+    read.view = node.view
+    return read
 
 
-def write_over_write(node: Node) -> Node | None:
+def write_over_write(node: Node, new: New) -> Node | None:
     """A write takes the place of one at the same key; writing back what is there is nothing."""
     if not is_basic(node.args[1]):
         return None
@@ -279,7 +280,7 @@ def is_zero(x: Any) -> bool:
     return x.op == "zeros" or (x.op == CONSTANT and x.dtype is not None and not x.value.any())
 
 
-def plus_zero(node: Node) -> Node | None:
+def plus_zero(node: Node, new: New) -> Node | None:
     """A sum with 0 is the other operand: of -0.0 it would be 0.0, which is equal."""
     for x, y in (node.args, node.args[::-1]):
         if is_zero(y) and same_layout(x, node):
@@ -287,7 +288,7 @@ def plus_zero(node: Node) -> Node | None:
     return None
 
 
-def part_of_zeros(node: Node) -> Node | None:
+def part_of_zeros(node: Node, new: New) -> Node | None:
     """A part of new zeros is new zeros."""
     x, key = node.args
     if x.op != "zeros" or not is_basic(key):
@@ -295,7 +296,7 @@ def part_of_zeros(node: Node) -> Node | None:
     return like(node, "zeros", np.zeros, node.shape, node.dtype)
 
 
-def accumulated(node: Node) -> Node | None:
+def accumulated(node: Node, new: New) -> Node | None:
     """Adding zeros with a part written into them is adding to that part."""
     for i in (0, 1):
         spread, x = node.args[i], node.args[1 - i]
@@ -307,12 +308,12 @@ def accumulated(node: Node) -> Node | None:
         if type(value) is Node and value.dtype == node.dtype:
             before = Node("getitem", numpy_namespace.getitem, (x, key), like=value)
             before.view = bool(value.shape)
-            total = rewritten(like(value, "add", np.add, rewritten(before), value))
+            total = new(like(value, "add", np.add, new(before), value))
             return like(node, "put", put, x, key, total)
     return None
 
 
-RULES: dict[str, tuple[Callable[[Node], Node | None], ...]] = {
+RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
     **dict.fromkeys(FULL_SHAPE, (unspread,)),
     **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
     "add": (plus_zero, accumulated, unspread),

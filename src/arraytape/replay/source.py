@@ -184,7 +184,7 @@ class Source:
             self.assign(node, f"{function}({args})")
         else:
             self.take_over(node, into)
-            self.lines.append(f"{function}({args}, {self.names[node]})")
+            self.lines.append(f"{function}({args}, out={self.names[node]})")
 
     def infix(self, node: Node) -> bool:
         """Arithmetic of scalars as Python writes it, where NumPy's scalars have a ufunc's bits."""
