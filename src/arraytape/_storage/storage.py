@@ -127,6 +127,13 @@ class Storage:
         """Data in the memory layout of other data of its shape: itself where it is so already."""
         return data
 
+    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+        """A copy whose last ``rank`` axes lie in memory as those of other data do, without gaps.
+
+        On that depends which reshapes share memory, and so which writes are seen through them.
+        """
+        return self.copy(data)
+
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         """The data as a NumPy array, sharing memory where it can."""
         raise NotImplementedError

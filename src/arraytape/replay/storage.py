@@ -11,7 +11,7 @@ import numpy as np
 
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
-from .._storage.numpy_storage import NUMPY
+from .._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from .._storage.storage import HOST, Storage, enter
 from .program import put
 from .trace import ACTIVE, Trace, Traced, call, looked_at, value_of, values_of
@@ -127,7 +127,10 @@ class TracedStorage(Storage):
         value = value_of(data)
         if NUMPY.laid_out(value, value_of(like)) is value:
             return data
-        return call("laid_out", laid_out, data, *pattern(value_of(like)))
+        return call("laid_out", arranged, data, order_in_memory(value_of(like), like.ndim))
+
+    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+        return call("arranged", arranged, data, order_in_memory(value_of(like), rank))
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = looked_at(data)
@@ -149,6 +152,12 @@ class TracedStorage(Storage):
     def key(self, key: Any, data: Any) -> Any:
         return key
 
+    def unless_none(self, mask: Any) -> Any:
+        found = NUMPY.unless_none(value_of(mask))
+        if found is None:  # what the mask is for is right for both, so only this is guarded
+            looked_at(call("any", numpy_namespace.any, mask))
+        return found if found is None else mask
+
     def has_nan(self, data: Any) -> bool:
         value = value_of(data)
         found = NUMPY.has_nan(value)
@@ -161,18 +170,6 @@ class TracedStorage(Storage):
 def copied(x: Any) -> Any:
     """A copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
-
-
-def pattern(like: Any) -> tuple[Any, ...]:
-    """The order in which the axes of data lie in memory, from the outermost one on."""
-    order = sorted(range(like.ndim), key=lambda axis: (-abs(like.strides[axis]), axis))
-    return (tuple(order),)
-
-
-def laid_out(x: Any, order: tuple[int, ...]) -> Any:
-    """A copy whose axes lie in memory in this order, without gaps."""
-    turned = np.ascontiguousarray(x.transpose(order))
-    return turned.transpose(np.argsort(order))
 
 
 TRACED = TracedStorage()
