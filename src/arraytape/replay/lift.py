@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import FOREIGN, IS_VIEW, SCALAR, Array, wrap
+from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
+from .._array.exports import is_shared
 from .._array.views import current
 from .._storage.storage import MAKING
 from .._util.errors import PACKAGE
@@ -44,6 +45,7 @@ class Lifter:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
+        self.pinned: dict[int, Lifted] = {}  # handles on memory outside, which is no input
         self.views: dict[int, Array] = {}  # views that were given, by id of their roots
 
     @property
@@ -53,8 +55,6 @@ class Lifter:
 
     def argument(self, x: Array) -> None:
         """Lift an Array that the function is given; a view by itself, without its root."""
-        if x._state & IS_VIEW and x._view.root._state & FOREIGN:
-            self.spoil("an argument shares memory with foreign code")
         current(x)  # brings a view up to date
         if x._state & IS_VIEW:
             self.views[id(x._view.root)] = x
@@ -64,38 +64,62 @@ class Lifter:
         """Lift an Array that the function uses without having been given it."""
         try:
             root = x._view.root if x._state & IS_VIEW else x
-            data = root._data
+            data, state = root._data, root._state
         except AttributeError:  # it is being made
             return
         if id(root) in self.views:
             self.spoil("an argument is a view of an Array that the function uses, too")
-        if id(root) not in self.lifted and type(data) is np.ndarray:
+        if id(root) in self.lifted or id(root) in self.pinned:
+            return
+        if state & PINNED:
+            self.pin(root)
+        elif type(data) is np.ndarray:
             self.put_in(root)
 
     def put_in(self, x: Array) -> None:
         if type(x._data) is not np.ndarray:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
-        if x._state & FOREIGN:
-            self.spoil("an Array shares memory with foreign code")
-        traced = self.trace.input(x._data)
-        self.lifted[id(x)] = Lifted(x, x._data, x._state, x._tid, traced)
+        self.replace(x, self.trace.input(x._data), x._data, self.lifted)
+
+    def pin(self, x: Array) -> None:
+        """Lift a handle on memory outside arraytape, whose values are constants with a guard."""
+        data = x._data
+        if type(data) is np.ndarray:
+            self.replace(x, self.trace.from_outside(data), data, self.pinned)
+        elif type(data) is Traced and data.trace is self.trace:  # made while tracing
+            memory = self.trace.memory_of(data.node)
+            if memory is not None:
+                self.pinned[id(x)] = Lifted(x, memory, x._state, x._tid, data)
+
+    def replace(self, x: Array, traced: Traced, data: Any, known: dict[int, Lifted]) -> None:
+        known[id(x)] = Lifted(x, data, x._state, x._tid, traced)
         if not isinstance(x, Variable):
             x._tid, x._state = 0, x._state & SCALAR
         x._data = traced
 
     def spoil(self, why: str) -> None:
-        self.trace.spoiled = self.trace.spoiled or why
+        self.trace.spoil(why)
 
     def put_back(self) -> dict[int, tuple[Node, Any]]:
         """Give each handle its data; what was written, by the handle's place: node and value."""
+        if self.trace.overwritten():
+            self.spoil("NumPy code wrote to the memory of an Array")
         written = {}
         for place, (x, data, state, tid, traced) in enumerate(self.lifted.values()):
             now = current(x)[1]
             x._data, x._state, x._tid = data, state, tid
             if now is not traced:
+                if is_shared(x._view.root if state & IS_VIEW else x):
+                    self.spoil("it writes to memory that foreign code shares")
                 node = self.trace.node_of(now)
                 written[place] = node, now.value if type(now) is Traced else now
+        for x, data, state, tid, traced in self.pinned.values():
+            now = current(x)[1]
+            x._data, x._state, x._tid = data, state, tid
+            if now is not traced:
+                self.spoil("it writes to memory outside arraytape")
+                data[...] = now.value if type(now) is Traced else now
         return written
 
     # --- the profile function ---------------------------------------------------------------------

@@ -143,7 +143,7 @@ class Source:
                 self.names[node] = name = self.names[into]
                 self.places[node] = into
                 self.taken_over.add(into)
-                self.lines.append(f"{function}({', '.join(args)}, {name})")
+                self.lines.append(f"{function}({', '.join(args)}, out={name})")
                 return
         else:
             args = [self.text_of(x, True) for x in node.args]

@@ -109,7 +109,7 @@ class TracedStorage(Storage):
 
     def copy(self, data: Any) -> Any:
         value = value_of(data)
-        if value.copy(order="K").strides == value.strides:
+        if value.flags.writeable and value.copy(order="K").strides == value.strides:
             return data  # nobody writes to it
         return call("copied", copied, data)
 
@@ -137,6 +137,11 @@ class TracedStorage(Storage):
         return found
 
     # --- memory -----------------------------------------------------------------------------------
+    def lend(self, copy: np.ndarray[Any, Any]) -> None:
+        trace = ACTIVE.get()
+        if trace is not None:
+            trace.lent.append((copy, copy.tobytes()))
+
     def in_place(self, data: Any) -> bool:
         return False
 
@@ -147,7 +152,7 @@ class TracedStorage(Storage):
         return np.may_share_memory(value_of(part), value_of(whole))
 
     def writeable(self, data: Any) -> bool:
-        return True
+        return NUMPY.writeable(value_of(data))
 
     def key(self, key: Any, data: Any) -> Any:
         return key

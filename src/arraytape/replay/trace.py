@@ -28,7 +28,8 @@ class Trace:
     """A program in the making.
 
     spoiled : why it cannot be replayed, "" while it can.  foreign : memory that is not ours and became
-    constants, each beside the node that has a copy of it.
+    constants, each beside the node that has a copy of it.  lent : copies that NumPy code was given in
+    the place of an Array's memory, each beside what it held then.
     """
 
     def __init__(self) -> None:
@@ -36,6 +37,7 @@ class Trace:
         self.spoiled = ""
         self.open = True
         self.foreign: list[tuple[Any, Node]] = []
+        self.lent: list[tuple[Any, Any]] = []
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
         self.live: WeakSet[Traced] = WeakSet()
 
@@ -65,6 +67,18 @@ class Trace:
         found = Traced(self, node, value)
         self.live.add(found)
         return found
+
+    def memory_of(self, node: Node) -> Any:
+        """The memory outside, of which a node has a copy; None for any other node."""
+        return next((data for data, copy in self.foreign if copy is node), None)
+
+    def spoil(self, why: str) -> None:
+        """Say why this is not to be replayed; the first reason counts."""
+        self.spoiled = self.spoiled or why
+
+    def overwritten(self) -> bool:
+        """Whether NumPy code has written to what it was given in the place of an Array's memory."""
+        return any(now.tobytes() != then for now, then in self.lent)
 
     def guard(self, kind: str, node: Node, expected: Any) -> None:
         self.program.guards.append(Guard(kind, node, expected, user_line()))
@@ -97,7 +111,7 @@ class Trace:
             return value  # a dtype, a shape, a bool
         value = np.asarray(value)
         node = Node(op, call, self.arguments(args), self.arguments(keywords), like=value)
-        node.view = shares_memory(value, args) or shares_memory(value, keywords)
+        node.view = shares_memory(value, (args, keywords)) or not value.flags.writeable
         self.program.nodes.append(node)
         if op in SHAPED or (op == "getitem" and has_mask(args[1])):
             self.guard("shape", node, value.shape)
@@ -205,7 +219,7 @@ def value_of(x: Any) -> Any:
         return x
     trace = x.trace
     if trace.open and ACTIVE.get() is not trace:
-        trace.spoiled = trace.spoiled or "a value of it was used in another thread or trace"
+        trace.spoil("a value of it was used in another thread or trace")
     return x.value
 
 
