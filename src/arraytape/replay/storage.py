@@ -39,7 +39,7 @@ class TracedNamespace:
         return key
 
     def conj(self, x: Any, /) -> Any:
-        return call("conj", np.conj, x) if x.dtype.kind == "c" else x
+        return call("conj", np.conj, x)
 
 
 def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
