@@ -137,7 +137,7 @@ class Source:
         scalar = node.shape == () and (ufunc is not None or node.op in ("sum", "item"))
         if ufunc is not None:
             args = [self.text_of(x, False) for x in node.args]
-            function = self.named(node.op, ufunc)
+            function = self.named(node.op.replace(".", "_"), ufunc)
             into = None if node.shape == () else self.free_operand(place, node)
             if into is not None:
                 self.names[node] = name = self.names[into]

@@ -14,7 +14,7 @@ from .._storage.batched.data import Batched
 from .._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from .._storage.storage import HOST, Storage, enter
 from .program import put
-from .trace import ACTIVE, Trace, Traced, call, looked_at, value_of, values_of
+from .trace import ACTIVE, Trace, Traced, call, foreign_call, looked_at, value_of, values_of
 
 
 class TracedNamespace:
@@ -69,7 +69,10 @@ class TracedStorage(Storage):
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
         function = functions[np.ndarray]
-        return noted(getattr(function, "__name__", "elementwise"), function)
+        op = getattr(functions, "op", None)
+        if op is None:
+            return noted(getattr(function, "__name__", "elementwise"), function)
+        return lambda *args, **keywords: foreign_call(op.name, function, args, keywords)
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:

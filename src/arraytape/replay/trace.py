@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -10,6 +11,8 @@ from weakref import WeakSet
 
 import numpy as np
 
+from .._define.define_op import read_only
+from .._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
 from .._storage.storage import HOST
@@ -85,9 +88,22 @@ class Trace:
 
     def node_of(self, x: Any) -> Node:
         """The node of data: of a trace that has ended, and of plain data, a constant."""
-        if type(x) is Traced and x.trace is self:
-            return x.node
-        return self.constant(value_of(x))
+        if type(x) is Traced:
+            return x.node if x.trace is self else self.constant(value_of(x))
+        return self.memory(x)
+
+    def memory(self, data: Any) -> Node:
+        """A constant of plain data, which others may write to unless NumPy forbids it."""
+        if not data.flags.writeable and data.base is None:
+            return self.constant(data)
+        if id(data) not in self.constants:
+            node = Node(CONSTANT, like=data, value=data.copy(order="K"))
+            if node.value.strides != data.strides:
+                node.value = data  # a broadcast or a part with gaps: by reference
+            self.program.nodes.append(node)
+            self.constants[id(data)] = data, node
+            self.foreign.append((data, node))
+        return self.constants[id(data)][1]
 
     def arguments(self, value: Any) -> Any:
         """Arguments of a raw function, with nodes in the place of data."""
@@ -102,9 +118,13 @@ class Trace:
             return self.constant(np.asarray(value))
         return value
 
+    def opaque(self, name: str) -> str:
+        """A name for one call of a function that is not ours: no other call is equal to it."""
+        return f"{FOREIGN}.{name}.{len(self.program.nodes)}"
+
     def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call a raw function on values, and note it."""
-        value = call(*values_of(args), **values_of(keywords))
+        value = called(call, values_of(args), values_of(keywords))
         if isinstance(value, tuple | list):
             return self.several(op, call, args, keywords, value)
         if not isinstance(value, np.ndarray | np.generic):
@@ -113,7 +133,7 @@ class Trace:
         node = Node(op, call, self.arguments(args), self.arguments(keywords), like=value)
         node.view = shares_memory(value, (args, keywords)) or not value.flags.writeable
         self.program.nodes.append(node)
-        if op in SHAPED or (op == "getitem" and has_mask(args[1])):
+        if is_shaped(op) or (op == "getitem" and has_mask(args[1])):
             self.guard("shape", node, value.shape)
         return self.traced(node, value)
 
@@ -131,7 +151,7 @@ class Trace:
             node = Node("item", operator.getitem, (whole, i), like=value)
             node.view = True
             self.program.nodes.append(node)
-            if op in SHAPED:
+            if is_shaped(op):
                 self.guard("shape", node, value.shape)
             parts.append(self.traced(node, value))
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
@@ -149,7 +169,6 @@ class Traced:
     """
 
     __slots__ = ("__weakref__", "node", "trace", "value")
-    __array_ufunc__ = None  # NumPy's operators leave it to ours
     __array_priority__ = 500
 
     def __init__(self, trace: Trace, node: Node, value: Any) -> None:
@@ -183,6 +202,25 @@ class Traced:
     def mT(self) -> Any:
         return call("matrix_transpose", numpy_namespace.matrix_transpose, self)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if "out" in options or method == "at" or not all(map(is_plain, inputs)):
+            return NotImplemented
+        if method == "__call__":
+            return call(ufunc.__name__, ufunc, *inputs, **options)
+        return foreign_call(f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        if not all(kind is Traced or issubclass(kind, np.ndarray) for kind in types):
+            return NotImplemented
+        return foreign_call(function.__name__, function, args, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ATTRIBUTES:
+            return foreign_call(name, operator.attrgetter(name), (self,), {})
+        if name not in METHODS:
+            raise AttributeError(f"a traced value has no {name}")
+        return functools.partial(method_call, name, self)
+
     def __getitem__(self, key: Any) -> Any:
         return call("getitem", numpy_namespace.getitem, self, key)
 
@@ -210,6 +248,74 @@ class Traced:
 
     def __repr__(self) -> str:
         return f"traced {self.value!r}"
+
+
+# --- what is not ours: NumPy's functions and methods in rules of users ------------------------------
+FOREIGN = "foreign"  # what the names of such calls begin with
+ATTRIBUTES = frozenset(("T", "flat", "imag", "real"))
+METHODS = frozenset(
+    ("all", "any", "argmax", "argmin", "argsort", "astype", "clip", "compress", "conj", "conjugate",
+     "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod",
+     "ravel", "repeat", "reshape", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take",
+     "trace", "transpose", "var", "view", "item", "tolist")
+)  # fmt: skip
+
+
+def is_plain(x: Any) -> bool:
+    """Whether a ufunc's operand is data of NumPy's, traced or not, or a number."""
+    return type(x) is not Batched and not hasattr(x, HANDLE)
+
+
+def foreign_call(name: str, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """Call what may write to its arguments, were they not read-only here."""
+    trace = ACTIVE.get()
+    if trace is None:
+        return function(*values_of(args), **values_of(keywords))
+    return trace.emit(trace.opaque(name), protected(function), args, keywords)
+
+
+def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
+    """Call a method of ndarray's."""
+    if name in ("item", "tolist"):
+        return getattr(looked_at(x), name)(*args, **keywords)
+    return foreign_call(name, getattr(np.ndarray, name), (x, *args), keywords)
+
+
+def protected(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is given arrays as read-only views."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        given = [read_only(x) for x in args]
+        return function(*given, **{name: read_only(x) for name, x in keywords.items()})
+
+    return call
+
+
+def is_shaped(op: str) -> bool:
+    """Whether the shapes of a call's results may depend on values."""
+    return op in SHAPED or op.startswith(FOREIGN)
+
+
+@functools.cache
+def noticing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A raw function that raises where NumPy warns in it; see ``raw_calls``."""
+    if getattr(function, "__globals__", None) is vars(numpy_namespace):
+        return with_globals(function, NO_REGISTRY)  # type: ignore[no-any-return]
+    return function
+
+
+def called(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """What a raw function gives; NumPy's warnings have the user's line."""
+    raw = noticing(function)
+    try:
+        return raw(*args, **keywords)
+    except TypeError as error:
+        if not is_warning(error):
+            raise
+        return at_users_line(raw, error)(*args, **keywords)
+
+
+__warningregistry__ = ()  # NumPy raises in ``called`` where it would warn: see ``raw_calls``
 
 
 # --- values -------------------------------------------------------------------------------------------
