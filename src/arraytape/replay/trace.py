@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import FrameType
 from typing import Any
 from weakref import WeakSet
 
@@ -13,7 +15,7 @@ import numpy as np
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
 from .._storage.storage import HOST
-from .._util.errors import user_line
+from .._util.errors import foreign, user_line
 from .program import CONSTANT, INPUT, Guard, Node, Program, replaced
 
 ACTIVE: ContextVar[Trace | None] = ContextVar("arraytape trace", default=None)
@@ -22,6 +24,8 @@ ACTIVE: ContextVar[Trace | None] = ContextVar("arraytape trace", default=None)
 SHAPED = frozenset(
     ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
+
+EXITS = {"to_numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
 
 class Trace:
@@ -38,6 +42,7 @@ class Trace:
         self.foreign: list[tuple[Any, Node]] = []
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
         self.live: WeakSet[Traced] = WeakSet()
+        self.lines: dict[Node, str] = {}  # where constants were met
 
     def input(self, data: Any) -> Traced:
         """Data that each replay is given anew."""
@@ -51,6 +56,7 @@ class Trace:
         known = self.constants.get(id(data))
         if known is None:
             node = Node(CONSTANT, like=data, value=data)
+            self.lines[node] = user_line()
             self.program.nodes.append(node)
             known = self.constants[id(data)] = (data, node)
         return known[1]
@@ -67,7 +73,7 @@ class Trace:
         return found
 
     def guard(self, kind: str, node: Node, expected: Any) -> None:
-        self.program.guards.append(Guard(kind, node, expected, user_line()))
+        self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def node_of(self, x: Any) -> Node:
         """The node of data: of a trace that has ended, and of plain data, a constant."""
@@ -196,6 +202,17 @@ class Traced:
 
     def __repr__(self) -> str:
         return f"traced {self.value!r}"
+
+
+def exit_line() -> str:
+    """What looks at a value, with the user's line: ``__float__() at f.py:3``."""
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None and not foreign(frame):
+        name = frame.f_code.co_name
+        frame = frame.f_back
+    name = name.strip("_") if name.isidentifier() else "a look at a value"
+    return f"{EXITS.get(name, name)}() at {user_line()}"
 
 
 # --- values -------------------------------------------------------------------------------------------
