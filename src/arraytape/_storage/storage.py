@@ -35,9 +35,7 @@ class Storage:
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = (
-        0  # whether its namespace takes the data of others, too; of several the greatest is asked
-    )
+    mixed = 0  # above 0 its namespace takes the data of others, too; the greatest is asked
     many = False  # whether its data stands for many arrays at once
     dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
 
@@ -257,7 +255,7 @@ def devices() -> tuple[Any, ...]:
 def moved(data: Any, /, device: Any) -> Any:
     """A copy of raw data on any device, from any other."""
     source, target = storage_of(data), storage_at(device)
-    if source is target:
+    if source.beneath(data) is target:
         return source.moved(data, device)
     return target.asarray(source.host(data), None, device, True)
 

@@ -153,7 +153,7 @@ class Source:
         if node.op == "getitem":
             value = f"{args[0]}[{self.key(node.args[1])}]"
         elif node.op == "item":
-            value = f"{args[0]}[{node.call.__reduce__()[1][0]}]"  # type: ignore[union-attr]
+            value = f"{args[0]}[{args[1]}]"
         else:
             value = f"{function}({', '.join(args)})"
         if node.shape == () and not scalar:

@@ -120,7 +120,7 @@ class Trace:
             if whole not in self.program.nodes[-len(values) - 1 :]:
                 self.program.nodes.append(whole)
             value = np.asarray(value)
-            node = Node("item", operator.itemgetter(i), (whole,), like=value)
+            node = Node("item", operator.getitem, (whole, i), like=value)
             node.view = True
             self.program.nodes.append(node)
             if op in SHAPED:
