@@ -13,7 +13,7 @@ from .._array.views import current
 from .._util import nest
 from .arguments import arrays_in, check_apart, leaves_of
 from .lift import Lifter, commit, tracing
-from .state import PLAIN, Changed, State
+from .state import PLAIN, Changed, State, same_data
 from .trace import Trace, Traced
 
 
@@ -46,6 +46,7 @@ class Call:
         self.state = State(function, dict(zip(names, values, strict=True)))
         self.reached = self.state.read(values)
         self.result: Any = None
+        self.structure: Any = None  # of the result, which the caller may change later
         self.leaves: list[Any] = []
         self.given: list[Given] = []
         self.outputs: dict[int, int] = {}  # by id of a result, its number
@@ -68,6 +69,7 @@ class Call:
             with tracing(self.lifter):
                 self.result = self.function(*args, **keywords)
             self.leaves = nest.leaves(self.result)
+            self.structure = structure(self.result)
             self.given = [self.described(leaf) for leaf in self.leaves]
         finally:
             try:
@@ -122,7 +124,7 @@ class Call:
         """The number of an output for an Array that the call has made."""
         if id(leaf) in self.outputs:
             return self.outputs[id(leaf)]
-        if id(root) in self.outputs or root is not leaf and self.has_view_of(root):
+        if id(root) in self.outputs or (root is not leaf and self.has_view_of(root)):
             self.spoil("two results share memory")
         program = self.trace.program
         number = self.outputs[id(leaf)] = len(program.outputs)
@@ -160,15 +162,22 @@ class Call:
         if self.state.full:
             self.spoil(f"it can reach too much Python state ({self.state.full})")
         try:
+            self.check_state()
+        finally:
+            self.release()
+
+    def check_state(self) -> None:
+        try:
             after = self.state.read(self.values)
         except Changed as change:
             self.spoil(f"it changes {change}. Make it an Array, or pass and return it")
             return
-        finally:
-            self.release()
         for path, x, y in zip(self.state.paths, self.reached, after, strict=True):
             if x is not y:
                 self.spoil(f"it binds {path} to another Array. Write to it ({path}[...] = value)")
+        for data, node in self.trace.foreign:
+            if not same_data(data, node.value):
+                self.spoil(f"memory outside arraytape, of shape {data.shape}, changes while it runs")
 
     def release(self) -> None:
         """Whatever else holds traced data gets values: an Array that was kept beside the result."""
@@ -187,3 +196,12 @@ class Call:
         """Traced data that is alive, beside that of the lifter."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
+
+
+def structure(value: Any) -> Any:
+    """The kinds of containers in a nesting, with the names of their parts."""
+    parts = nest.parts_of(value)
+    if parts is None:
+        return None
+    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    return type(value), tuple([(name, structure(part)) for name, part in items])

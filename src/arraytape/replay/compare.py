@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .._util import nest
 from .call import Call
 from .program import CONSTANT, Guard, Node, Program
 
@@ -69,7 +68,7 @@ def ends_differ(first: Program, second: Program, places: Any) -> str:
 
 def results_differ(first: Call, second: Call) -> str:
     """Whether two calls gave results of different make."""
-    if structure(first.result) != structure(second.result):
+    if first.structure != second.structure:
         return "results of another structure"
     for a, b in zip(first.given, second.given, strict=True):
         same_value = a.value is b.value or (
@@ -78,17 +77,6 @@ def results_differ(first: Call, second: Call) -> str:
         if a._replace(value=None) != b._replace(value=None) or not same_value:
             return "a result that is no Array. Return it as an Array"
     return "" if first.writes == second.writes else "another number of writes"
-
-
-def structure(value: Any) -> Any:
-    """The kinds of containers in a nesting, with the names of their parts."""
-    from .._util import nest
-
-    parts = nest.parts_of(value)
-    if parts is None:
-        return None
-    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
-    return type(value), tuple([(name, structure(part)) for name, part in items])
 
 
 def other_arrays(first: Call, second: Call) -> str:

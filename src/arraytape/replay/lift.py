@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import FOREIGN, IS_VIEW, SCALAR, Array, wrap
+from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
 from .._array.exports import is_shared
 from .._array.views import current
 from .._storage.storage import MAKING
@@ -71,7 +71,9 @@ class Lifter:
             return
         if id(root) in self.lifted or type(data) is not np.ndarray:
             return
-        if root._state & FOREIGN and is_shared(root):
+        if root._state & PINNED:
+            return  # its contents become a constant, behind a guard
+        if is_shared(root):
             self.spoil("an Array that it uses shares memory with foreign code")
             return  # it stays as it is, so that writes are seen on both sides
         self.put_in(root)

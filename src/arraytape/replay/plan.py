@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from .._util import nest
 from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
-from .arguments import check_apart, is_flat, leaves_of
+from .arguments import Apart, check_apart, is_flat, leaves_of
 from .call import Call, Given
 from .lift import commit
 from .simplify import simplified
@@ -58,7 +59,7 @@ class Plan:
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
-            "leaves": leaves_of, "read": call.state.read, "run": self.source.function, "wrap": wrap,
+            "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
             "same_data": same_data,
         }  # fmt: skip
@@ -79,6 +80,20 @@ class Plan:
     def info(self) -> TraceInfo:
         ops = self.before, len(self.program.nodes)
         return TraceInfo(self.said, ops, self.guards, self.replayed)
+
+    def run_of(self, call: Call) -> Callable[..., Any]:
+        """The program; silent where the function set np.errstate for a part of it."""
+        run = self.source.function
+        if not call.trace.quiet:
+            return run
+
+        def silent(*data: Any) -> Any:
+            if "raise" in np.geterr().values():
+                raise Apart("np.errstate says that errors are raised")
+            with np.errstate(all="ignore"):
+                return run(*data)
+
+        return silent
 
     def named(self, value: Any) -> str:
         name = f"k{len(self.scope)}"
@@ -123,10 +138,11 @@ class Plan:
         number = len(self.handles)
         if not isinstance(x, Variable):
             self.lines.append(f"if {name}._tid == -1: {name}._sync()")
+        d, dtype = f"d{number}", self.named(data.dtype)
         self.lines += [
-            f"d{number} = {name}._data",
-            f"if type(d{number}) is not ndarray or d{number}.shape != {data.shape!r} "
-            f"or d{number}.dtype != {self.named(data.dtype)} or d{number}.strides != {data.strides!r} "
+            f"{d} = {name}._data",
+            f"if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
+            f"or {d}.strides != {data.strides!r} "
             f"or {name}._state & {SCALAR} != {x._state & SCALAR}: {otherwise}",
         ]
         self.handles.append(name)

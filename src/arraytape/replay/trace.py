@@ -25,7 +25,7 @@ SHAPED = frozenset(
     ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
 
-EXITS = {"to_numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
+EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
 
 class Trace:
@@ -43,6 +43,8 @@ class Trace:
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
         self.live: WeakSet[Traced] = WeakSet()
         self.lines: dict[Node, str] = {}  # where constants were met
+        self.errors = np.geterr()
+        self.quiet = False  # whether something was computed under another np.errstate
 
     def input(self, data: Any) -> Traced:
         """Data that each replay is given anew."""
@@ -97,6 +99,7 @@ class Trace:
     def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call a raw function on values, and note it."""
         value = call(*values_of(args), **values_of(keywords))
+        self.quiet = self.quiet or np.geterr() != self.errors
         if isinstance(value, tuple | list):
             return self.several(op, call, args, keywords, value)
         if not isinstance(value, np.ndarray | np.generic):
@@ -209,9 +212,9 @@ def exit_line() -> str:
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and not foreign(frame):
-        name = frame.f_code.co_name
+        name = frame.f_code.co_name if frame.f_code.co_name != "public" else name
         frame = frame.f_back
-    name = name.strip("_") if name.isidentifier() else "a look at a value"
+    name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"
     return f"{EXITS.get(name, name)}() at {user_line()}"
 
 
