@@ -45,8 +45,10 @@ class Lifter:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
-        self.pinned: dict[int, Lifted] = {}  # handles on memory outside, which is no input
-        self.views: dict[int, Array] = {}  # views that were given, by id of their roots
+        self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
+
+        self.restored: set[int] = set()
+        self.written: dict[int, tuple[Node, Any]] = {}
 
     @property
     def handles(self) -> list[Array]:
@@ -57,43 +59,44 @@ class Lifter:
         """Lift an Array that the function is given; a view by itself, without its root."""
         current(x)  # brings a view up to date
         if x._state & IS_VIEW:
-            self.views[id(x._view.root)] = x
+            self.views.setdefault(id(x._view.root), []).append(x)
         self.put_in(x)
 
     def found(self, x: Array) -> None:
         """Lift an Array that the function uses without having been given it."""
         try:
             root = x._view.root if x._state & IS_VIEW else x
-            data, state = root._data, root._state
+            data = root._data
         except AttributeError:  # it is being made
             return
-        if id(root) in self.views:
-            self.spoil("an argument is a view of an Array that the function uses, too")
-        if id(root) in self.lifted or id(root) in self.pinned:
+        if id(root) in self.lifted or type(data) is not np.ndarray:
             return
-        if state & PINNED:
-            self.pin(root)
-        elif type(data) is np.ndarray:
-            self.put_in(root)
+        if root._state & PINNED:
+            return  # its contents become a constant, behind a guard
+        if is_shared(root):
+            self.spoil("an Array that it uses shares memory with foreign code")
+            return  # it stays as it is, so that writes are seen on both sides
+        self.put_in(root)
+        if id(root) in self.views:
+            self.rejoin(root, self.views.pop(id(root)))
+
+    def rejoin(self, root: Array, views: list[Array]) -> None:
+        """Make arguments views again, of a root that the function uses, too."""
+        self.spoil("an argument is a view of an Array that it uses")
+        for x in views:
+            one = self.lifted[id(x)]
+            now = x._data
+            x._state, x._tid = one.state, one.tid
+            x._view.src = None
+            if now is not one.traced:
+                x[...] = wrap(now, 0, 0)
 
     def put_in(self, x: Array) -> None:
         if type(x._data) is not np.ndarray:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
-        self.replace(x, self.trace.input(x._data), x._data, self.lifted)
-
-    def pin(self, x: Array) -> None:
-        """Lift a handle on memory outside arraytape, whose values are constants with a guard."""
-        data = x._data
-        if type(data) is np.ndarray:
-            self.replace(x, self.trace.from_outside(data), data, self.pinned)
-        elif type(data) is Traced and data.trace is self.trace:  # made while tracing
-            memory = self.trace.memory_of(data.node)
-            if memory is not None:
-                self.pinned[id(x)] = Lifted(x, memory, x._state, x._tid, data)
-
-    def replace(self, x: Array, traced: Traced, data: Any, known: dict[int, Lifted]) -> None:
-        known[id(x)] = Lifted(x, data, x._state, x._tid, traced)
+        traced = self.trace.input(x._data)
+        self.lifted[id(x)] = Lifted(x, x._data, x._state, x._tid, traced)
         if not isinstance(x, Variable):
             x._tid, x._state = 0, x._state & SCALAR
         x._data = traced
@@ -102,25 +105,27 @@ class Lifter:
         self.trace.spoil(why)
 
     def put_back(self) -> dict[int, tuple[Node, Any]]:
-        """Give each handle its data; what was written, by the handle's place: node and value."""
+        """Give each handle its data; what was written, by the handle's place: node and value.
+
+        An interrupt may come at any moment: to call this again does what is left to do.
+        """
         if self.trace.overwritten():
             self.spoil("NumPy code wrote to the memory of an Array")
-        written = {}
         for place, (x, data, state, tid, traced) in enumerate(self.lifted.values()):
-            now = current(x)[1]
-            x._data, x._state, x._tid = data, state, tid
-            if now is not traced:
+            if place in self.restored:
+                continue
+            now = current(x)[1] if not x._state & IS_VIEW else traced  # a view of a lifted root
+            if now is not traced and now is not data:
                 if is_shared(x._view.root if state & IS_VIEW else x):
                     self.spoil("it writes to memory that foreign code shares")
                 node = self.trace.node_of(now)
-                written[place] = node, now.value if type(now) is Traced else now
-        for x, data, state, tid, traced in self.pinned.values():
-            now = current(x)[1]
-            x._data, x._state, x._tid = data, state, tid
-            if now is not traced:
-                self.spoil("it writes to memory outside arraytape")
-                data[...] = now.value if type(now) is Traced else now
-        return written
+                self.written[place] = node, now.value if type(now) is Traced else now
+            x._state, x._tid = state, tid
+            x._data = data
+            if state & IS_VIEW:
+                x._view.src = x._view.root._data
+            self.restored.add(place)
+        return self.written
 
     # --- the profile function ---------------------------------------------------------------------
     def see(self, frame: FrameType, event: Any, argument: Any) -> None:
@@ -142,21 +147,29 @@ class Lifter:
 @contextmanager
 def tracing(lifter: Lifter) -> Iterator[None]:
     """Within it what this thread computes is noted; a profile function of others goes on."""
-    before = sys.getprofile()
+    before = sys.getprofile(), ACTIVE.get(), MAKING.get()
 
     def profile(frame: FrameType, event: Any, argument: Any) -> None:
         lifter.see(frame, event, argument)
-        if before is not None:
-            before(frame, event, argument)
+        if before[0] is not None:
+            before[0](frame, event, argument)
 
-    tokens = ACTIVE.set(lifter.trace), MAKING.set(TRACED)
-    sys.setprofile(profile)
+    def restore() -> None:
+        sys.setprofile(before[0])
+        MAKING.set(before[2])
+        ACTIVE.set(before[1])
+
     try:
+        ACTIVE.set(lifter.trace)
+        MAKING.set(TRACED)
+        sys.setprofile(profile)
         yield
     finally:
-        sys.setprofile(before)
-        MAKING.reset(tokens[1])
-        ACTIVE.reset(tokens[0])
+        try:
+            restore()
+        except BaseException:  # an interrupt
+            restore()
+            raise
 
 
 def commit(x: Array, value: Any) -> None:

@@ -100,6 +100,8 @@ class TracedStorage(Storage):
                 return value
             return call("astype", numpy_namespace.astype, value, dtype)
         trace = ACTIVE.get()
+        if copy is False and type(value) is np.ndarray:
+            return np.array(value, dtype=dtype, copy=False)  # writes to it are to be seen outside
         made = np.array(values_of(value), dtype=dtype)
         if trace is None:
             return made

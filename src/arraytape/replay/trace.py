@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import FrameType
 from typing import Any
 from weakref import WeakSet
 
@@ -16,7 +18,7 @@ from .._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_glo
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
 from .._storage.storage import HOST
-from .._util.errors import user_line
+from .._util.errors import foreign, user_line
 from .program import CONSTANT, INPUT, Guard, Node, Program, replaced
 
 ACTIVE: ContextVar[Trace | None] = ContextVar("arraytape trace", default=None)
@@ -25,6 +27,8 @@ ACTIVE: ContextVar[Trace | None] = ContextVar("arraytape trace", default=None)
 SHAPED = frozenset(
     ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
+
+EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
 
 class Trace:
@@ -43,6 +47,9 @@ class Trace:
         self.lent: list[tuple[Any, Any]] = []
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
         self.live: WeakSet[Traced] = WeakSet()
+        self.lines: dict[Node, str] = {}  # where constants were met
+        self.errors = np.geterr()
+        self.quiet = False  # whether something was computed under another np.errstate
 
     def input(self, data: Any) -> Traced:
         """Data that each replay is given anew."""
@@ -56,6 +63,7 @@ class Trace:
         known = self.constants.get(id(data))
         if known is None:
             node = Node(CONSTANT, like=data, value=data)
+            self.lines[node] = user_line()
             self.program.nodes.append(node)
             known = self.constants[id(data)] = (data, node)
         return known[1]
@@ -71,10 +79,6 @@ class Trace:
         self.live.add(found)
         return found
 
-    def memory_of(self, node: Node) -> Any:
-        """The memory outside, of which a node has a copy; None for any other node."""
-        return next((data for data, copy in self.foreign if copy is node), None)
-
     def spoil(self, why: str) -> None:
         """Say why this is not to be replayed; the first reason counts."""
         self.spoiled = self.spoiled or why
@@ -84,7 +88,7 @@ class Trace:
         return any(now.tobytes() != then for now, then in self.lent)
 
     def guard(self, kind: str, node: Node, expected: Any) -> None:
-        self.program.guards.append(Guard(kind, node, expected, user_line()))
+        self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def node_of(self, x: Any) -> Node:
         """The node of data: of a trace that has ended, and of plain data, a constant."""
@@ -98,6 +102,7 @@ class Trace:
             return self.constant(data)
         if id(data) not in self.constants:
             node = Node(CONSTANT, like=data, value=data.copy(order="K"))
+            self.lines[node] = user_line()
             if node.value.strides != data.strides:
                 node.value = data  # a broadcast or a part with gaps: by reference
             self.program.nodes.append(node)
@@ -125,6 +130,7 @@ class Trace:
     def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call a raw function on values, and note it."""
         value = called(call, values_of(args), values_of(keywords))
+        self.quiet = self.quiet or np.geterr() != self.errors
         if isinstance(value, tuple | list):
             return self.several(op, call, args, keywords, value)
         if not isinstance(value, np.ndarray | np.generic):
@@ -203,8 +209,12 @@ class Traced:
         return call("matrix_transpose", numpy_namespace.matrix_transpose, self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if "out" in options or method == "at" or not all(map(is_plain, inputs)):
+        if method == "at" or not all(map(is_plain, inputs)):
             return NotImplemented
+        if "out" in options:  # memory outside arraytape is written to: a look at the values
+            if any(type(x) is Traced for x in options["out"]):
+                return NotImplemented
+            return getattr(ufunc, method)(*map(looked_at, inputs), **options)
         if method == "__call__":
             return call(ufunc.__name__, ufunc, *inputs, **options)
         return foreign_call(f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, options)
@@ -248,6 +258,17 @@ class Traced:
 
     def __repr__(self) -> str:
         return f"traced {self.value!r}"
+
+
+def exit_line() -> str:
+    """What looks at a value, with the user's line: ``__float__() at f.py:3``."""
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None and not foreign(frame):
+        name = frame.f_code.co_name if frame.f_code.co_name != "public" else name
+        frame = frame.f_back
+    name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"
+    return f"{EXITS.get(name, name)}() at {user_line()}"
 
 
 # --- what is not ours: NumPy's functions and methods in rules of users ------------------------------
