@@ -323,7 +323,8 @@ class Forward(dict[type, Callable[..., Any]]):
 
     def __missing__(self, kind: type) -> Callable[..., Any]:
         storage = STORAGES[kind]
-        if storage.many and self.op.per_element:  # many arrays at once, by the raw data beneath
+        # Many arrays at once, or calls that are noted, by the raw data beneath.
+        if storage.mixed and (self.op.per_element or not storage.many):
             self[kind] = batched = storage.elementwise(self)
             return batched
         function = self.forward

@@ -73,6 +73,9 @@ class NumPyStorage(Storage):
         copy[...] = data
         return copy
 
+    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+        return arranged(data, order_in_memory(like, rank))
+
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         return data  # type: ignore[no-any-return]
 
@@ -98,6 +101,22 @@ class NumPyStorage(Storage):
         flat = data.ravel()
         square = flat.dot(flat)  # of real data not negative, so only a NaN makes one
         return bool(square != square)
+
+
+def order_in_memory(like: Any, rank: int) -> tuple[int, ...]:
+    """The last axes of data in the order in which they lie in memory, the outermost first."""
+    steps = like.strides[like.ndim - rank :]
+    return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
+
+
+def arranged(data: Any, order: tuple[int, ...]) -> Any:
+    """A copy whose last axes lie in memory in this order."""
+    count = data.ndim - len(order)
+    axes = (*range(count), *[count + axis for axis in order])
+    made = np.empty([data.shape[axis] for axis in axes], data.dtype)
+    copy = made.transpose(sorted(range(data.ndim), key=axes.__getitem__))
+    copy[...] = data
+    return copy
 
 
 NUMPY = NumPyStorage()

@@ -35,9 +35,7 @@ class Storage:
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = (
-        0  # whether its namespace takes the data of others, too; of several the greatest is asked
-    )
+    mixed = 0  # above 0 its namespace takes the data of others, too; the greatest is asked
     many = False  # whether its data stands for many arrays at once
     dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
 
@@ -129,9 +127,19 @@ class Storage:
         """Data in the memory layout of other data of its shape: itself where it is so already."""
         return data
 
+    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+        """A copy whose last ``rank`` axes lie in memory as those of other data do, without gaps.
+
+        On that depends which reshapes share memory, and so which writes are seen through them.
+        """
+        return self.copy(data)
+
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         """The data as a NumPy array, sharing memory where it can."""
         raise NotImplementedError
+
+    def lend(self, copy: np.ndarray[Any, Any]) -> None:
+        """Foreign code is given a copy on the host where NumPy's data would have shared its memory."""
 
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: Any) -> bool:
@@ -257,7 +265,7 @@ def devices() -> tuple[Any, ...]:
 def moved(data: Any, /, device: Any) -> Any:
     """A copy of raw data on any device, from any other."""
     source, target = storage_of(data), storage_at(device)
-    if source is target:
+    if source.beneath(data) is target:
         return source.moved(data, device)
     return target.asarray(source.host(data), None, device, True)
 

@@ -1,387 +1,426 @@
-"""``xp.function``: the first two calls are traced and compared, later ones replay the program."""
+"""``xp.function``: calls are traced until two computed the same, and then replayed.
+
+For each signature there is an ``Entry``, in one of these states:
+
+    no plan     calls are traced.  Two with equal guards and equal programs make a plan; two with equal
+                guards and other programs: eager for good.
+    plans       a call runs the plan whose guards hold; where none does it is traced.
+    eager       calls run as they are, for a reason that was said once.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
+import types
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
+from weakref import WeakMethod
 
-import numpy as np
-
-from .._array.array import IS_VIEW, SCALAR, Array, wrap
-from .._array.views import current
 from .._record.stack import watched
-from .._util import nest
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
-from ..variable import Variable
-from .compare import difference
-from .lift import Lifter, commit, tracing
-from .program import GuardFailed, Program
-from .simplify import simplified
-from .source import Source
-from .state import difference as state_difference
-from .state import snapshot
-from .trace import ACTIVE, Trace, Traced
+from .arguments import Apart, Form, Identity, signature_of
+from .call import Call
+from .compare import decided_by, difference
+from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
+from .program import GuardFailed
+from .trace import ACTIVE
 
 P = ParamSpec("P")
 R = TypeVar("R")
-TRACES = 2  # that must be the same program before it is replayed
-
-
-class Changed(Exception):
-    """Why a plan does not hold for a call."""
-
-
-class Given(NamedTuple):
-    """A leaf of a function's result: the output of this number, a handle, or a Python value."""
-
-    output: int = -1
-    handle: int = -1
-    value: Any = None
-    state: int = 0
-
-
-class Call:
-    """One traced call: what it gave, and the program, unless it is ``spoiled``."""
-
-    def __init__(self, f: Callable[..., Any], args: Any, keywords: Any) -> None:
-        self.trace = Trace()
-        self.lifter = Lifter(self.trace)
-        self.state = state_of(f, args, keywords)
-        for x in arrays_in((args, keywords)):
-            self.lifter.argument(x)
-        self.count = len(self.lifter.lifted)
-        self.check_overlaps()
-        try:
-            with tracing(self.lifter):
-                self.result = f(*args, **keywords)
-        except BaseException:
-            self.finish(())
-            raise
-        self.leaves = nest.leaves(self.result)
-        self.given = self.finish(self.leaves)
-        after = state_difference(self.state, state_of(f, args, keywords))
-        if after:
-            self.spoil(f"it changes {after}")
-
-    @property
-    def spoiled(self) -> str:
-        return self.trace.spoiled
-
-    def spoil(self, why: str) -> None:
-        self.lifter.spoil(why)
-
-    def check_overlaps(self) -> None:
-        """Arguments that share memory are not traced: a write to one is seen by the other."""
-        data = [one.data for one in self.lifter.lifted.values()]
-        if any(np.may_share_memory(x, y) for i, x in enumerate(data) for y in data[:i]):
-            self.spoil("arguments share memory")
-
-    def finish(self, leaves: Any) -> list[Given]:
-        """Give all handles their data, do the writes, and say what the result is made of."""
-        trace, lifter = self.trace, self.lifter
-        known = {id(one.handle): place for place, one in enumerate(lifter.lifted.values())}
-        found = []
-        for leaf in leaves:
-            if not isinstance(leaf, Array):
-                found.append(Given(value=leaf))
-            elif id(leaf) in known:
-                found.append(Given(handle=known[id(leaf)]))
-            else:
-                found.append(self.output(leaf, known))
-        written = lifter.put_back()
-        trace.open = False
-        self.written = [*written]
-        trace.program.writes = [node for node, _ in written.values()]
-        handles = lifter.handles
-        for place, (_, value) in written.items():
-            commit(handles[place], value)
-        return found
-
-    def output(self, leaf: Array, known: dict[int, int]) -> Given:
-        """A leaf that the function has made, with its value in the place of traced data."""
-        root = leaf._view.root if leaf._state & IS_VIEW else leaf
-        if id(root) in known:
-            self.spoil("a result is a view of an argument")
-        _, data = current(leaf)
-        node = self.trace.node_of(data)
-        if type(root._data) is Traced:
-            value = root._data.value
-            shared = any(
-                np.may_share_memory(value, one.data) for one in self.lifter.lifted.values()
-            )
-            root._data = value.copy(order="K") if shared else value
-            current(leaf)
-        if node in self.trace.program.outputs:
-            self.spoil("two results are one value")
-        self.trace.program.outputs.append(node)
-        return Given(output=len(self.trace.program.outputs) - 1, state=leaf._state & SCALAR)
-
-    def escaped(self) -> bool:
-        """Whether something beside the result holds values that the call has made."""
-        return bool(len(self.trace.live))
-
-
-class Plan:
-    """A program that takes a function's place, for calls of one signature."""
-
-    def __init__(self, call: Call, name: str) -> None:
-        program = call.trace.program
-        self.before = len(program.nodes)
-        self.program = simplified(program)
-        self.source = Source(self.program, name)
-        self.template, self.given = call.result, call.given
-        self.count = call.count
-        self.written = call.written
-        self.found = call.lifter.handles[call.count :]  # Arrays that are no arguments
-        self.layouts = [layout(x) for x in self.found]
-        self.state = call.state
-        self.foreign = [
-            (data, node.value)
-            for data, node in call.trace.foreign
-            if node in set(self.program.nodes)
-        ]
-        self.replayed = 0
-
-    def check(self, state: dict[str, Any]) -> None:
-        """Raise Changed where the program would not be the function's."""
-        changed = state_difference(self.state, state)
-        if changed:
-            raise Changed(f"{changed} has changed")
-        for x, known in zip(self.found, self.layouts, strict=True):
-            if layout(x) != known:
-                raise Changed("an Array that it uses has another shape, dtype or layout")
-        for data, known in self.foreign:
-            if data.tobytes() != known.tobytes():
-                raise Changed("memory outside arraytape that it uses has changed")
-
-    def run(self, handles: list[Array]) -> Any:
-        """The result for a call's Arrays."""
-        handles = [*handles, *self.found]
-        values = [
-            current(x)[1] if x._tid >= 0 or not isinstance(x, Variable) else x._data
-            for x in handles
-        ]
-        outputs, writes = self.source.function(*values)
-        leaves = []
-        for given in self.given:
-            if given.output >= 0:
-                leaves.append(wrap(outputs[given.output], 0, given.state))
-            elif given.handle >= 0:
-                leaves.append(handles[given.handle])
-            else:
-                leaves.append(given.value)
-        for place, value in zip(self.written, writes, strict=True):
-            commit(handles[place], value)
-        self.replayed += 1
-        return nest.pack(self.template, leaves)
+SIGNATURES = 64  # that are traced
+RECORDED = "a tape or accumulator around it records it"
+TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what varies as an Array"
 
 
 class Entry:
-    """What is known of calls of one signature."""
+    """What is known of the calls of one signature.
+
+    pending : traced calls that no later one was equal to.  plans : the last one used first.  eager : ""
+    or why calls run as they are.  misses : how many traced calls led to no plan.
+    """
 
     def __init__(self) -> None:
-        self.last: Call | None = None
+        self.pending: list[Call] = []
         self.plans: list[Plan] = []
-        self.eager = ""  # why these calls are never replayed
-        self.traced = 0
+        self.eager = ""
+        self.spoiled = ""
+        self.misses = 0
 
 
 class Function(Generic[P, R]):
-    """A function whose calls are replayed: see ``function``."""
+    """A function whose calls are replayed; made by ``function``.
+
+    Attributes
+    ----------
+    eager : Callable
+        The function itself.
+    counts : dict[str, int]
+        How many calls were "traced", "replayed" and run "eager".
+    reasons : Counter[str]
+        Why calls were not replayed, and how many.
+    source : str
+        The program that was replayed last, as Python.
+    traces : list[TraceInfo]
+        The programs.
+    """
 
     def __init__(self, f: Callable[P, R], limit: int, strict: bool) -> None:
         functools.update_wrapper(self, f)
         self.eager, self.limit, self.strict = f, limit, strict
-        self.entries: dict[Any, Entry] = {}
-        self.counts = {"traced": 0, "replayed": 0, "eager": 0}
         self.reasons: Counter[str] = Counter()
-        self.lock = threading.RLock()
-        self.signature = inspect.signature(f)
+        self.traced = self.run_eagerly = 0
+        self.name = getattr(f, "__qualname__", type(f).__qualname__)
+        self.forms: dict[Any, Form] = {}
+        self.entries: dict[Any, Entry] = {}
+        self.recent: Plan | None = None
+        self.gone_plans = 0  # replays of plans that are no more
+        self.tracer: dict[str, object] = {}  # who traces: one at a time
+        self.changing = threading.Lock()
+        self.forget = WeakMethod(self.drop_dead)
+        try:
+            self.signature: inspect.Signature | None = inspect.signature(f)
+        except (TypeError, ValueError):  # written in C
+            self.signature = None
+
+    # --- what users see ---------------------------------------------------------------------------
+    @property
+    def counts(self) -> dict[str, int]:
+        replayed = self.gone_plans + sum([plan.replayed for plan in self.plans()])
+        return {"traced": self.traced, "replayed": replayed, "eager": self.run_eagerly}
+
+    @property
+    def traces(self) -> list[TraceInfo]:
+        return [plan.info for plan in self.plans()]
+
+    @property
+    def source(self) -> str:
+        plan = self.recent or next(iter(self.plans()), None)
+        return plan.source.text if plan is not None else ""
+
+    def plans(self) -> list[Plan]:
+        return [plan for entry in [*self.entries.values()] for plan in [*entry.plans]]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {what}" for what, count in self.counts.items())
+        return f"<function {self.name}: {counts}>"
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else BoundFunction(self, instance)
 
-    def __call__(self, *args: P.args, **keywords: P.kwargs) -> R:
-        if ACTIVE.get() is not None or watched():
+    def __reduce__(self) -> Any:
+        found: Any = sys.modules.get(self.__module__)
+        for name in self.name.split("."):
+            found = getattr(found, name, None)
+        return self.name if found is self else (Function, (self.eager, self.limit, self.strict))
+
+    # --- calls ------------------------------------------------------------------------------------
+    def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
+        if ACTIVE.get() is not None:  # part of another trace
             return self.eager(*args, **keywords)
-        arrays = arrays_in((args, keywords))
-        key = signature_of(args, keywords, arrays)
-        with self.lock:
+        if watched():
+            return self.as_it_is(RECORDED, args, keywords)
+        form = self.forms.get((len(args), *keywords) if keywords else len(args))
+        if form is None:
+            form = self.new_form(args, keywords)
+            if form is None:
+                return self.eager(*args, **keywords)  # raises what Python raises
+        values = args if form.take is None else form.take(args, keywords)
+        plan = self.recent
+        why: Exception | None = None
+        if plan is not None and plan.names == form.names:
+            try:
+                result = plan.replay(values)
+                if result is not MISFIT:
+                    plan.replayed = plan.tick()
+                    return result  # type: ignore[no-any-return]
+            except NotCommitted as error:
+                raise error.__cause__ from None  # type: ignore[misc]
+            except Exception as error:
+                why = error.with_traceback(None)
+        return self.other_plan(form, values, args, keywords, plan, why)  # type: ignore[no-any-return]
+
+    def new_form(self, args: Any, keywords: Any) -> Form | None:
+        """How calls like this one give the parameters; None where they do not."""
+        try:
+            form = Form(self.signature, len(args), keywords)
+        except TypeError:
+            return None
+        self.forms[(len(args), *keywords) if keywords else len(args)] = form
+        return form
+
+    def other_plan(
+        self, form: Form, values: Any, args: Any, keywords: Any, tried: Any, why: Exception | None
+    ) -> Any:
+        """The result, where the plan that was used last does not serve."""
+        try:
+            key = signature_of(form, values, self.gone)
+        except Apart as apart:
+            return self.as_it_is(str(apart), args, keywords)
+        entry = self.entries.get(key)
+        if entry is None:
+            if len(self.entries) >= SIGNATURES:
+                return self.as_it_is(TOO_MANY, args, keywords)
             entry = self.entries.setdefault(key, Entry())
         if entry.eager:
-            return self.run_eagerly(entry.eager, args, keywords)
-        for plan in tuple(entry.plans):
+            return self.as_it_is(entry.eager, args, keywords)
+        plans = [plan for plan in entry.plans if plan is not tried or why is None]
+        if tried in entry.plans and why is not None and self.is_final(why):
+            return self.as_it_is(said(why), args, keywords)
+        for plan in plans:
             try:
-                plan.check(state_of(self.eager, args, keywords))
-                with np.errstate(all="ignore"):
-                    result = plan.run(arrays)
-            except (Changed, GuardFailed) as why:
-                self.reasons[said(why)] += 1
+                result = plan.replay(values)
+            except NotCommitted as error:
+                raise error.__cause__ from None  # type: ignore[misc]
+            except Exception as error:
+                why = error.with_traceback(None)
+                if self.is_final(why):
+                    return self.as_it_is(said(why), args, keywords)
                 continue
-            self.counts["replayed"] += 1
-            return result  # type: ignore[no-any-return]
-        if not self.lock.acquire(blocking=False):  # another thread traces
-            return self.run_eagerly("another thread was tracing", args, keywords)
-        try:
-            return self.trace(entry, args, keywords)
-        finally:
-            self.lock.release()
+            if result is not MISFIT:
+                plan.replayed = plan.tick()
+                self.recent = plan
+                return result
+        if why is not None and entry.plans:
+            self.reasons[said(why)] += 1
+        return self.trace_alone(entry, form, values, args, keywords)
 
-    def run_eagerly(self, why: str, args: Any, keywords: Any) -> Any:
-        self.counts["eager"] += 1
-        self.reasons[why] += 1
+    def is_final(self, why: Exception) -> bool:
+        """Whether a call that a plan could not serve is to run as it is, rather than be traced."""
+        return not isinstance(why, Changed | GuardFailed)
+
+    def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
+        """Run the function itself."""
+        if self.strict and why is not RECORDED:
+            raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
+        with self.changing:
+            self.run_eagerly += 1
+            self.reasons[why] += 1
         return self.eager(*args, **keywords)
 
-    def trace(self, entry: Entry, args: Any, keywords: Any) -> Any:
-        """Run the function and note what it computes; after two equal programs there is a plan."""
-        before, entry.last = entry.last, None
-        call = Call(self.eager, args, keywords)
-        entry.traced += 1
-        self.counts["traced"] += 1
-        result = call.result
+    # --- tracing ----------------------------------------------------------------------------------
+    def trace_alone(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
+        """Trace a call, unless another thread does or cannot be followed."""
+        profiler = sys.getprofile()
+        if profiler is not None and not callable(profiler):
+            return self.as_it_is("a profiler that is written in C runs", args, keywords)
+        if len(entry.plans) >= self.limit:
+            return self.as_it_is(f"there are {self.limit} programs for it", args, keywords)
+        me = object()
+        try:
+            if self.tracer.setdefault("is", me) is not me:
+                return self.as_it_is("another thread traced it", args, keywords)
+            return self.trace(entry, form, values, args, keywords)
+        finally:
+            if self.tracer.get("is") is me:
+                del self.tracer["is"]
+
+    def trace(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
+        """Run the function and note what it computes; two equal calls make a plan."""
+        try:
+            call = Call(self.eager, form.names, values)
+        except Apart as apart:
+            return self.as_it_is(str(apart), args, keywords)
+        self.traced += 1
+        entry.misses += 1
+        try:
+            result = call.run(args, keywords)
+        except Exception:
+            if entry.misses >= self.limit:
+                entry.eager = f"it raised an exception in each of {entry.misses} calls"
+            raise
         if call.spoiled:
-            self.give_up(entry, call.spoiled)
-            return result
-        if before is None:
-            entry.last = call
-            return result
-        why = difference(before.trace.program, call.trace.program) or other_result(before, call)
-        if why:
-            if guards_differ(before.trace.program, call.trace.program):
-                entry.last = call  # values decide, and guards say so
-            else:
-                self.give_up(entry, f"a call computed something else than the one before: {why}")
-                return result
+            self.spoiled(entry, call.spoiled)
         else:
-            entry.plans.insert(
-                0, Plan(call, self.eager.__name__ if self.eager.__name__.isidentifier() else "f")
-            )
-        if entry.traced > 2 * self.limit:
-            guard = next((g for g in call.trace.program.guards), None)
-            at = f" at {guard.line}" if guard else ""
-            self.give_up(entry, f"a value by which it decides{at} is another one in each call")
+            entry.spoiled = ""
+            self.compare(entry, call)
         return result
+
+    def spoiled(self, entry: Entry, why: str) -> None:
+        """A first call may do what later ones do not: make Variables, fill a cache."""
+        if entry.spoiled or entry.misses >= self.limit:
+            self.give_up(entry, why)
+        entry.spoiled = why
+        self.reasons[why] += 1
+
+    def compare(self, entry: Entry, call: Call) -> None:
+        """Make a plan if an earlier call was equal, or give up where nothing explains the difference."""
+        guard = None
+        for before in entry.pending:
+            guard = decided_by(before, call)
+            if guard is not None:
+                continue
+            why = difference(before, call)
+            if why:
+                self.give_up(entry, f"call {self.traced} computed something else than one before: {why}")
+                return
+            entry.pending.remove(before)
+            entry.misses = len(entry.pending)
+            plan = Plan(call, self.name.rpartition(".")[2] if self.has_plain_name() else "f")
+            entry.plans.insert(0, plan)
+            self.recent = plan
+            return
+        entry.pending.append(call)
+        if entry.misses >= self.limit and guard is not None:
+            self.give_up(
+                entry,
+                f"{guard.line} gave another value in each of {entry.misses} calls. Return it, keep "
+                "it an Array, or pass it as an argument",
+            )
+        elif entry.misses >= self.limit:
+            why = self.reasons.most_common(1)[0][0] if self.reasons else "its calls differ"
+            self.give_up(entry, f"in each of {entry.misses} calls {why}")
+
+    def has_plain_name(self) -> bool:
+        return self.name.rpartition(".")[2].isidentifier()
 
     def give_up(self, entry: Entry, why: str) -> None:
         """Run calls of this signature as they are from now on, and say so once."""
-        entry.eager, entry.last = why, None
+        entry.eager = why
+        entry.pending.clear()
+        self.gone_plans += sum(plan.replayed for plan in entry.plans)
         entry.plans.clear()
-        message = f"function {self.eager.__qualname__}: not replayed, {why} [at {user_line()}]"
+        self.recent = None
+        message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
         if self.strict:
             raise RuntimeError(message)
         warnings.warn(message, TapeWarning, stacklevel=stacklevel())
 
+    # --- objects that are gone --------------------------------------------------------------------
+    @property
+    def gone(self) -> Callable[[], None]:
+        forget = self.forget
 
-def guards_differ(first: Program, second: Program) -> bool:
-    return [g.expected for g in first.guards] != [g.expected for g in second.guards]
+        def gone() -> None:
+            drop = forget()
+            if drop is not None:
+                drop()
+
+        return gone
+
+    def drop_dead(self) -> None:
+        """Forget signatures of objects that are no more."""
+        for key, entry in [*self.entries.items()]:
+            if is_dead(key):
+                self.gone_plans += sum(plan.replayed for plan in entry.plans)
+                self.entries.pop(key, None)
+                if self.recent in entry.plans:
+                    self.recent = None
+
+
+def is_dead(key: Any) -> bool:
+    """Whether a signature has an object that is no more."""
+    if type(key) is tuple:
+        return any(map(is_dead, key))
+    return type(key) is Identity and key.of() is None
+
+
+class BoundFunction:
+    """A method whose calls are replayed, of one instance; it is the first of the arguments."""
+
+    def __init__(self, function: Function[Any, Any], instance: Any) -> None:
+        self.__func__, self.__self__ = function, instance
+        functools.update_wrapper(self, function.eager)
+
+    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
+        return self.__func__(self.__self__, *args, **keywords)
+
+    @property
+    def eager(self) -> Any:
+        return types.MethodType(self.__func__.eager, self.__self__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("counts", "reasons", "source", "traces", "limit", "strict"):
+            return getattr(self.__func__, name)
+        raise AttributeError(name, name=name, obj=self)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BoundFunction)
+            and self.__func__ is other.__func__
+            and self.__self__ is other.__self__
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.__func__), id(self.__self__)))
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.__self__, self.__func__.eager.__name__)
+
+    def __repr__(self) -> str:
+        return f"<bound {self.__func__!r} of {self.__self__!r}>"
 
 
 def said(why: Exception) -> str:
     """A reason in words."""
     if isinstance(why, GuardFailed):
-        return f"{why.guard.kind} at {why.guard.line}"
-    return str(why)
+        return f"{why.guard.line} gave another value"
+    if isinstance(why, Changed):
+        return f"{why} has changed"
+    if isinstance(why, Apart):
+        return str(why)
+    return f"the program raised {type(why).__name__}"
 
 
-def other_result(first: Call, second: Call) -> str:
-    """Whether two calls gave results of different make."""
-    for a, b in zip(first.given, second.given, strict=False):
-        same_value = a.value is b.value or (
-            type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
-        )
-        if (a.output, a.handle, a.state) != (b.output, b.handle, b.state) or not same_value:
-            return "a result that is no Array differs"
-    if len(first.given) != len(second.given) or first.written != second.written:
-        return "another number of results or writes"
-    return ""
-
-
-def arrays_in(arguments: Any) -> list[Array]:
-    """The Arrays among arguments, each once."""
-    found = {id(x): x for x in nest.leaves(arguments) if isinstance(x, Array)}
-    return [*found.values()]
-
-
-def layout(x: Array) -> Any:
-    """What of an Array decides about the program."""
-    data = current(x)[1] if not isinstance(x, Variable) else x._data
-    return (
-        type(x),
-        data.shape,
-        data.dtype,
-        getattr(data, "strides", None),
-        x._state & SCALAR,
-        type(data),
-    )
-
-
-def signature_of(args: Any, keywords: Any, arrays: list[Array]) -> Any:
-    """What calls must have in common to run one program."""
-    places = {id(x): i for i, x in enumerate(arrays)}
-    leaves = nest.leaves((args, keywords))
-    parts = tuple((places[id(x)], *layout(x)) if isinstance(x, Array) else plain(x) for x in leaves)
-    names = tuple(keywords)
-    return len(args), names, parts, tuple(np.geterr().items()), structure(args), structure(keywords)
-
-
-def structure(value: Any) -> Any:
-    """The kinds of containers in a nesting, with the names of their parts."""
-    parts = nest.parts_of(value)
-    if parts is None:
-        return None
-    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
-    return type(value), tuple([(name, structure(part)) for name, part in items])
-
-
-def plain(x: Any) -> Any:
-    """A Python argument in a signature: by type and value where it is plain, else by identity."""
-    if isinstance(x, bool | int | float | complex | str | bytes | type(None) | np.generic):
-        return type(x), repr(x)
-    return type(x), id(x)
-
-
-def state_of(f: Callable[..., Any], args: Any, keywords: Any) -> dict[str, Any]:
-    """The state that a call can reach."""
-    others = {
-        f"argument {i}": x
-        for i, x in enumerate(nest.leaves((args, keywords)))
-        if not isinstance(x, Array)
-    }
-    return snapshot({getattr(f, "__name__", "f"): f, **others})
+REFUSED = {
+    "a coroutine function": inspect.iscoroutinefunction,
+    "a generator function": inspect.isgeneratorfunction,
+    "an asynchronous generator function": inspect.isasyncgenfunction,
+}
 
 
 def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False) -> Any:
-    """Replay a function's calls as one straight NumPy program.
+    """Replay a function's calls as one straight program of NumPy calls.
+
+    The first calls run as ever and are traced: everything that they compute with Arrays is noted, the
+    tapes and backward passes inside included.  From two calls that computed the same comes a program,
+    which takes the place of the function in later calls, as long as all that decided about it is as it
+    was.  Where it is not, the call is traced anew, or runs as it is.
+
+    A decorated method has programs for each instance.  Under a tape, an accumulator or ``vmap`` outside
+    the function runs as it is.  What no guard can see, such as prints and random numbers that happened
+    to be equal twice, happens when tracing alone: see docs/replay.md.
 
     Parameters
     ----------
     f : Callable | None, default: None
-        Takes and gives Arrays, Variables, nestings of these and Python values; None: ``function`` gives
-        a decorator.
+        Takes and gives Arrays, Variables, nestings of these and Python values; None: ``function``
+        gives a decorator.
     limit : int, default: 8
-        How many programs there may be for one signature before its calls run as they are.
+        How many programs there may be for one signature, and how many calls are traced in search of
+        one, before its calls run as they are.
     strict : bool, default: False
-        Whether to raise where calls cannot be replayed, instead of running them as they are.
+        Whether to raise where a call cannot be replayed, instead of running it as it is.
 
     Returns
     -------
     Function
-        Takes the arguments of f and gives its result.
+        Takes the arguments of f and gives its result.  ``counts``, ``reasons``, ``traces``, ``source``
+        and ``eager`` say what became of the calls.
 
     Raises
     ------
     TypeError
-        When f cannot be called, or is a coroutine function.
+        When f cannot be called, or is a coroutine or generator function.
+    ValueError
+        When limit is less than 2.
     RuntimeError
         At a call, with strict=True, when calls like it cannot be replayed.
     """
+    if not isinstance(limit, int) or limit < 2:
+        raise ValueError(f"function: limit must be 2 or more, got {limit!r} [at {user_line()}]")
     if f is None:
         return functools.partial(function, limit=limit, strict=strict)
-    if not callable(f) or inspect.iscoroutinefunction(f):
+    if not callable(f):
         raise TypeError(f"function: needs a function, got {describe(f)} [at {user_line()}]")
+    for what, refused in REFUSED.items():
+        if refused(f):
+            raise TypeError(
+                f"function: {what} cannot be replayed: {f!r} [at {user_line()}]. Decorate the "
+                "function that computes, and call it there"
+            )
     return Function(f, limit, strict)

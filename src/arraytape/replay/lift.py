@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import FOREIGN, IS_VIEW, SCALAR, Array, wrap
+from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
+from .._array.exports import is_shared
 from .._array.views import current
 from .._storage.storage import MAKING
 from .._util.errors import PACKAGE
@@ -47,7 +48,10 @@ class Lifter:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
-        self.views: dict[int, Array] = {}  # views that were given, by id of their roots
+        self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
+
+        self.restored: set[int] = set()
+        self.written: dict[int, tuple[Node, Any]] = {}
 
     @property
     def handles(self) -> list[Array]:
@@ -56,11 +60,9 @@ class Lifter:
 
     def argument(self, x: Array) -> None:
         """Lift an Array that the function is given; a view by itself, without its root."""
-        if x._state & IS_VIEW and x._view.root._state & FOREIGN:
-            self.spoil("an argument shares memory with foreign code")
         current(x)  # brings a view up to date
         if x._state & IS_VIEW:
-            self.views[id(x._view.root)] = x
+            self.views.setdefault(id(x._view.root), []).append(x)
         self.put_in(x)
 
     def found(self, x: Array) -> None:
@@ -70,17 +72,32 @@ class Lifter:
             data = root._data
         except AttributeError:  # it is being made
             return
+        if id(root) in self.lifted or type(data) is not np.ndarray:
+            return
+        if root._state & PINNED:
+            return  # its contents become a constant, behind a guard
+        if is_shared(root):
+            self.spoil("an Array that it uses shares memory with foreign code")
+            return  # it stays as it is, so that writes are seen on both sides
+        self.put_in(root)
         if id(root) in self.views:
-            self.spoil("an argument is a view of an Array that the function uses, too")
-        if id(root) not in self.lifted and type(data) is np.ndarray:
-            self.put_in(root)
+            self.rejoin(root, self.views.pop(id(root)))
+
+    def rejoin(self, root: Array, views: list[Array]) -> None:
+        """Make arguments views again, of a root that the function uses, too."""
+        self.spoil("an argument is a view of an Array that it uses")
+        for x in views:
+            one = self.lifted[id(x)]
+            now = x._data
+            x._state, x._tid = one.state, one.tid
+            x._view.src = None
+            if now is not one.traced:
+                x[...] = wrap(now, 0, 0)
 
     def put_in(self, x: Array) -> None:
         if type(x._data) is not np.ndarray:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
-        if x._state & FOREIGN:
-            self.spoil("an Array shares memory with foreign code")
         traced = self.trace.input(x._data)
         self.lifted[id(x)] = Lifted(x, x._data, x._state, x._tid, traced)
         if not isinstance(x, Variable):
@@ -88,18 +105,30 @@ class Lifter:
         x._data = traced
 
     def spoil(self, why: str) -> None:
-        self.trace.spoiled = self.trace.spoiled or why
+        self.trace.spoil(why)
 
     def put_back(self) -> dict[int, tuple[Node, Any]]:
-        """Give each handle its data; what was written, by the handle's place: node and value."""
-        written = {}
+        """Give each handle its data; what was written, by the handle's place: node and value.
+
+        An interrupt may come at any moment: to call this again does what is left to do.
+        """
+        if self.trace.overwritten():
+            self.spoil("NumPy code wrote to the memory of an Array")
         for place, (x, data, state, tid, traced) in enumerate(self.lifted.values()):
-            now = current(x)[1]
-            x._data, x._state, x._tid = data, state, tid
-            if now is not traced:
+            if place in self.restored:
+                continue
+            now = current(x)[1] if not x._state & IS_VIEW else traced  # a view of a lifted root
+            if now is not traced and now is not data:
+                if is_shared(x._view.root if state & IS_VIEW else x):
+                    self.spoil("it writes to memory that foreign code shares")
                 node = self.trace.node_of(now)
-                written[place] = node, now.value if type(now) is Traced else now
-        return written
+                self.written[place] = node, now.value if type(now) is Traced else now
+            x._state, x._tid = state, tid
+            x._data = data
+            if state & IS_VIEW:
+                x._view.src = x._view.root._data
+            self.restored.add(place)
+        return self.written
 
     # --- the trace function -----------------------------------------------------------------------
     def see(self, frame: FrameType) -> None:
@@ -119,20 +148,33 @@ class Lifter:
 @contextmanager
 def tracing(lifter: Lifter) -> Iterator[None]:
     """Within it what this thread computes is noted; a debugger, or coverage, goes on."""
-    before = sys.gettrace()
+    before = sys.gettrace(), ACTIVE.get(), MAKING.get()
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         lifter.see(frame)
-        return None if before is None else before(frame, event, argument)
+        if before[0] is None:
+            return None
+        local = before[0](frame, event, argument)
+        if sys.gettrace() is not trace:  # one written in C takes our place when it is called
+            sys.settrace(trace)
+        return local
 
-    tokens = ACTIVE.set(lifter.trace), MAKING.set(TRACED)
-    sys.settrace(trace)
+    def restore() -> None:
+        sys.settrace(before[0])
+        MAKING.set(before[2])
+        ACTIVE.set(before[1])
+
     try:
+        ACTIVE.set(lifter.trace)
+        MAKING.set(TRACED)
+        sys.settrace(trace)
         yield
     finally:
-        sys.settrace(before)
-        MAKING.reset(tokens[1])
-        ACTIVE.reset(tokens[0])
+        try:
+            restore()
+        except BaseException:  # an interrupt
+            restore()
+            raise
 
 
 def commit(x: Array, value: Any) -> None:

@@ -209,7 +209,7 @@ class Source:
         """An element or view of data, or one of several results."""
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
-            return f"{whole}[{node.call.__reduce__()[1][0]}]"
+            return f"{whole}[{node.args[1]}]"
         return f"{whole}[{self.key(node.args[1])}]"
 
     def choose(self, place: int, node: Node) -> bool:

@@ -11,10 +11,10 @@ import numpy as np
 
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
-from .._storage.numpy_storage import NUMPY
+from .._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from .._storage.storage import HOST, Storage, enter
 from .program import put
-from .trace import ACTIVE, Trace, Traced, call, looked_at, value_of, values_of
+from .trace import ACTIVE, Trace, Traced, call, foreign_call, looked_at, value_of, values_of
 
 
 class TracedNamespace:
@@ -39,7 +39,7 @@ class TracedNamespace:
         return key
 
     def conj(self, x: Any, /) -> Any:
-        return call("conj", np.conj, x) if x.dtype.kind == "c" else x
+        return call("conj", np.conj, x)
 
 
 def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,7 +69,10 @@ class TracedStorage(Storage):
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
         function = functions[np.ndarray]
-        return noted(getattr(function, "__name__", "elementwise"), function)
+        op = getattr(functions, "op", None)
+        if op is None:
+            return noted(getattr(function, "__name__", "elementwise"), function)
+        return lambda *args, **keywords: foreign_call(op.name, function, args, keywords)
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
@@ -97,6 +100,8 @@ class TracedStorage(Storage):
                 return value
             return call("astype", numpy_namespace.astype, value, dtype)
         trace = ACTIVE.get()
+        if copy is False and type(value) is np.ndarray:
+            return np.array(value, dtype=dtype, copy=False)  # writes to it are to be seen outside
         made = np.array(values_of(value), dtype=dtype)
         if trace is None:
             return made
@@ -109,7 +114,7 @@ class TracedStorage(Storage):
 
     def copy(self, data: Any) -> Any:
         value = value_of(data)
-        if value.copy(order="K").strides == value.strides:
+        if value.flags.writeable and value.copy(order="K").strides == value.strides:
             return data  # nobody writes to it
         return call("copied", copied, data)
 
@@ -127,13 +132,21 @@ class TracedStorage(Storage):
         value = value_of(data)
         if NUMPY.laid_out(value, value_of(like)) is value:
             return data
-        return call("laid_out", laid_out, data, *pattern(value_of(like)))
+        return call("laid_out", arranged, data, order_in_memory(value_of(like), like.ndim))
+
+    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+        return call("arranged", arranged, data, order_in_memory(value_of(like), rank))
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = looked_at(data)
         return found
 
     # --- memory -----------------------------------------------------------------------------------
+    def lend(self, copy: np.ndarray[Any, Any]) -> None:
+        trace = ACTIVE.get()
+        if trace is not None:
+            trace.lent.append((copy, copy.tobytes()))
+
     def in_place(self, data: Any) -> bool:
         return False
 
@@ -144,10 +157,16 @@ class TracedStorage(Storage):
         return np.may_share_memory(value_of(part), value_of(whole))
 
     def writeable(self, data: Any) -> bool:
-        return True
+        return NUMPY.writeable(value_of(data))
 
     def key(self, key: Any, data: Any) -> Any:
         return key
+
+    def unless_none(self, mask: Any) -> Any:
+        found = NUMPY.unless_none(value_of(mask))
+        if found is None:  # what the mask is for is right for both, so only this is guarded
+            looked_at(call("any", numpy_namespace.any, mask))
+        return found if found is None else mask
 
     def has_nan(self, data: Any) -> bool:
         value = value_of(data)
@@ -161,18 +180,6 @@ class TracedStorage(Storage):
 def copied(x: Any) -> Any:
     """A copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
-
-
-def pattern(like: Any) -> tuple[Any, ...]:
-    """The order in which the axes of data lie in memory, from the outermost one on."""
-    order = sorted(range(like.ndim), key=lambda axis: (-abs(like.strides[axis]), axis))
-    return (tuple(order),)
-
-
-def laid_out(x: Any, order: tuple[int, ...]) -> Any:
-    """A copy whose axes lie in memory in this order, without gaps."""
-    turned = np.ascontiguousarray(x.transpose(order))
-    return turned.transpose(np.argsort(order))
 
 
 TRACED = TracedStorage()

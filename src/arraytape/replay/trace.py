@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import FrameType
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
+from .._define.define_op import read_only
+from .._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
 from .._storage.storage import HOST
-from .._util.errors import user_line
+from .._util.errors import foreign, user_line
 from .program import CONSTANT, INPUT, Guard, Node, Program, replaced
 
 ACTIVE: ContextVar[Trace | None] = ContextVar("arraytape trace", default=None)
@@ -23,12 +28,15 @@ SHAPED = frozenset(
     ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
 
+EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
+
 
 class Trace:
     """A program in the making.
 
     spoiled : why it cannot be replayed, "" while it can.  foreign : memory that is not ours and became
-    constants, each beside the node that has a copy of it.
+    constants, each beside the node that has a copy of it.  lent : copies that NumPy code was given in
+    the place of an Array's memory, each beside what it held then.
     """
 
     def __init__(self) -> None:
@@ -36,8 +44,12 @@ class Trace:
         self.spoiled = ""
         self.open = True
         self.foreign: list[tuple[Any, Node]] = []
+        self.lent: list[tuple[Any, Any]] = []
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
         self.live: WeakSet[Traced] = WeakSet()
+        self.lines: dict[Node, str] = {}  # where constants were met
+        self.errors = np.geterr()
+        self.quiet = False  # whether something was computed under another np.errstate
 
     def input(self, data: Any) -> Traced:
         """Data that each replay is given anew."""
@@ -51,6 +63,7 @@ class Trace:
         known = self.constants.get(id(data))
         if known is None:
             node = Node(CONSTANT, like=data, value=data)
+            self.lines[node] = user_line()
             self.program.nodes.append(node)
             known = self.constants[id(data)] = (data, node)
         return known[1]
@@ -66,14 +79,36 @@ class Trace:
         self.live.add(found)
         return found
 
+    def spoil(self, why: str) -> None:
+        """Say why this is not to be replayed; the first reason counts."""
+        self.spoiled = self.spoiled or why
+
+    def overwritten(self) -> bool:
+        """Whether NumPy code has written to what it was given in the place of an Array's memory."""
+        return any(now.tobytes() != then for now, then in self.lent)
+
     def guard(self, kind: str, node: Node, expected: Any) -> None:
-        self.program.guards.append(Guard(kind, node, expected, user_line()))
+        self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def node_of(self, x: Any) -> Node:
         """The node of data: of a trace that has ended, and of plain data, a constant."""
-        if type(x) is Traced and x.trace is self:
-            return x.node
-        return self.constant(value_of(x))
+        if type(x) is Traced:
+            return x.node if x.trace is self else self.constant(value_of(x))
+        return self.memory(x)
+
+    def memory(self, data: Any) -> Node:
+        """A constant of plain data, which others may write to unless NumPy forbids it."""
+        if not data.flags.writeable and data.base is None:
+            return self.constant(data)
+        if id(data) not in self.constants:
+            node = Node(CONSTANT, like=data, value=data.copy(order="K"))
+            self.lines[node] = user_line()
+            if node.value.strides != data.strides:
+                node.value = data  # a broadcast or a part with gaps: by reference
+            self.program.nodes.append(node)
+            self.constants[id(data)] = data, node
+            self.foreign.append((data, node))
+        return self.constants[id(data)][1]
 
     def arguments(self, value: Any) -> Any:
         """Arguments of a raw function, with nodes in the place of data."""
@@ -88,18 +123,23 @@ class Trace:
             return self.constant(np.asarray(value))
         return value
 
+    def opaque(self, name: str) -> str:
+        """A name for one call of a function that is not ours: no other call is equal to it."""
+        return f"{FOREIGN}.{name}.{len(self.program.nodes)}"
+
     def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call a raw function on values, and note it."""
-        value = call(*values_of(args), **values_of(keywords))
+        value = called(call, values_of(args), values_of(keywords))
+        self.quiet = self.quiet or np.geterr() != self.errors
         if isinstance(value, tuple | list):
             return self.several(op, call, args, keywords, value)
         if not isinstance(value, np.ndarray | np.generic):
             return value  # a dtype, a shape, a bool
         value = np.asarray(value)
         node = Node(op, call, self.arguments(args), self.arguments(keywords), like=value)
-        node.view = shares_memory(value, args) or shares_memory(value, keywords)
+        node.view = shares_memory(value, (args, keywords)) or not value.flags.writeable
         self.program.nodes.append(node)
-        if op in SHAPED or (op == "getitem" and has_mask(args[1])):
+        if is_shaped(op) or (op == "getitem" and has_mask(args[1])):
             self.guard("shape", node, value.shape)
         return self.traced(node, value)
 
@@ -114,10 +154,10 @@ class Trace:
             if whole not in self.program.nodes[-len(values) - 1 :]:
                 self.program.nodes.append(whole)
             value = np.asarray(value)
-            node = Node("item", operator.itemgetter(i), (whole,), like=value)
+            node = Node("item", operator.getitem, (whole, i), like=value)
             node.view = True
             self.program.nodes.append(node)
-            if op in SHAPED:
+            if is_shaped(op):
                 self.guard("shape", node, value.shape)
             parts.append(self.traced(node, value))
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
@@ -135,7 +175,6 @@ class Traced:
     """
 
     __slots__ = ("__weakref__", "node", "trace", "value")
-    __array_ufunc__ = None  # NumPy's operators leave it to ours
     __array_priority__ = 500
 
     def __init__(self, trace: Trace, node: Node, value: Any) -> None:
@@ -169,6 +208,29 @@ class Traced:
     def mT(self) -> Any:
         return call("matrix_transpose", numpy_namespace.matrix_transpose, self)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "at" or not all(map(is_plain, inputs)):
+            return NotImplemented
+        if "out" in options:  # memory outside arraytape is written to: a look at the values
+            if any(type(x) is Traced for x in options["out"]):
+                return NotImplemented
+            return getattr(ufunc, method)(*map(looked_at, inputs), **options)
+        if method == "__call__":
+            return call(ufunc.__name__, ufunc, *inputs, **options)
+        return foreign_call(f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        if not all(kind is Traced or issubclass(kind, np.ndarray) for kind in types):
+            return NotImplemented
+        return foreign_call(function.__name__, function, args, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ATTRIBUTES:
+            return foreign_call(name, operator.attrgetter(name), (self,), {})
+        if name not in METHODS:
+            raise AttributeError(f"a traced value has no {name}")
+        return functools.partial(method_call, name, self)
+
     def __getitem__(self, key: Any) -> Any:
         return call("getitem", numpy_namespace.getitem, self, key)
 
@@ -198,6 +260,85 @@ class Traced:
         return f"traced {self.value!r}"
 
 
+def exit_line() -> str:
+    """What looks at a value, with the user's line: ``__float__() at f.py:3``."""
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None and not foreign(frame):
+        name = frame.f_code.co_name if frame.f_code.co_name != "public" else name
+        frame = frame.f_back
+    name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"
+    return f"{EXITS.get(name, name)}() at {user_line()}"
+
+
+# --- what is not ours: NumPy's functions and methods in rules of users ------------------------------
+FOREIGN = "foreign"  # what the names of such calls begin with
+ATTRIBUTES = frozenset(("T", "flat", "imag", "real"))
+METHODS = frozenset(
+    ("all", "any", "argmax", "argmin", "argsort", "astype", "clip", "compress", "conj", "conjugate",
+     "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod",
+     "ravel", "repeat", "reshape", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take",
+     "trace", "transpose", "var", "view", "item", "tolist")
+)  # fmt: skip
+
+
+def is_plain(x: Any) -> bool:
+    """Whether a ufunc's operand is data of NumPy's, traced or not, or a number."""
+    return type(x) is not Batched and not hasattr(x, HANDLE)
+
+
+def foreign_call(name: str, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """Call what may write to its arguments, were they not read-only here."""
+    trace = ACTIVE.get()
+    if trace is None:
+        return function(*values_of(args), **values_of(keywords))
+    return trace.emit(trace.opaque(name), protected(function), args, keywords)
+
+
+def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
+    """Call a method of ndarray's."""
+    if name in ("item", "tolist"):
+        return getattr(looked_at(x), name)(*args, **keywords)
+    return foreign_call(name, getattr(np.ndarray, name), (x, *args), keywords)
+
+
+def protected(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is given arrays as read-only views."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        given = [read_only(x) for x in args]
+        return function(*given, **{name: read_only(x) for name, x in keywords.items()})
+
+    return call
+
+
+def is_shaped(op: str) -> bool:
+    """Whether the shapes of a call's results may depend on values."""
+    return op in SHAPED or op.startswith(FOREIGN)
+
+
+@functools.cache
+def noticing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A raw function that raises where NumPy warns in it; see ``raw_calls``."""
+    if getattr(function, "__globals__", None) is vars(numpy_namespace):
+        return with_globals(function, NO_REGISTRY)  # type: ignore[no-any-return]
+    return function
+
+
+def called(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """What a raw function gives; NumPy's warnings have the user's line."""
+    raw = noticing(function)
+    try:
+        return raw(*args, **keywords)
+    except TypeError as error:
+        if not is_warning(error):
+            raise
+        return at_users_line(raw, error)(*args, **keywords)
+
+
+__warningregistry__ = ()  # NumPy raises in ``called`` where it would warn: see ``raw_calls``
+
+
 # --- values -------------------------------------------------------------------------------------------
 def value_of(x: Any) -> Any:
     """The value of data; who takes it outside of the trace, which goes on, spoils that."""
@@ -205,7 +346,7 @@ def value_of(x: Any) -> Any:
         return x
     trace = x.trace
     if trace.open and ACTIVE.get() is not trace:
-        trace.spoiled = trace.spoiled or "a value of it was used in another thread or trace"
+        trace.spoil("a value of it was used in another thread or trace")
     return x.value
 
 
