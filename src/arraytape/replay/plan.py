@@ -14,6 +14,7 @@ from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
 from .arguments import Apart, check_apart, is_flat, leaves_of
+from .blocks import blocked
 from .call import Call, Given
 from .lift import commit
 from .simplify import simplified
@@ -52,7 +53,7 @@ class Plan:
         program = call.trace.program
         self.before = len(program.nodes)
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
-        self.program = simplified(program)
+        self.program = blocked(simplified(program))
         self.source = Source(self.program, name)
         self.names = call.names
         self.said = said_of(call)

@@ -212,14 +212,33 @@ def unspread(node: Node, new: New) -> Node | None:
     """An operand that was broadcast is used as it was, beside one of the full shape."""
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
-        spread = type(x) is Node and x.op in ("broadcast_to", "broadcast_view")
-        if spread and type(y) is Node and y.shape == node.shape and y.strides == node.strides:
-            inner = x.args[0]
-            if type(inner) is Node and inner.dtype == x.dtype:
+        if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
+            inner = before_spread(x, new)
+            if inner is not None:
                 pair = (inner, y) if i == 0 else (y, inner)
                 product = like(node, node.op, node.call, *pair)
                 product.keywords = node.keywords
                 return product
+    return None
+
+
+def before_spread(x: Any, new: New) -> Node | None:
+    """What was broadcast to give an operand; also what was computed of it and a number."""
+    if type(x) is not Node:
+        return None
+    if x.op in ("broadcast_to", "broadcast_view"):
+        inner = x.args[0]
+        return inner if type(inner) is Node and inner.dtype == x.dtype else None
+    if x.op not in FULL_SHAPE or x.keywords:
+        return None
+    for i in (0, 1):
+        number = x.args[1 - i]
+        inner = before_spread(x.args[i], new) if type(number) in (int, float) else None
+        if inner is not None and inner.shape == ():
+            pair = (inner, number) if i == 0 else (number, inner)
+            product = Node(x.op, x.call, pair, like=inner)
+            product.dtype = x.dtype
+            return new(product)
     return None
 
 

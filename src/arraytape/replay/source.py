@@ -16,8 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._storage import numpy_namespace
+from .blocks import BLOCKED
+from .loops import Loop
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, operands, put
 from .simplify import is_basic, same_layout
+from .ufuncs import ufunc_of
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
@@ -141,6 +144,11 @@ class Source:
     # --- calls ------------------------------------------------------------------------------------
     def call(self, place: int, node: Node) -> None:
         """The line, or lines, of a call."""
+        if node.op == BLOCKED:
+            Loop(self, place, node.call)
+            return
+        if node in self.names:  # the item of a loop
+            return
         if (node.op == "put" and self.put(place, node)) or (
             node.op == "where" and self.choose(place, node)
         ):
@@ -345,25 +353,6 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
 def failed(guard: Guard) -> None:
     """Raise what says that the program does not hold."""
     raise GuardFailed(guard)
-
-
-def ufunc_of(node: Node) -> np.ufunc | None:
-    """NumPy's ufunc for a node, where it is a plain call of one with one result."""
-    if node.keywords or node.shape is None:
-        return None
-    found = node.call if isinstance(node.call, np.ufunc) else getattr(np, node.op, None)
-    known = node.op in OPERATORS or (node.op in numpy_namespace.FLOAT64 and node.dtype.kind == "f")
-    if not isinstance(found, np.ufunc) or (found is not node.call and not known):
-        return None
-    return found if found.nin == len(node.args) and found.nout == 1 else None
-
-
-# Ops that Python's operators compute by ufuncs of the same name.
-OPERATORS = frozenset(
-    ("abs", "add", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
-     "bitwise_right_shift", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less",
-     "less_equal", "matmul", "multiply", "negative", "not_equal", "subtract")
-)  # fmt: skip
 
 
 def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
