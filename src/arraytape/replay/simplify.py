@@ -332,16 +332,81 @@ def accumulated(node: Node, new: New) -> Node | None:
     return None
 
 
+# --- signs and factors, with the same bits ------------------------------------------------------------
+def number_of(x: Any) -> float | None:
+    """The number that an operand is, or has in each element, or None."""
+    if type(x) in (int, float):
+        return float(x)
+    if type(x) is not Node or x.op != CONSTANT or x.dtype.kind != "f" or not x.size:
+        return None
+    first = x.value[(0,) * x.value.ndim]
+    return float(first) if x.shape == () or (x.value == first).all() else None
+
+
+def factors(x: Any) -> tuple[float, Node] | None:
+    """A number and the node of floats that it is multiplied with."""
+    if type(x) is not Node or x.op != "multiply" or x.keywords or x.dtype.kind != "f":
+        return None
+    for number, rest in (x.args, x.args[::-1]):
+        found = number_of(number)
+        if found is not None and same_layout(rest, x):
+            return found, rest
+    return None
+
+
+def negative_product(node: Node, new: New) -> Node | None:
+    """``-(2 * x)`` is ``-2 * x``."""
+    found = factors(node.args[0])
+    if found is None or not same_layout(node.args[0], node):
+        return None
+    return like(node, "multiply", np.multiply, -found[0], found[1])
+
+
+def product_of_product(node: Node, new: New) -> Node | None:
+    """``c * (2 * x)`` is ``2c * x``: a power of two rounds nothing; c is 1 or more, for overflow."""
+    outer = factors(node)
+    inner = factors(outer[1]) if outer is not None else None
+    if outer is None or inner is None or not 1.0 <= abs(outer[0]) < 1e30:
+        return None
+    if not 1.0 <= abs(inner[0]) < 1e6 or abs(math.frexp(inner[0])[0]) != 0.5:
+        return None
+    return like(node, "multiply", np.multiply, outer[0] * inner[0], inner[1])
+
+
+def plus_negative(node: Node, new: New) -> Node | None:
+    """``x + -y`` is ``x - y``."""
+    for x, y in (node.args, node.args[::-1]):
+        if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
+            return like(node, "subtract", np.subtract, x, y.args[0])
+    return None
+
+
+def minus_negative(node: Node, new: New) -> Node | None:
+    """``x - -y`` is ``x + y``."""
+    x, y = node.args
+    if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
+        return like(node, "add", np.add, x, y.args[0])
+    return None
+
+
+def is_negative(y: Any) -> bool:
+    """Whether an operand is the negative of floats in the same layout."""
+    plain = type(y) is Node and y.op == "negative" and not y.keywords and y.dtype.kind == "f"
+    return plain and same_layout(y.args[0], y)
+
+
 RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
     **dict.fromkeys(FULL_SHAPE, (unspread,)),
     **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
-    "add": (plus_zero, accumulated, unspread),
+    "add": (plus_zero, accumulated, plus_negative, unspread),
     "bitwise_or": (or_false,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
-    "multiply": (times_one, unspread),
+    "multiply": (times_one, product_of_product, unspread),
+    "negative": (negative_product,),
     "power_operator": (square,),
     "put": (write_over_write,),
+    "subtract": (minus_negative, unspread),
 }
 
 __all__ = ["Guard", "simplified"]

@@ -18,7 +18,7 @@ import numpy as np
 from .._storage import numpy_namespace
 from .blocks import BLOCKED
 from .loops import Loop
-from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, operands, put
+from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
 from .simplify import is_basic, same_layout
 from .ufuncs import ufunc_of
 
@@ -47,6 +47,7 @@ class Source:
         self.last = last_reads(program, self.memory)
         self.places: dict[Node, Node] = {}  # whose memory a node has taken over
         self.taken_over: set[Node] = set()
+        self.written: set[Node] = set()  # what was computed straight into its place
         self.within: dict[Node, list[Node]] = {}  # by root, what lies in its memory
         self.dying: dict[int, list[Node]] = {}  # by place, the roots of which it is the last read
         for node, roots in self.memory.items():
@@ -149,9 +150,10 @@ class Source:
             return
         if node in self.names:  # the item of a loop
             return
-        if (node.op == "put" and self.put(place, node)) or (
-            node.op == "where" and self.choose(place, node)
-        ):
+        if node.op == "put":
+            self.put(place, node)
+            return
+        if node.op == "where" and self.choose(place, node):
             return
         ufunc = ufunc_of(node)
         if ufunc is not None:
@@ -185,6 +187,8 @@ class Source:
         if node.shape == () and self.infix(node):
             return
         function = self.named(node.op, ufunc)
+        if node.shape and self.accumulate(place, node, function, args):
+            return
         into = None if node.shape == () or node.op == "matmul" else self.free_operand(place, node)
         if into is None:
             if node.shape == ():
@@ -250,19 +254,50 @@ class Source:
                 return ":".join(words if words[2] else words[:2])
         return self.text_of(part, True)
 
-    def put(self, place: int, node: Node) -> bool:
-        """Write in place where the data before the write is not read any more."""
+    def put(self, place: int, node: Node) -> None:
+        """Write in place where the data before the write is not read any more, or to a copy."""
         x, key, value = node.args
-        if not self.is_free(place, x) or (x.op == "put" and x not in self.names):
-            return False
-        if type(value) is Node and self.memory[value] & self.memory[x] and not is_basic(key):
-            return False
-        if x.strides != node.strides:
-            return False
-        self.take_over(node, x)
+        if self.may_write(place, node):
+            self.take_over(node, x)
+            if value in self.written:
+                return
+        else:
+            self.assign(node, f"{self.text_of(x, True)}.copy('K')")
         name = self.names[node]
         self.lines.append(f"{name}[{self.key(key)}] = {self.text_of(value, False)}")
+
+    def may_write(self, place: int, node: Node) -> bool:
+        """Whether a write may change the memory that it is a write to."""
+        x, key, value = node.args
+        if not self.is_free(place, x) or x.strides != node.strides:
+            return False
+        overlap = type(value) is Node and bool(self.memory[value] & self.memory[x])
+        return not overlap or is_basic(key)
+
+    def accumulate(self, place: int, node: Node, function: str, args: str) -> bool:
+        """``x[key] = x[key] + y`` in place, where this is the sum and the next call the write."""
+        after = self.program.nodes[place + 1 : place + 2]
+        if not after or after[0].op != "put" or after[0].args[2] is not node:
+            return False
+        x, key, _ = after[0].args
+        if self.last[node] != place + 1 or not self.may_write(place + 1, after[0]):
+            return False
+        part, rest = self.split(node, x, key)
+        if part is None or (type(rest) is Node and self.memory[rest] & self.memory[x]):
+            return False
+        self.names[node] = self.names[part]
+        self.written.add(node)
+        self.lines.append(f"{function}({args}, out={self.names[part]})")
         return True
+
+    def split(self, node: Node, x: Node, key: Any) -> tuple[Node | None, Any]:
+        """The operand that is a view of x at a key, and the other one."""
+        for part, rest in (node.args, node.args[::-1]) if len(node.args) == 2 else ():
+            view = type(part) is Node and part.op == "getitem" and part.view and part.args[0] is x
+            if view and is_basic(key) and key_of(part.args[1]) == key_of(key):
+                if (part.shape, part.dtype) == (node.shape, node.dtype):
+                    return part, rest
+        return None, None
 
     def free_operand(self, place: int, node: Node) -> Node | None:
         """An operand of the result's layout whose memory is not read any more after this call."""
@@ -293,6 +328,8 @@ class Source:
             look = f"{name} != {name}"  # NaN alone differs from itself
         elif guard.kind == "shape":
             look = f"{name}.shape != {guard.expected!r}"
+        elif guard.node in self.scalars and guard.node.dtype.kind == "b":
+            look = f"not {name}" if any(guard.expected) else name
         else:
             look = f"{name}.tobytes() != {self.named(f'k{len(self.scope)}', guard.expected)}"
         self.lines.append(f"if {look}: failed(guards[{i}])")
@@ -340,6 +377,9 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
     ("prod", numpy_namespace.prod): reduction("multiply_reduce", np.multiply),
     ("max", numpy_namespace.max): reduction("maximum_reduce", np.maximum),
     ("min", numpy_namespace.min): reduction("minimum_reduce", np.minimum),
+    ("any", numpy_namespace.any): Spelling(
+        "{}.any()", lambda node: node.args, lambda node: not node.keywords, scalar=True
+    ),
     ("reshape", numpy_namespace.reshape): Spelling("{}.reshape({})", lambda node: node.args, plain),
     ("astype", numpy_namespace.astype): Spelling("{}.astype({})", lambda node: node.args, plain),
     ("cast", numpy_namespace.cast): Spelling("{}.astype({})", lambda node: node.args, plain),
@@ -380,4 +420,4 @@ def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict
     return last
 
 
-__all__ = ["Source", "put"]
+__all__ = ["Source"]
