@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -30,6 +31,12 @@ RAW = tuple(
 )  # see data alone
 OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
 MANY = 64  # parts of a list that are looked at
+
+
+@lru_cache(maxsize=4096)
+def is_seen(file: str) -> bool:
+    """Whether the functions of a file may be given Arrays that are to be lifted."""
+    return file.startswith(OURS) and not file.startswith(RAW)
 
 
 class Lifted(NamedTuple):
@@ -133,8 +140,7 @@ class Lifter:
     # --- the trace function -----------------------------------------------------------------------
     def see(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
-        file = frame.f_code.co_filename
-        if not file.startswith(OURS) or file.startswith(RAW):
+        if not is_seen(frame.f_code.co_filename):
             return
         for value in frame.f_locals.values():
             if isinstance(value, Array):

@@ -250,8 +250,9 @@ def is_basic(key: Any) -> bool:
 
 
 def apart(key: Any, other: Any, shape: Any) -> bool:
-    """Whether two basic keys begin with different integers."""
-    first, second = (part[0] if type(part) is tuple and part else part for part in (key, other))
+    """Whether two keys begin with different integers."""
+    first = key[0] if type(key) is tuple and key else key
+    second = other[0] if type(other) is tuple and other else other
     return type(first) is type(second) is int and first % shape[0] != second % shape[0]
 
 
@@ -261,15 +262,14 @@ def read_of_write(node: Node, new: New) -> Node | None:
         return None
     x, key = node.args
     before = x
-    while x.op == "put" and is_basic(x.args[1]):
+    while x.op == "put" and x.args[0].strides == x.strides:
+        if apart(x.args[1], key, x.shape):
+            x = x.args[0]
+            continue
         written = x.args[2]
-        if key_of(x.args[1]) == key_of(key):
-            if same_layout(written, node):
-                return written  # type: ignore[no-any-return]
-            break
-        if not apart(x.args[1], key, x.shape) or x.args[0].strides != x.strides:
-            break
-        x = x.args[0]
+        if same_layout(written, node) and key_of(x.args[1]) == key_of(key):
+            return written  # type: ignore[no-any-return]
+        break
     if x is before:
         return None
     read = like(node, "getitem", node.call, x, key)

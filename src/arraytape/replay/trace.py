@@ -28,6 +28,9 @@ SHAPED = frozenset(
     ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
 
+# The types of arguments that are no data and have none in them.
+AS_IT_IS = frozenset((bool, complex, float, int, str, slice, type(None), type(...), type))
+
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
 
@@ -129,23 +132,47 @@ class Trace:
 
     def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call a raw function on values, and note it."""
-        value = called(call, values_of(args), values_of(keywords))
+        values, nodes, data = self.taken(args)
+        options = named = keywords
+        if keywords:
+            options, named = values_of(keywords), self.arguments(keywords)
+            data += arrays_in(options)
+        value = called(call, values, options)
         self.quiet = self.quiet or np.geterr() != self.errors
         if isinstance(value, tuple | list):
-            return self.several(op, call, args, keywords, value)
+            return self.several(op, call, nodes, named, value)
         if not isinstance(value, np.ndarray | np.generic):
             return value  # a dtype, a shape, a bool
         value = np.asarray(value)
-        node = Node(op, call, self.arguments(args), self.arguments(keywords), like=value)
-        node.view = shares_memory(value, (args, keywords)) or not value.flags.writeable
+        node = Node(op, call, nodes, named, like=value)
+        node.view = shares_memory(value, data) or not value.flags.writeable
         self.program.nodes.append(node)
-        if is_shaped(op) or (op == "getitem" and has_mask(args[1])):
+        if is_shaped(op) or (op == "getitem" and has_mask(values[1])):
             self.guard("shape", node, value.shape)
         return self.traced(node, value)
 
+    def taken(self, args: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], list[Any]]:
+        """Arguments with values in the place of data, with nodes in that place, and the values."""
+        values, nodes, data = [], [], []
+        for x in args:
+            kind = type(x)
+            if kind is Traced and x.trace is self:
+                values.append(x.value)
+                nodes.append(x.node)
+                data.append(x.value)
+            elif kind in AS_IT_IS:
+                values.append(x)
+                nodes.append(x)
+            else:
+                value = values_of(x)
+                values.append(value)
+                nodes.append(self.arguments(x))
+                data += arrays_in(value)
+        return tuple(values), tuple(nodes), data
+
     def several(self, op: str, call: Any, args: Any, keywords: Any, values: Any) -> Any:
         """The results of a call that has several."""
-        whole = Node(op, call, self.arguments(args), self.arguments(keywords))
+        whole = Node(op, call, args, keywords)
         parts = []
         for i, value in enumerate(values):
             if not isinstance(value, np.ndarray | np.generic):
@@ -362,18 +389,23 @@ def values_of(value: Any) -> Any:
     return value
 
 
-def shares_memory(value: Any, args: Any) -> bool:
-    """Whether a value shares memory with data among arguments."""
-    kind = type(args)
-    if kind is Traced:
-        return np.may_share_memory(value, args.value)
+def arrays_in(value: Any) -> list[Any]:
+    """The data among arguments that are values already."""
+    kind = type(value)
     if kind is np.ndarray:
-        return np.may_share_memory(value, args)
+        return [value]
     if kind is dict:
-        return any(shares_memory(value, part) for part in args.values())
-    if kind is tuple or kind is list:
-        return any(shares_memory(value, part) for part in args)
-    return False
+        value = value.values()
+    elif kind is not tuple and kind is not list:
+        return []
+    return [x for part in value if type(part) not in AS_IT_IS for x in arrays_in(part)]
+
+
+def shares_memory(value: Any, data: list[Any]) -> bool:
+    """Whether a value shares memory with data; one that owns its memory, with its own views alone."""
+    if value.base is None:
+        return any(value is x or x.base is not None and np.may_share_memory(value, x) for x in data)
+    return any(np.may_share_memory(value, x) for x in data)
 
 
 def looked_at(x: Any) -> Any:
