@@ -5,6 +5,8 @@ from itertools import chain as chain_of
 import numpy as np
 import pytest
 
+from arraytape.replay import blocks as blocks_module
+from arraytape.replay.blocks import BLOCKED, blocked
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
 from arraytape.replay.simplify import simplified
 from arraytape.replay.source import Source
@@ -48,7 +50,13 @@ def step(rng, values):
     """One more value of SHAPE."""
     x, y, z = (values[i] for i in rng.integers(len(values), size=3))
     key = keys(rng)[rng.integers(6)]
-    kind = rng.integers(16)
+    kind = rng.integers(19)
+    if kind == 16:
+        return x + -y
+    if kind == 17:
+        return -(2 * (x * 3.0)) + 4 * (0.5 * y) - -z
+    if kind == 18:
+        return TRACED.put(x, key, x[key] + y[key])
     if kind == 0:
         return xp.where(x > y, z, y)
     if kind == 1:
@@ -159,6 +167,14 @@ def chain(*calls):
         ([lambda x: x + xp.scatter_add(x[1, 1], SHAPE, (1, 1))], ["getitem", "add", "put"]),
         ([lambda x: (x < 0) | False], ["less"]),
         ([lambda x: xp.mean(x, axis=0)], ["sum", "divide"]),
+        ([lambda x: -(2 * x)], ["multiply"]),
+        ([lambda x: 3.0 * (4 * x)], ["multiply"]),
+        ([lambda x: 0.5 * (4 * x)], ["multiply", "multiply"]),
+        ([lambda x: 4 * (3.0 * x)], ["multiply", "multiply"]),
+        ([lambda x: x + -xp.sin(x)], ["sin", "subtract"]),
+        ([lambda x: -xp.sin(x) + x], ["sin", "subtract"]),
+        ([lambda x: x - -xp.sin(x)], ["sin", "add"]),
+        ([lambda x: x * (xp.broadcast_to(xp.sum(x), SHAPE) * 3.0)], ["sum", "multiply", "multiply"]),
     ],
 )  # fmt: skip
 def test_each_rule_makes_a_program_shorter(calls, ops):
@@ -203,3 +219,125 @@ def test_a_program_in_place_allocates_as_little_as_code_by_hand():
     program.outputs = [y]
     text = Source(program, "program").text
     assert text.count(" = ") == 1
+
+
+# --- blocks -------------------------------------------------------------------------------------------
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of two rows of SHAPE."""
+    monkeypatch.setattr(blocks_module, "LEAST", 4)
+    monkeypatch.setattr(blocks_module, "BLOCK", 7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(3))
+def test_programs_in_blocks_compute_the_same(small_blocks, part):
+    loops = 0
+    for seed in range(part, 150, 3):
+        program = grown(seed, data(seed))
+        short = blocked(simplified(program))
+        loops += sum(node.op == BLOCKED for node in short.nodes)
+        source = Source(short, "program")
+        for other in (seed, 1000 + seed):
+            inputs = data(other)
+            before = [x.copy() for x in inputs]
+            expected = [*chain_of(*program.run(inputs))]
+            for found in (short.run(inputs), source.function(*inputs)):
+                for ours, wanted in zip(chain_of(*found), expected, strict=True):
+                    assert (ours.shape, ours.dtype) == (wanted.shape, wanted.dtype)
+                    scale = np.abs(wanted).max()
+                    np.testing.assert_allclose(ours, wanted, rtol=1e-9, atol=1e-12 * scale)
+            same(inputs, before, exact=True)
+    assert loops > 50
+
+
+def test_without_sums_blocks_have_the_same_bits(small_blocks):
+    def calls(x, y):
+        z = xp.where(x > y, xp.tanh(x) * y, -x)
+        return [z, xp.astype(z > 0, np.float64) * y[0], z / xp.sqrt(xp.square(x) + 1.0)]
+
+    program = traced(calls, data(1))
+    source = Source(blocked(simplified(program)), "program")
+    assert "for i in range(0, 4, 2)" in source.text
+    for seed in range(5):
+        same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
+
+
+def traced(calls, inputs):
+    """The program of a function."""
+    trace = Trace()
+    token = ACTIVE.set(trace)
+    try:
+        trace.program.outputs = [y.node for y in calls(*map(trace.input, inputs))]
+    finally:
+        ACTIVE.reset(token)
+    return trace.program
+
+
+def test_shifted_views_of_memory_that_is_reused_are_read_before_it_is_written(small_blocks):
+    def calls(x, y):
+        z = x * y + 1.0
+        z = TRACED.put(z, (0, 0), 3.0)  # new memory, which nothing else reads
+        a, b = z[1:], z[:-1]
+        return [xp.tanh(a) * b + b, xp.exp(b) - a]
+
+    program = traced(calls, data(1))
+    source = Source(blocked(simplified(program)), "program")
+    assert "for i in" in source.text
+    same(source.function(*data(2))[0], program.run(data(2))[0], exact=True)
+
+
+def test_guards_within_a_group_stay(small_blocks):
+    def calls(x, y):
+        z = xp.tanh(x) + y
+        assert not TRACED.has_nan(z)
+        return [xp.exp(z) * y]
+
+    source = Source(blocked(simplified(traced(calls, data(1)))), "program")
+    assert "for i in" in source.text
+    x, y = data(2)
+    source.function(x, y)
+    y[1, 1] = np.nan
+    with pytest.raises(GuardFailed):
+        source.function(x, y)
+
+
+def test_a_group_reads_nothing_that_depends_on_it(small_blocks):
+    """A sum, a matrix product or another shape between two calls parts them."""
+
+    def calls(x, y):
+        z = xp.exp(x) * y
+        z = z / xp.sum(z) + z
+        row = xp.sum(z, axis=0)
+        z = xp.matmul(z, xp.matmul(xp.matrix_transpose(z), y)) + z
+        return [z * row + 1.0, xp.sum(xp.square(z))]
+
+    program = traced(calls, data(1))
+    short = blocked(simplified(program))
+    assert sum(node.op == BLOCKED for node in short.nodes) >= 3
+    for found, wanted in zip(
+        Source(short, "program").function(*data(2))[0], program.run(data(2))[0], strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [31_000, 100_000])
+def test_only_large_programs_run_in_blocks(size):
+    def calls(x):
+        return [xp.sum(xp.tanh(x * 2.0) * xp.exp(x))]
+
+    text = Source(blocked(simplified(traced(calls, [np.ones(size)]))), "program").text
+    assert ("for i in" in text) == (size > 32_000)
+
+
+def test_sums_in_blocks_are_as_exact_as_sums_of_numpy():
+    x = np.random.default_rng(0).random(1_000_000, dtype=np.float32)
+
+    def calls(x):
+        return [xp.sum(xp.square(x) * x)]
+
+    source = Source(blocked(simplified(traced(calls, [x]))), "program")
+    (found,), _ = source.function(x)
+    exact = np.sum(x.astype(np.float64) ** 3)
+    assert found.dtype == np.float32
+    assert abs(found - exact) < 1e-6 * exact

@@ -78,9 +78,10 @@ def is_member(node: Node) -> bool:
     if any(x.shape is None or x.dtype is None for x in operands(node)) or node.keywords:
         return False
     if node.op == "where":
-        return len(node.args) == 3
+        return len(node.args) == 3 and getattr(node.args[0], "dtype", None) == np.bool_
     if node.op in CASTS:
-        return len(node.args) == 2 and type(node.args[0]) is Node and not node.view
+        x = node.args[0]
+        return len(node.args) == 2 and type(x) is Node and x.dtype.kind != "c" and not node.view
     ufunc = ufunc_of(node)
     return ufunc is not None and ufunc.signature is None
 
@@ -131,9 +132,7 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
         own = node.shape if is_member(node) else None
         if own is None and is_sum(node):
             own = shape.get(node.args[0])  # a sum's own operand is no sum: that has shape ()
-        ups = [
-            level[x] + (x in shape and (shape[x] != own or is_sum(x))) for x in operands(node)
-        ]
+        ups = [level[x] + (x in shape and (shape[x] != own or is_sum(x))) for x in operands(node)]
         level[node] = max(ups, default=0)
         if own is not None:
             shape[node] = own

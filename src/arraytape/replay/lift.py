@@ -140,8 +140,6 @@ class Lifter:
     # --- the trace function -----------------------------------------------------------------------
     def see(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
-        if not is_seen(frame.f_code.co_filename):
-            return
         for value in frame.f_locals.values():
             if isinstance(value, Array):
                 self.found(value)
@@ -155,9 +153,11 @@ class Lifter:
 def tracing(lifter: Lifter) -> Iterator[None]:
     """Within it what this thread computes is noted; a debugger, or coverage, goes on."""
     before = sys.gettrace(), ACTIVE.get(), MAKING.get()
+    see = lifter.see
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        lifter.see(frame)
+        if is_seen(frame.f_code.co_filename):
+            see(frame)
         if before[0] is None:
             return None
         local = before[0](frame, event, argument)

@@ -44,16 +44,19 @@ class TraceInfo(NamedTuple):
 class Plan:
     """What takes the place of a function for calls like the one that was traced.
 
-    replay : takes the arguments in the order of the parameters, gives the result.  MISFIT for others;
+    blocks : whether large elementwise programs run in blocks that fit the cache: sums may then differ
+    in the last bits.  replay : takes the arguments in the order of the parameters, gives the result.  MISFIT for others;
     Changed, Apart, GuardFailed or what NumPy raises where the program does not hold: nothing was
     written then.
     """
 
-    def __init__(self, call: Call, name: str) -> None:
+    def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
         program = call.trace.program
         self.before = len(program.nodes)
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
-        self.program = blocked(simplified(program))
+        self.program = simplified(program)
+        if blocks:
+            self.program = blocked(self.program)
         self.source = Source(self.program, name)
         self.names = call.names
         self.said = said_of(call)

@@ -228,6 +228,8 @@ class Source:
         """``where`` in place of its last operand, where that is not read any more."""
         condition, x, y = node.args
         other = getattr(x, "dtype", node.dtype)
+        if getattr(condition, "dtype", None) != np.bool_:
+            return False
         if not same_layout(y, node) or not self.is_free(place, y) or other != node.dtype:
             return False
         if type(x) is Node and self.memory[x] & self.memory[y]:

@@ -28,6 +28,7 @@ SHAPED = frozenset(
     ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
 
+FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 # The types of arguments that are no data and have none in them.
 AS_IT_IS = frozenset((bool, complex, float, int, str, slice, type(None), type(...), type))
 
@@ -131,7 +132,10 @@ class Trace:
         return f"{FOREIGN}.{name}.{len(self.program.nodes)}"
 
     def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        """Call a raw function on values, and note it."""
+        """Call a raw function on values, and note it.
+
+        A trace function sees each call of a Python function in here: there are few.
+        """
         values, nodes, data = self.taken(args)
         options = named = keywords
         if keywords:
@@ -144,12 +148,14 @@ class Trace:
         if not isinstance(value, np.ndarray | np.generic):
             return value  # a dtype, a shape, a bool
         value = np.asarray(value)
-        node = Node(op, call, nodes, named, like=value)
-        node.view = shares_memory(value, data) or not value.flags.writeable
+        node = Node(op, call, nodes, named, value)
+        node.view = not value.flags.writeable or shares_memory(value, data)
         self.program.nodes.append(node)
-        if is_shaped(op) or (op == "getitem" and has_mask(values[1])):
+        if op in SHAPED or op[:7] == FOREIGN or (op == "getitem" and has_mask(values[1])):
             self.guard("shape", node, value.shape)
-        return self.traced(node, value)
+        found = Traced(self, node, value)
+        self.live.add(found)
+        return found
 
     def taken(self, args: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], list[Any]]:
         """Arguments with values in the place of data, with nodes in that place, and the values."""
@@ -299,7 +305,6 @@ def exit_line() -> str:
 
 
 # --- what is not ours: NumPy's functions and methods in rules of users ------------------------------
-FOREIGN = "foreign"  # what the names of such calls begin with
 ATTRIBUTES = frozenset(("T", "flat", "imag", "real"))
 METHODS = frozenset(
     ("all", "any", "argmax", "argmin", "argsort", "astype", "clip", "compress", "conj", "conjugate",
@@ -403,9 +408,11 @@ def arrays_in(value: Any) -> list[Any]:
 
 def shares_memory(value: Any, data: list[Any]) -> bool:
     """Whether a value shares memory with data; one that owns its memory, with its own views alone."""
-    if value.base is None:
-        return any(value is x or x.base is not None and np.may_share_memory(value, x) for x in data)
-    return any(np.may_share_memory(value, x) for x in data)
+    owns = value.base is None
+    for x in data:
+        if value is x or (not (owns and x.base is None) and np.may_share_memory(value, x)):
+            return True
+    return False
 
 
 def looked_at(x: Any) -> Any:
