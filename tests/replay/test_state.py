@@ -178,7 +178,9 @@ def test_closure_cells():
     changes(lambda x: called(x), rebind)
     changes(lambda x: x * weight, rebind_array, replayed=6)  # read anew, by its path
     changes(lambda x: x * weight, lambda: weight.__setitem__(0, 9.0), replayed=6)
-    changes(lambda x: x * parts["w"], lambda: parts.update(w=xp.asarray([8.0, 9.0])), replayed=6)
+    changes(
+        lambda x: x * parts["w"], lambda: parts.update(w=xp.asarray([8.0, 9.0])), replayed=6
+    )
 
 
 ATTRIBUTES = {
@@ -440,9 +442,7 @@ def differs(f, said):
 
 def test_random_numbers():
     rng = np.random.default_rng(0)
-    differs(
-        lambda x: x * rng.random(2), r"made outside arraytape at .*test_state.py:\d+ \(random num"
-    )
+    differs(lambda x: x * rng.random(2), r"made outside arraytape at .*test_state.py:\d+ \(random num")
     differs(lambda x: x * xp.asarray(rng.random(2)), "random numbers")
     differs(lambda x: x * rng.random(), "call 2 computed something else")
     differs(lambda x: x * random.random(), "call 2 computed something else")

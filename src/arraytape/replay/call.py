@@ -152,9 +152,7 @@ class Call:
         if type(x._data) is Traced:
             value = x._data.value
             lifted = self.lifter.lifted.values()
-            if not value.flags.writeable or any(
-                np.may_share_memory(value, one.data) for one in lifted
-            ):
+            if not value.flags.writeable or any(np.may_share_memory(value, one.data) for one in lifted):
                 value = value.copy(order="K")
             x._data = value
 
@@ -179,9 +177,7 @@ class Call:
                 self.spoil(f"it binds {path} to another Array. Write to it ({path}[...] = value)")
         for data, node in self.trace.foreign:
             if not same_data(data, node.value):
-                self.spoil(
-                    f"memory outside arraytape, of shape {data.shape}, changes while it runs"
-                )
+                self.spoil(f"memory outside arraytape, of shape {data.shape}, changes while it runs")
 
     def release(self) -> None:
         """Whatever else holds traced data gets values: an Array that was kept beside the result."""

@@ -256,9 +256,7 @@ class Function(Generic[P, R]):
                 continue
             why = difference(before, call)
             if why:
-                self.give_up(
-                    entry, f"call {self.traced} computed something else than one before: {why}"
-                )
+                self.give_up(entry, f"call {self.traced} computed something else than one before: {why}")
                 return
             entry.pending.remove(before)
             entry.misses = len(entry.pending)
