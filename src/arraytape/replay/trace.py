@@ -121,7 +121,7 @@ class Trace:
             return {name: self.arguments(part) for name, part in value.items()}
         if isinstance(value, np.generic):
             return self.constant(np.asarray(value))
-        return value
+        return integers(value) if kind is slice else value
 
     def opaque(self, name: str) -> str:
         """A name for one call of a function that is not ours: no other call is equal to it."""
@@ -359,7 +359,13 @@ def values_of(value: Any) -> Any:
         return kind([values_of(part) for part in value])
     if kind is dict:
         return {name: values_of(part) for name, part in value.items()}
-    return value
+    return integers(value) if kind is slice else value
+
+
+def integers(key: slice) -> slice:
+    """A slice whose ends are Python's integers: 0-d Arrays are looked at."""
+    ends = (key.start, key.stop, key.step)
+    return slice(*[end if end is None else operator.index(end) for end in ends])
 
 
 def shares_memory(value: Any, args: Any) -> bool:
