@@ -77,7 +77,7 @@ class Source:
             self.drop(place)
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
-        writes = [self.names[node] for node in self.program.writes]
+        writes = [self.text_of(node, True) for node in self.program.writes]
         self.lines.append(f"return [{', '.join(outputs)}], [{', '.join(writes)}]")
 
     # --- values -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from .._define.define_op import read_only
 from .._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
-from .._storage.storage import HOST
+from .._storage.storage import HOST, MAKING
 from .._util.errors import foreign, user_line
 from .program import CONSTANT, INPUT, Guard, Node, Program, replaced
 
@@ -303,11 +303,16 @@ def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
 
 
 def protected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that is given arrays as read-only views."""
+    """A function that is given arrays as read-only views, and is one call for a trace."""
 
     def call(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]
-        return function(*given, **{name: read_only(x) for name, x in keywords.items()})
+        tokens = ACTIVE.set(None), MAKING.set(None)
+        try:
+            return function(*given, **{name: read_only(x) for name, x in keywords.items()})
+        finally:
+            MAKING.reset(tokens[1])
+            ACTIVE.reset(tokens[0])
 
     return call
 
