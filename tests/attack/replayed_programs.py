@@ -1,4 +1,4 @@
-"""Random programs under ``xp.function``: replayed on other inputs than they were traced on, as eagerly."""
+"""Random programs under ``xp.function``, replayed on other inputs than they were traced on."""
 
 from helpers import replayed_programs
 

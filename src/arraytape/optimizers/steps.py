@@ -223,28 +223,28 @@ class Optimizer(Module):
 class SGD(Optimizer):
     """Gradient descent, with momentum if one likes.
 
-    ``velocity = momentum * velocity - learning_rate * gradient; variable += velocity``
+        ``velocity = momentum * velocity - learning_rate * gradient; variable += velocity``
 
-    Parameters
-    ----------
-    learning_rate : float, default 0.01
-        The size of a step.
-    momentum : float, default 0
-        The part of the last step that is taken again; at least 0 and less than 1.
-    name : str, optional
-        How messages call it.
+        Parameters
+        ----------
+        learning_rate : float, default 0.01
+            The size of a step.
+        momentum : float, default 0
+            The part of the last step that is taken again; at least 0 and less than 1.
+        name : str, optional
+            How messages call it.
 
-    Examples
-    --------
-    >>> import numpy as np
+        Examples
+        --------
+        >>> import numpy as np
 
-import arraytape as xp
-    >>> v = xp.Variable(2.0)
-    >>> with xp.GradientTape() as tape:
-    ...     loss = v**2
-    >>> SGD(learning_rate=0.25).apply_gradients([(tape.gradient(loss, v), v)])
-    >>> float(v)
-    1.0
+    import arraytape as xp
+        >>> v = xp.Variable(2.0)
+        >>> with xp.GradientTape() as tape:
+        ...     loss = v**2
+        >>> SGD(learning_rate=0.25).apply_gradients([(tape.gradient(loss, v), v)])
+        >>> float(v)
+        1.0
     """
 
     def __init__(
@@ -361,7 +361,7 @@ class Adam(Optimizer):
         variable.assign_sub(beside(scale, g) * mean / (xp.sqrt(square) + self.epsilon))
 
 
-def step_size(rate: Array, step: Array, beta_1: float, beta_2: float) -> Any:
+def step_size(rate: Any, step: Any, beta_1: float = 0.9, beta_2: float = 0.999) -> Any:
     """Adam's factor of ``mean / root``, which makes up for means that began with zeros."""
     # In Python's numbers, so that each processor gives the same bits.
     count = int(step)
