@@ -20,6 +20,7 @@ class Attack(NamedTuple):
 
 ATTACKS = {  # name -> module that defines ATTACK
     "numpy-programs": "attack.numpy_programs",
+    "replayed-programs": "attack.replayed_programs",
 }
 
 

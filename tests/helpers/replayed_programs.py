@@ -133,4 +133,6 @@ def replay(kind, seed):
             script = random_numpy_programs.script(program, program.body)
         else:
             script = random_programs.script(program)
-        raise AssertionError(f"{kind} program {seed}: {type(error).__name__}: {error}\n\n{script}") from error
+        raise AssertionError(
+            f"{kind} program {seed}: {type(error).__name__}: {error}\n\n{script}"
+        ) from error

@@ -190,6 +190,13 @@ def define_op(
     return public
 
 
+def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Arrays without a derivative, from one of raw data: an op in no registry."""
+    signature, inputs, _ = inputs_of_forward(name, forward, "nondifferentiable")
+    op = Op(name, "nondifferentiable", inputs, parameters=[p for p in signature.parameters if p not in inputs])
+    return compile_function(op, signature, given=Forward(op, forward))
+
+
 def check_statement(name: Any, forward: Any, word: Any) -> None:
     """The name is free, the word is one of the five, forward can be called."""
     if not isinstance(name, str) or not name.isidentifier():

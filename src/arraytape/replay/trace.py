@@ -17,7 +17,7 @@ from .._define.define_op import read_only
 from .._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
-from .._storage.storage import HOST
+from .._storage.storage import HOST, MAKING
 from .._util.errors import foreign, user_line
 from .program import CONSTANT, INPUT, Guard, Node, Program, replaced
 
@@ -125,7 +125,7 @@ class Trace:
             return {name: self.arguments(part) for name, part in value.items()}
         if isinstance(value, np.generic):
             return self.constant(np.asarray(value))
-        return value
+        return integers(value) if kind is slice else value
 
     def opaque(self, name: str) -> str:
         """A name for one call of a function that is not ours: no other call is equal to it."""
@@ -335,11 +335,16 @@ def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
 
 
 def protected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that is given arrays as read-only views."""
+    """A function that is given arrays as read-only views, and is one call for a trace."""
 
     def call(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]
-        return function(*given, **{name: read_only(x) for name, x in keywords.items()})
+        tokens = ACTIVE.set(None), MAKING.set(None)
+        try:
+            return function(*given, **{name: read_only(x) for name, x in keywords.items()})
+        finally:
+            MAKING.reset(tokens[1])
+            ACTIVE.reset(tokens[0])
 
     return call
 
@@ -391,7 +396,13 @@ def values_of(value: Any) -> Any:
         return kind([values_of(part) for part in value])
     if kind is dict:
         return {name: values_of(part) for name, part in value.items()}
-    return value
+    return integers(value) if kind is slice else value
+
+
+def integers(key: slice) -> slice:
+    """A slice whose ends are Python's integers: 0-d Arrays are looked at."""
+    ends = (key.start, key.stop, key.step)
+    return slice(*[end if end is None else operator.index(end) for end in ends])
 
 
 def arrays_in(value: Any) -> list[Any]:

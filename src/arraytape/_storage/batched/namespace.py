@@ -235,7 +235,8 @@ class BatchedNamespace:
             x = x if dtype is None or dtype == x.dtype else self.astype(x, dtype)
             return self.fresh(x) if copy else x
         if type(x) in STORAGES:
-            return namespace_of(x).asarray(x, dtype=plain(dtype), copy=copy)
+            storage = storage_of(x)
+            return storage.asarray(x, plain(dtype), storage.device(x), copy)
         return storage_at(device).asarray(x, plain(dtype), device, copy)
 
     def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
