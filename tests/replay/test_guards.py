@@ -92,7 +92,9 @@ def test_nesting_is_part_of_the_signature():
     assert g.counts == {"traced": 12, "replayed": 6, "eager": 0}
 
 
-@pytest.mark.parametrize("values", [(2, 3), (2.0, 2), (1, True), (0.0, -0.0), ("a", "b"), (None, 0)])
+@pytest.mark.parametrize(
+    "values", [(2, 3), (2.0, 2), (1, True), (0.0, -0.0), ("a", "b"), (None, 0)]
+)
 def test_python_arguments_are_frozen_by_type_and_value(values):
     def f(x, n):
         if n == "a":
@@ -207,7 +209,9 @@ def test_a_value_that_is_another_in_each_call_ends_the_tracing():
         return x * float(x[0])
 
     g = xp.function(f)
-    with pytest.warns(TapeWarning, match=r"f: not replayed, float\(\) at .*test_guards.py:\d+ gave"):
+    with pytest.warns(
+        TapeWarning, match=r"f: not replayed, float\(\) at .*test_guards.py:\d+ gave"
+    ):
         for i in range(8):
             assert g(xp.asarray([1.0 + i])).tolist() == [(1.0 + i) ** 2]
     for i in range(4):

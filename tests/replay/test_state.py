@@ -178,9 +178,7 @@ def test_closure_cells():
     changes(lambda x: called(x), rebind)
     changes(lambda x: x * weight, rebind_array, replayed=6)  # read anew, by its path
     changes(lambda x: x * weight, lambda: weight.__setitem__(0, 9.0), replayed=6)
-    changes(
-        lambda x: x * parts["w"], lambda: parts.update(w=xp.asarray([8.0, 9.0])), replayed=6
-    )
+    changes(lambda x: x * parts["w"], lambda: parts.update(w=xp.asarray([8.0, 9.0])), replayed=6)
 
 
 ATTRIBUTES = {
@@ -369,7 +367,7 @@ class Hidden:
 def test_an_array_that_is_kept_out_of_reach():
     kept = Hidden.kept
     kept.clear()
-    put = functools.partial(getattr(__import__("operator"), "call"), kept.append)
+    put = functools.partial(__import__("operator").call, kept.append)
 
     def f(x):
         y = x * 2
@@ -442,7 +440,9 @@ def differs(f, said):
 
 def test_random_numbers():
     rng = np.random.default_rng(0)
-    differs(lambda x: x * rng.random(2), r"made outside arraytape at .*test_state.py:\d+ \(random num")
+    differs(
+        lambda x: x * rng.random(2), r"made outside arraytape at .*test_state.py:\d+ \(random num"
+    )
     differs(lambda x: x * xp.asarray(rng.random(2)), "random numbers")
     differs(lambda x: x * rng.random(), "call 2 computed something else")
     differs(lambda x: x * random.random(), "call 2 computed something else")

@@ -124,10 +124,8 @@ class Lifter:
         return self.written
 
     # --- the profile function ---------------------------------------------------------------------
-    def see(self, frame: FrameType, event: Any, argument: Any) -> None:
+    def see(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
-        if event != "call":
-            return
         file = frame.f_code.co_filename
         if not file.startswith((GENERATED, PACKAGE)):
             return
@@ -140,32 +138,46 @@ class Lifter:
                         self.found(part)
 
 
+class Tracing:
+    """Within it what this thread computes is noted; a profile function of others goes on.
+
+    An interrupt may come between a block and its end: who cannot have that calls ``stop`` in a
+    ``finally``, once more where it was interrupted itself.
+    """
+
+    def __init__(self, lifter: Lifter) -> None:
+        self.lifter = lifter
+        self.before = sys.getprofile(), ACTIVE.get(), MAKING.get()
+
+    def start(self) -> None:
+        """Begin to note."""
+        ACTIVE.set(self.lifter.trace)
+        MAKING.set(TRACED)
+        sys.setprofile(self.profile)
+
+    def stop(self) -> None:
+        """End it: all is as it was before."""
+        sys.setprofile(self.before[0])
+        MAKING.set(self.before[2])
+        ACTIVE.set(self.before[1])
+
+    def profile(self, frame: FrameType, event: Any, argument: Any) -> None:
+        """What Python calls for each call and return."""
+        if event == "call":
+            self.lifter.see(frame)
+        if self.before[0] is not None:
+            self.before[0](frame, event, argument)
+
+
 @contextmanager
 def tracing(lifter: Lifter) -> Iterator[None]:
-    """Within it what this thread computes is noted; a profile function of others goes on."""
-    before = sys.getprofile(), ACTIVE.get(), MAKING.get()
-
-    def profile(frame: FrameType, event: Any, argument: Any) -> None:
-        lifter.see(frame, event, argument)
-        if before[0] is not None:
-            before[0](frame, event, argument)
-
-    def restore() -> None:
-        sys.setprofile(before[0])
-        MAKING.set(before[2])
-        ACTIVE.set(before[1])
-
+    """A block of ``Tracing``."""
+    block = Tracing(lifter)
     try:
-        ACTIVE.set(lifter.trace)
-        MAKING.set(TRACED)
-        sys.setprofile(profile)
+        block.start()
         yield
     finally:
-        try:
-            restore()
-        except BaseException:  # an interrupt
-            restore()
-            raise
+        block.stop()
 
 
 def commit(x: Array, value: Any) -> None:
