@@ -280,10 +280,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that
             globals()[name] = Module
             return Module
         if name == "function":
-            from .replay import function
-
-            globals()[name] = function
-            return function
+            return globals().setdefault(name, _import_module(".replay", __name__).function)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
 

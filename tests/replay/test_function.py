@@ -116,14 +116,17 @@ def test_what_is_told_about_a_function():
     assert module_level.__doc__ == "What it does."
     assert module_level.__module__ == __name__
     assert Scaled.step.__doc__ == "A step."
-    assert "traced" in repr(module_level) and "step" in repr(Scaled(1.0).step)
+    assert "traced" in repr(module_level)
+    assert "step" in repr(Scaled(1.0).step)
     g = xp.function(lambda x, n: xp.sum(x * n))
     for _ in range(3):
         g(x_of(), 2)
     (trace,) = g.traces
     assert trace.signature == "(x: Array float64(2,), n: 2)"
-    assert trace.replayed == 1 and trace.ops[0] >= trace.ops[1]
-    assert "def " in g.source and "multiply" in g.source
+    assert trace.replayed == 1
+    assert trace.ops[0] >= trace.ops[1]
+    assert "def " in g.source
+    assert "multiply" in g.source
     assert g.eager(x_of(), 2).tolist() == 16.0
 
 
@@ -185,7 +188,8 @@ def test_pickles_and_copies():
     assert again(x_of()).tolist() == [9.0, 15.0]
     assert pickle.loads(pickle.dumps(Scaled.step)) is Scaled.step
     g = pickle.loads(pickle.dumps(xp.function(functools.partial(np.multiply, 2.0), limit=3)))
-    assert g(x_of()).tolist() == [6.0, 10.0] and g.limit == 3
+    assert g(x_of()).tolist() == [6.0, 10.0]
+    assert g.limit == 3
     assert copy.deepcopy(scaled).step(x_of()).tolist() == [9.0, 15.0]
 
 
@@ -205,7 +209,7 @@ def test_each_instance_has_its_programs():
         assert one.limited(x_of(), 1, 2, key=3.0).tolist() == [90.0, 150.0]
     assert Scaled.limited.limit == 4
     with pytest.raises(AttributeError):
-        one.step.nothing  # noqa: B018
+        getattr(one.step, "nothing")  # noqa: B009
 
 
 def test_instances_are_let_go_of():
@@ -288,10 +292,8 @@ def test_under_vmap_it_runs_as_it_is():
     rows = xp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     for _ in range(4):
         assert xp.vmap(g)(rows).tolist() == [8.0, 18.0, 28.0]
-        assert (
-            xp.vmap(lambda row: row + h())(rows).tolist()
-            == (np.array(rows.tolist()) + [4, 6]).tolist()
-        )
+        expected = [[5.0, 8.0], [7.0, 10.0], [9.0, 12.0]]
+        assert xp.vmap(lambda row: row + h())(rows).tolist() == expected
     assert g.counts["replayed"] == 0
     assert "vmap around it" in next(iter(g.reasons))
 
@@ -380,7 +382,8 @@ def test_a_module_that_is_trained():
         return losses, [v.value().tolist() for v in net.trainable_variables], call
 
     ours, theirs = trained(xp.function), trained(lambda f: f)
-    assert ours[0] == theirs[0] and ours[1] == theirs[1]
+    assert ours[0] == theirs[0]
+    assert ours[1] == theirs[1]
     assert ours[2].counts["replayed"] >= 8, (ours[2].counts, ours[2].reasons)
 
 
@@ -471,11 +474,13 @@ def test_profile_and_trace_functions_go_on():
         sys.settrace(trace)
         sys.setprofile(profile)
         g(x_of())
-        assert sys.getprofile() is profile and sys.gettrace() is trace
+        assert sys.getprofile() is profile
+        assert sys.gettrace() is trace
     finally:
         sys.settrace(before[0])
         sys.setprofile(before[1])
-    assert "inner" in seen and "inner" in lines
+    assert "inner" in seen
+    assert "inner" in lines
     for _ in range(3):
         g(x_of())
     assert g.counts["replayed"] == 2
@@ -493,7 +498,7 @@ def test_a_profiler_written_in_c():
 
 
 def interrupted(make, files, at):
-    """Run a call with a KeyboardInterrupt at the bytecode of this number in these files; whether it came."""
+    """Run a call, with a KeyboardInterrupt at one bytecode: whether it came, and how many ran."""
     run = make()
     count = 0
 
@@ -546,14 +551,16 @@ def check_interrupts(calls_before, step):
         return lambda: g(x)
 
     came, count = interrupted(make, FILES, 0)
-    assert not came and count > 50
+    assert not came
+    assert count > 50
     for at in range(1 + calls_before, count + 1, step):
         interrupted(make, FILES, at)
         g, x = parts["g"], parts["x"]
         for handle in (x, w, state):
             assert type(handle._data) is np.ndarray, at
-        assert x.tolist() == X and x._tid == 0
-        assert ACTIVE.get() is None and MAKING.get() is None, at
+        assert x.tolist() == X
+        assert x._tid == 0
+        assert (ACTIVE.get(), MAKING.get()) == (None, None), at
         assert sys.getprofile() is None, at
         assert not g.tracer, at
         assert w.value().tolist()[0] in (4.0 + 3.0 * calls_before, 1.0 + 3.0 * calls_before)

@@ -125,9 +125,9 @@ class Function(Generic[P, R]):
         if ACTIVE.get() is not None:  # part of another trace
             return self.eager(*args, **keywords)
         if watched():
-            return self.as_it_is(RECORDED, args, keywords)
+            return self.as_it_is(RECORDED, args, keywords)  # type: ignore[no-any-return]
         if HIDDEN_AXES.get():
-            return self.as_it_is(MAPPED, args, keywords)
+            return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
         form = self.forms.get((len(args), *keywords) if keywords else len(args))
         if form is None:
             form = self.new_form(args, keywords)
@@ -380,7 +380,7 @@ def said(why: Exception) -> str:
     return f"the program raised {type(why).__name__}"
 
 
-REFUSED = {
+REFUSED: dict[str, Callable[[Any], bool]] = {
     "a coroutine function": inspect.iscoroutinefunction,
     "a generator function": inspect.isgeneratorfunction,
     "an asynchronous generator function": inspect.isasyncgenfunction,

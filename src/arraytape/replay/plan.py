@@ -150,7 +150,7 @@ class Plan:
 
     # --- what the call found ----------------------------------------------------------------------
     def found(self, call: Call) -> None:
-        """Python state, and the Arrays that are no arguments: by the path to them, where there is one."""
+        """Python state, and the Arrays that are no arguments, by the paths to them where there are."""
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
