@@ -180,7 +180,7 @@ from . import _numpy_hook  # noqa: F401  # isort: skip
 from .variable import Variable  # isort: skip
 
 if _typing.TYPE_CHECKING:
-    from . import checkpoint, diagnose, interop, nn, optimizers, replay, special, testing
+    from . import checkpoint, diagnose, interop, nn, optimizers, special, testing
     from .module import Module
     from .replay import function
 
