@@ -319,6 +319,92 @@ def test_a_write_under_a_recorded_value_leaves_that_alone():
         assert y.tolist() == [1.0, 4.0, 9.0]
 
 
+def writes_both_ways(x):
+    shared = np.asarray(x)
+    x[0] = 5.0
+    seen = float(shared[0])
+    shared[1] = 7.0
+    y = x * seen
+    shared[2] = 8.0
+    return y + x
+
+
+def writes_to_a_new_array(x):
+    y = x * 2
+    shared = np.asarray(y)
+    part = shared[1:]
+    y += 1.0
+    part[0] += x.tolist()[0]
+    return y * 1.0, y
+
+
+def writes_at_the_end(x):
+    shared = np.asarray(x)
+    shared[0] = 9.0
+
+
+def writes_to_what_is_gone(x):
+    np.asarray(x)[0] = 9.0
+    np.asarray(x)[1:][0] = 8.0
+    return x * 2
+
+
+def writes_through_a_view(x):
+    shared = np.asarray(x[1:])
+    shared[0] = 9.0
+    x[2] = float(shared[0])
+    return x * float(shared[1])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        writes_both_ways,
+        writes_to_a_new_array,
+        writes_at_the_end,
+        writes_through_a_view,
+        writes_to_what_is_gone,
+    ],
+)
+def test_memory_that_the_function_hands_to_numpy_is_the_arrays(f):
+    g = xp.function(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TapeWarning)
+        for i in range(4):
+            ours, theirs = xp.asarray([1.0 + i, 2.0, 3.0]), xp.asarray([1.0 + i, 2.0, 3.0])
+            assert bits(g(ours)) == bits(f(theirs))
+            assert bits(ours) == bits(theirs)
+    assert g.counts["replayed"] == 0
+
+
+def test_memory_that_numpy_keeps_is_the_arrays():
+    kept = []
+
+    def f(x):
+        kept[:] = [np.asarray(x)]
+        x[0] = 5.0
+        return x * 2
+
+    for call in (f, xp.function(f)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TapeWarning)
+            for _ in range(4):
+                x = xp.asarray(A)
+                call(x)
+                assert kept[0].tolist() == [5.0, -2.0, 3.0]
+                kept[0][1] = 4.0
+                assert x.tolist() == [5.0, 4.0, 3.0]
+                x[2] = 6.0
+                assert kept[0].tolist() == [5.0, 4.0, 6.0]
+
+
+def test_numpy_code_that_only_reads_is_replayed():
+    g = xp.function(lambda x: x * np.asarray(x).shape[0] + np.asarray(x)[0])
+    for _ in range(4):
+        assert g(xp.asarray(A)).tolist() == [4.0, -5.0, 10.0]
+    assert g.counts["replayed"] == 2
+
+
 def test_overlapping_arguments_run_as_they_are():
     def f(x, y):
         x[0] = 5.0

@@ -77,6 +77,7 @@ class Call:
                 self.lifter.argument(x)
             self.tracing.start()
             self.result = self.function(*args, **keywords)
+            self.lifter.loans.collect()
             self.tracing.stop()
             self.leaves = nest.leaves(self.result)
             self.structure = structure(self.result)
@@ -106,6 +107,7 @@ class Call:
             place = next(iter(self.written))
             commit(handles[place], self.written[place][1])
             del self.written[place]
+        self.lifter.loans.end()
 
     def set_aside(self) -> None:
         """Keep what a comparison needs, and no Array or object of this call's arguments and results."""

@@ -21,6 +21,7 @@ from .._array.views import current
 from .._storage.storage import MAKING
 from .._util.errors import PACKAGE
 from ..variable import Variable
+from .lent import CODE, Loans
 from .program import Node
 from .storage import TRACED
 from .trace import ACTIVE, Trace, Traced
@@ -47,6 +48,7 @@ class Lifter:
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
         self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
 
+        self.loans = Loans(self.spoil)
         self.restored: set[int] = set()
         self.written: dict[int, tuple[Node, Any]] = {}
 
@@ -129,6 +131,8 @@ class Lifter:
         file = frame.f_code.co_filename
         if not file.startswith((GENERATED, PACKAGE)):
             return
+        if self.loans.live:
+            self.loans.collect()
         for value in frame.f_locals.values():
             if isinstance(value, Array):
                 self.found(value)
@@ -163,8 +167,14 @@ class Tracing:
 
     def profile(self, frame: FrameType, event: Any, argument: Any) -> None:
         """What Python calls for each call and return."""
+        loans = self.lifter.loans
         if event == "call":
             self.lifter.see(frame)
+        elif event == "return" and frame.f_code is CODE:
+            loans.returned(frame, argument)
+        elif event == "return" and loans.live:
+            loans.give()
+            loans.collect()
         if self.before[0] is not None:
             self.before[0](frame, event, argument)
 
