@@ -22,6 +22,7 @@ from .._array.views import current
 from .._storage.storage import MAKING
 from .._util.errors import PACKAGE
 from ..variable import Variable
+from .lent import CODE, Loans
 from .program import Node
 from .storage import TRACED
 from .trace import ACTIVE, Trace, Traced
@@ -57,6 +58,7 @@ class Lifter:
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
         self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
 
+        self.loans = Loans(self.spoil)
         self.restored: set[int] = set()
         self.written: dict[int, tuple[Node, Any]] = {}
 
@@ -119,8 +121,6 @@ class Lifter:
 
         An interrupt may come at any moment: to call this again does what is left to do.
         """
-        if self.trace.overwritten():
-            self.spoil("NumPy code wrote to the memory of an Array")
         for place, (x, data, state, tid, traced) in enumerate(self.lifted.values()):
             if place in self.restored:
                 continue
@@ -140,6 +140,8 @@ class Lifter:
     # --- the trace function -----------------------------------------------------------------------
     def see(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
+        if self.loans.live:
+            self.loans.collect()
         for value in frame.f_locals.values():
             if isinstance(value, Array):
                 self.found(value)
@@ -149,38 +151,74 @@ class Lifter:
                         self.found(part)
 
 
-@contextmanager
-def tracing(lifter: Lifter) -> Iterator[None]:
-    """Within it what this thread computes is noted; a debugger, or coverage, goes on."""
-    before = sys.gettrace(), ACTIVE.get(), MAKING.get()
-    see = lifter.see
+class Tracing:
+    """Within it what this thread computes is noted; a debugger, coverage or a profiler goes on.
 
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        if is_seen(frame.f_code.co_filename):
-            see(frame)
-        if before[0] is None:
+    A trace function sees the calls.  A profile function would see returns, too, for twice the time: there
+    is one only as long as NumPy code has memory of an Array.  An interrupt may come between a block and
+    its end: who cannot have that calls ``stop`` in a ``finally``, once more where it was interrupted
+    itself.
+    """
+
+    def __init__(self, lifter: Lifter) -> None:
+        self.lifter, self.loans, self.see = lifter, lifter.loans, lifter.see
+        self.before = sys.gettrace(), sys.getprofile(), ACTIVE.get(), MAKING.get()
+        self.leaving = 0  # how many calls of ``to_numpy`` go on
+        self.trace_function = self.trace
+
+    def start(self) -> None:
+        """Begin to note."""
+        ACTIVE.set(self.lifter.trace)
+        MAKING.set(TRACED)
+        sys.settrace(self.trace_function)
+
+    def stop(self) -> None:
+        """End it: all is as it was before."""
+        sys.settrace(self.before[0])
+        sys.setprofile(self.before[1])
+        ACTIVE.set(self.before[2])
+        MAKING.set(self.before[3])
+
+    def trace(self, frame: FrameType, event: Any, argument: Any) -> Any:
+        """What Python calls for each call."""
+        code = frame.f_code
+        if is_seen(code.co_filename):
+            self.see(frame)
+            if code is CODE:
+                self.leaving += 1
+                sys.setprofile(self.profile)
+        before = self.before[0]
+        if before is None:
             return None
-        local = before[0](frame, event, argument)
-        if sys.gettrace() is not trace:  # one written in C takes our place when it is called
-            sys.settrace(trace)
+        local = before(frame, event, argument)
+        if sys.gettrace() is not self.trace_function:  # one written in C takes our place
+            sys.settrace(self.trace_function)
         return local
 
-    def restore() -> None:
-        sys.settrace(before[0])
-        MAKING.set(before[2])
-        ACTIVE.set(before[1])
+    def profile(self, frame: FrameType, event: Any, argument: Any) -> None:
+        """What Python calls for each return while memory is lent."""
+        if event == "return":
+            if frame.f_code is CODE:
+                self.leaving -= 1
+                self.loans.returned(frame, argument)
+            elif self.loans.live:
+                self.loans.give()
+                self.loans.collect()
+            if not self.leaving and not self.loans.live:
+                sys.setprofile(self.before[1])
+        if self.before[1] is not None:
+            self.before[1](frame, event, argument)
 
+
+@contextmanager
+def tracing(lifter: Lifter) -> Iterator[None]:
+    """A block of ``Tracing``."""
+    block = Tracing(lifter)
     try:
-        ACTIVE.set(lifter.trace)
-        MAKING.set(TRACED)
-        sys.settrace(trace)
+        block.start()
         yield
     finally:
-        try:
-            restore()
-        except BaseException:  # an interrupt
-            restore()
-            raise
+        block.stop()
 
 
 def commit(x: Array, value: Any) -> None:

@@ -129,7 +129,7 @@ class Loop:
         elif node.op in CASTS:
             self.lines.append(f"copyto({into}, {args[0]}, 'unsafe')")
         else:
-            function = self.source.named(node.op, ufunc_of(node))
+            function = self.source.named(node.op.replace(".", "_"), ufunc_of(node))
             self.lines.append(f"{function}({', '.join(args)}, out={into})")
 
 

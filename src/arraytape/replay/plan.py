@@ -45,9 +45,9 @@ class Plan:
     """What takes the place of a function for calls like the one that was traced.
 
     blocks : whether large elementwise programs run in blocks that fit the cache: sums may then differ
-    in the last bits.  replay : takes the arguments in the order of the parameters, gives the result.  MISFIT for others;
-    Changed, Apart, GuardFailed or what NumPy raises where the program does not hold: nothing was
-    written then.
+    in the last bits.  replay : takes the arguments in the order of the parameters, gives the result.
+    MISFIT for others; Changed, Apart, GuardFailed or what NumPy raises where the program does not hold:
+    nothing was written then.
     """
 
     def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
@@ -57,7 +57,8 @@ class Plan:
         self.program = simplified(program)
         if blocks:
             self.program = blocked(self.program)
-        self.source = Source(self.program, name)
+        taken = {*dir(np), *globals(), *(node.op for node in self.program.nodes)}
+        self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names
         self.said = said_of(call)
         self.lines: list[str] = []
@@ -153,7 +154,7 @@ class Plan:
 
     # --- what the call found ----------------------------------------------------------------------
     def found(self, call: Call) -> None:
-        """Python state, and the Arrays that are no arguments: by the path to them, where there is one."""
+        """Python state, and the Arrays that are no arguments, by the paths to them where there are."""
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
@@ -165,6 +166,10 @@ class Plan:
             self.lines.append(f"{name} = {value}")
             self.layout(name, x, f"changed({where + ' (its layout)'!r})")
         roots = {id(x) for x in lifted}
+        for x, name in zip(call.arrays, self.handles, strict=False):
+            if id(x) in paths:
+                path = call.state.paths[paths[id(x)]]
+                self.lines.append(f"if state[{paths[id(x)]}] is not {name}: changed({path!r})")
         for i, x in enumerate(call.reached):
             if id(x) not in roots and x._tid == -1 and id(x._view.root) in roots:
                 path = call.state.paths[i]

@@ -186,7 +186,7 @@ class Source:
         args = ", ".join([self.text_of(x, False) for x in node.args])
         if node.shape == () and self.infix(node):
             return
-        function = self.named(node.op, ufunc)
+        function = self.named(node.op.replace(".", "_"), ufunc)
         if node.shape and self.accumulate(place, node, function, args):
             return
         into = None if node.shape == () or node.op == "matmul" else self.free_operand(place, node)
