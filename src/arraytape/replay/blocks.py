@@ -33,7 +33,7 @@ class Blocks:
         inside = set(members)
         found = {x: None for member in members for x in operands(member) if x not in inside}
         self.inputs = [*found]
-        self.shape: tuple[int, ...] = next(x.shape for x in members if not is_sum(x))
+        self.shape: Any = next(x.shape for x in members if not is_sum(x))
         self.rows = rows_of(self.shape)
         self.items: list[Node] = []
 

@@ -24,6 +24,7 @@ class Loop:
         self.made = 0
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
         self.items = dict(zip(blocks.results, blocks.items, strict=True))
+        self.guarded = {guard.node for guard in source.program.guards if guard.kind == "no NaN"}
         source.scope |= {"empty": np.empty, "copyto": np.copyto, "add_reduce": np.add.reduce}
         for x in blocks.inputs:
             self.input(x)
@@ -116,10 +117,21 @@ class Loop:
                 self.names[node] = self.room(i, node)
                 self.own.add(node)
             self.call(node, args, self.names[node])
+            self.look(i, node)
         for x in {*operands(node)}:
             if x in self.own and self.last[x] <= i:
                 self.own.remove(x)
                 self.scratch.setdefault(self.dtype(x), []).append(self.names[x])
+
+    def look(self, i: int, node: Node) -> None:
+        """Look for NaN in a block of a result, where a guard does, while the block is in the cache."""
+        item = self.items.get(node)
+        if item not in self.guarded or not node.dtype.kind == "f":
+            return
+        name = self.names[node]
+        self.source.lines.append(f"n{i} = []")
+        self.lines.append(f"q = {name}.ravel(); n{i}.append(q.dot(q))")
+        self.source.looks[item] = f"array(n{i})"
 
     def call(self, node: Node, args: list[str], into: str) -> None:
         if node.op == "where":

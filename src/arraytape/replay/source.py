@@ -43,6 +43,7 @@ class Source:
         }  # fmt: skip
         self.scalars: set[Node] = set()  # what is one of NumPy's scalars, not an array
         self.lines: list[str] = []
+        self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
         self.memory = memory_of(program)
         self.last = last_reads(program, self.memory)
         self.places: dict[Node, Node] = {}  # whose memory a node has taken over
@@ -325,7 +326,8 @@ class Source:
         name = self.names[guard.node]
         if guard.kind == "no NaN":
             if guard.node not in self.scalars and guard.node.shape:
-                self.lines.append(f"q = {name}.ravel(); q = q.dot(q)")
+                whole = self.looks.get(guard.node, f"{name}.ravel()")
+                self.lines.append(f"q = {whole}; q = q.dot(q)")
                 name = "q"
             look = f"{name} != {name}"  # NaN alone differs from itself
         elif guard.kind == "shape":
