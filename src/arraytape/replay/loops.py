@@ -126,7 +126,7 @@ class Loop:
     def look(self, i: int, node: Node) -> None:
         """Look for NaN in a block of a result, where a guard does, while the block is in the cache."""
         item = self.items.get(node)
-        if item not in self.guarded or not node.dtype.kind == "f":
+        if item not in self.guarded or node.dtype.kind != "f":
             return
         name = self.names[node]
         self.source.lines.append(f"n{i} = []")

@@ -38,7 +38,9 @@ class Node:
         value: Any = None,
     ) -> None:
         self.op, self.call, self.args, self.keywords = op, call, args, keywords or {}
-        self.shape = self.dtype = self.strides = None
+        self.shape: Any = None
+        self.dtype: Any = None
+        self.strides: Any = None
         if like is not None:
             self.shape, self.dtype, self.strides = like.shape, like.dtype, like.strides
         self.value = value

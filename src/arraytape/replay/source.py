@@ -147,7 +147,7 @@ class Source:
     def call(self, place: int, node: Node) -> None:
         """The line, or lines, of a call."""
         if node.op == BLOCKED:
-            Loop(self, place, node.call)
+            Loop(self, place, node.call)  # type: ignore[arg-type]
             return
         if node in self.names:  # the item of a loop
             return
@@ -297,9 +297,10 @@ class Source:
         """The operand that is a view of x at a key, and the other one."""
         for part, rest in (node.args, node.args[::-1]) if len(node.args) == 2 else ():
             view = type(part) is Node and part.op == "getitem" and part.view and part.args[0] is x
-            if view and is_basic(key) and key_of(part.args[1]) == key_of(key):
-                if (part.shape, part.dtype) == (node.shape, node.dtype):
-                    return part, rest
+            if not view or (part.shape, part.dtype) != (node.shape, node.dtype):
+                continue
+            if is_basic(key) and key_of(part.args[1]) == key_of(key):
+                return part, rest
         return None, None
 
     def free_operand(self, place: int, node: Node) -> Node | None:
