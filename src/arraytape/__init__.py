@@ -182,6 +182,7 @@ from .variable import Variable  # isort: skip
 if _typing.TYPE_CHECKING:
     from . import checkpoint, diagnose, interop, nn, optimizers, special, testing
     from .module import Module
+    from .replay import function
 
 __all__ = [
     # arrays, tapes, derivatives
@@ -280,10 +281,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that
             globals()[name] = Module
             return Module
         if name == "function":
-            from .replay import function
-
-            globals()[name] = function
-            return function
+            return globals().setdefault(name, _import_module(".replay", __name__).function)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
 

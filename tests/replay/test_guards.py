@@ -75,8 +75,11 @@ def test_layout_decides_what_is_a_view():
 
     g = xp.function(f)
     for make in (np.ascontiguousarray, np.asfortranarray) * 4:
-        ours, theirs = (xp.permute_dims(xp.asarray(np.ones((2, 2))), (1, 0)) if
-                        make is np.asfortranarray else xp.asarray(np.ones((2, 2))) for _ in "ab")  # fmt: skip
+
+        def made(axes=(1, 0) if make is np.asfortranarray else (0, 1)):
+            return xp.permute_dims(xp.asarray(np.ones((2, 2))), axes)
+
+        ours, theirs = made(), made()
         assert bits(g(ours)) == bits(f(theirs))
         assert bits(ours) == bits(theirs)
 
@@ -92,7 +95,9 @@ def test_nesting_is_part_of_the_signature():
     assert g.counts == {"traced": 12, "replayed": 6, "eager": 0}
 
 
-@pytest.mark.parametrize("values", [(2, 3), (2.0, 2), (1, True), (0.0, -0.0), ("a", "b"), (None, 0)])
+@pytest.mark.parametrize(
+    "values", [(2, 3), (2.0, 2), (1, True), (0.0, -0.0), ("a", "b"), (None, 0)]
+)
 def test_python_arguments_are_frozen_by_type_and_value(values):
     def f(x, n):
         if n == "a":
@@ -207,9 +212,12 @@ def test_a_value_that_is_another_in_each_call_ends_the_tracing():
         return x * float(x[0])
 
     g = xp.function(f)
-    with pytest.warns(TapeWarning, match=r"f: not replayed, float\(\) at .*test_guards.py:\d+ gave"):
-        for i in range(8):
-            assert g(xp.asarray([1.0 + i])).tolist() == [(1.0 + i) ** 2]
+    for i in range(7):
+        assert g(xp.asarray([1.0 + i])).tolist() == [(1.0 + i) ** 2]
+    said = r"f: not replayed, float\(\) at .*test_guards.py:\d+ gave"
+    with pytest.warns(TapeWarning, match=said):
+        y = g(xp.asarray([8.0]))
+    assert y.tolist() == [64.0]
     for i in range(4):
         g(xp.asarray([1.0 + i]))
     assert g.counts == {"traced": 8, "replayed": 0, "eager": 4}
@@ -264,7 +272,7 @@ def adds_one(x):
 
 def test_a_write_to_an_argument_is_seen_by_its_aliases():
     g = xp.function(adds_one)
-    for i in range(5):
+    for _i in range(5):
         root = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
         row, column = root[0], root[:, 0]
         assert g(row).tolist() == [4.0, 4.0]
@@ -308,8 +316,93 @@ def test_a_write_under_a_recorded_value_leaves_that_alone():
             tape.watch(x)
             y = x * x
         g(x)
-        assert tape.gradient(y, x) is None or True
         assert y.tolist() == [1.0, 4.0, 9.0]
+
+
+def writes_both_ways(x):
+    shared = np.asarray(x)
+    x[0] = 5.0
+    seen = float(shared[0])
+    shared[1] = 7.0
+    y = x * seen
+    shared[2] = 8.0
+    return y + x
+
+
+def writes_to_a_new_array(x):
+    y = x * 2
+    shared = np.asarray(y)
+    part = shared[1:]
+    y += 1.0
+    part[0] += x.tolist()[0]
+    return y * 1.0, y
+
+
+def writes_at_the_end(x):
+    shared = np.asarray(x)
+    shared[0] = 9.0
+
+
+def writes_to_what_is_gone(x):
+    np.asarray(x)[0] = 9.0
+    np.asarray(x)[1:][0] = 8.0
+    return x * 2
+
+
+def writes_through_a_view(x):
+    shared = np.asarray(x[1:])
+    shared[0] = 9.0
+    x[2] = float(shared[0])
+    return x * float(shared[1])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        writes_both_ways,
+        writes_to_a_new_array,
+        writes_at_the_end,
+        writes_through_a_view,
+        writes_to_what_is_gone,
+    ],
+)
+def test_memory_that_the_function_hands_to_numpy_is_the_arrays(f):
+    g = xp.function(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TapeWarning)
+        for i in range(4):
+            ours, theirs = xp.asarray([1.0 + i, 2.0, 3.0]), xp.asarray([1.0 + i, 2.0, 3.0])
+            assert bits(g(ours)) == bits(f(theirs))
+            assert bits(ours) == bits(theirs)
+    assert g.counts["replayed"] == 0
+
+
+def test_memory_that_numpy_keeps_is_the_arrays():
+    kept = []
+
+    def f(x):
+        kept[:] = [np.asarray(x)]
+        x[0] = 5.0
+        return x * 2
+
+    for call in (f, xp.function(f)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TapeWarning)
+            for _ in range(4):
+                x = xp.asarray(A)
+                call(x)
+                assert kept[0].tolist() == [5.0, -2.0, 3.0]
+                kept[0][1] = 4.0
+                assert x.tolist() == [5.0, 4.0, 3.0]
+                x[2] = 6.0
+                assert kept[0].tolist() == [5.0, 4.0, 6.0]
+
+
+def test_numpy_code_that_only_reads_is_replayed():
+    g = xp.function(lambda x: x * np.asarray(x).shape[0] + np.asarray(x)[0])
+    for _ in range(4):
+        assert g(xp.asarray(A)).tolist() == [4.0, -5.0, 10.0]
+    assert g.counts["replayed"] == 2
 
 
 def test_overlapping_arguments_run_as_they_are():
@@ -364,10 +457,11 @@ def test_a_result_that_is_an_argument_is_that_object():
         return x, [x]
 
     g = xp.function(f)
-    for i in range(4):
+    for _i in range(4):
         x = xp.asarray(A)
         y, (z,) = g(x)
-        assert y is x and z is x
+        assert y is x
+        assert z is x
     assert g.counts["replayed"] == 2
 
 
@@ -376,17 +470,20 @@ def test_a_result_that_is_a_closed_over_array_is_that_object():
     g = xp.function(lambda x: (x * 2, w, v))
     for _ in range(4):
         found = g(xp.asarray(A))
-        assert found[1] is w and found[2] is v
+        assert found[1] is w
+        assert found[2] is v
     assert g.counts["replayed"] == 2
 
 
 def test_a_result_that_is_a_view_of_an_argument_stays_one():
     g = xp.function(lambda x: x[1:])
+    found = [xp.asarray(A) for _ in range(4)]
+    g(found[0])[0] = 7.0
     with pytest.warns(TapeWarning, match="a result is a view of an Array"):
-        for _ in range(4):
-            x = xp.asarray(A)
-            g(x)[0] = 7.0
-            assert x.tolist() == [1.0, 7.0, 3.0]
+        g(found[1])[0] = 7.0
+    for x in found[2:]:
+        g(x)[0] = 7.0
+    assert [x.tolist() for x in found] == [[1.0, 7.0, 3.0]] * 4
 
 
 def test_two_results_that_share_memory_stay_so():
@@ -401,10 +498,10 @@ def test_two_results_that_share_memory_stay_so():
     for one, place in ((f, 1), (two_views, 1)):
         g = xp.function(one)
         with pytest.warns(TapeWarning, match="two results share memory"):
-            for _ in range(4):
-                y, z = g(xp.asarray(A))
-                z[0] = 7.0
-                assert y.tolist()[place] == 7.0
+            found = [g(xp.asarray(A)) for _ in range(4)]
+        for y, z in found:
+            z[0] = 7.0
+            assert y.tolist()[place] == 7.0
 
 
 def test_one_result_twice_is_one_object():
@@ -444,7 +541,8 @@ def test_containers_in_results_are_new_ones():
     g = xp.function(lambda x: ([], {"a": [1]}, x * 2))
     for _ in range(4):
         empty, nested, _ = g(xp.asarray(A))
-        assert empty == [] and nested == {"a": [1]}
+        assert empty == []
+        assert nested == {"a": [1]}
         empty.append(1)
         nested["a"].append(2)
     assert g.counts["replayed"] == 2

@@ -8,6 +8,7 @@ import threading
 import types
 import warnings
 import weakref
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def changes(f, change, *, replayed=None):
 
 class Config:
     rate = 2.0
-    table = {"k": 1.0}
+    table: ClassVar = {"k": 1.0}
 
     def __init__(self):
         self.scale, self.parts, self.weight = 2.0, [1.0, 2.0], xp.asarray([1.0, 2.0])
@@ -82,6 +83,10 @@ class Config:
     @classmethod
     def of_class(cls):
         return cls.rate
+
+
+class Faster(Config):
+    rate = 8.0
 
 
 class Slotted:
@@ -178,9 +183,7 @@ def test_closure_cells():
     changes(lambda x: called(x), rebind)
     changes(lambda x: x * weight, rebind_array, replayed=6)  # read anew, by its path
     changes(lambda x: x * weight, lambda: weight.__setitem__(0, 9.0), replayed=6)
-    changes(
-        lambda x: x * parts["w"], lambda: parts.update(w=xp.asarray([8.0, 9.0])), replayed=6
-    )
+    changes(lambda x: x * parts["w"], lambda: parts.update(w=xp.asarray([8.0, 9.0])), replayed=6)
 
 
 ATTRIBUTES = {
@@ -204,9 +207,7 @@ ATTRIBUTES = {
     "a static method's default": (
         lambda c, x: x * c.fixed(), lambda c: setattr(Config.fixed, "__defaults__", (9.0,)),
     ),
-    "the class": (
-        lambda c, x: x * c.rate, lambda c: setattr(c, "__class__", type("Sub", (Config,), {"rate": 8.0})),
-    ),
+    "the class": (lambda c, x: x * c.rate, lambda c: setattr(c, "__class__", Faster)),
 }  # fmt: skip
 
 
@@ -264,7 +265,7 @@ def test_numpy_arrays_as_arguments_are_compared():
     for a in ([1.0, 2.0],) * 4 + ([3.0, 4.0],) * 4:
         a = np.array(a)
         assert g(xp.asarray(X), a).tolist() == (np.array(X) * a + a.sum()).tolist()
-    assert g.counts["replayed"] == 0 or True
+    assert g.counts["replayed"] == 4
 
 
 def test_variables_are_read_anew():
@@ -315,7 +316,8 @@ def effects(f, said, state=lambda: None):
     assert g.counts["replayed"] == 0, g.counts
     assert len([w for w in seen if w.category is TapeWarning]) == 1
     message = str(next(w for w in seen if w.category is TapeWarning).message)
-    assert said in message and __file__ in message, message
+    assert said in message
+    assert __file__ in message
     return results
 
 
@@ -360,17 +362,7 @@ def test_an_array_that_is_kept_in_a_list():
     assert all(type(y._data) is np.ndarray for y in NOTES)
 
 
-class Hidden:
-    """Holds what the state of a function does not reach."""
-
-    kept: list = []
-
-
 def test_an_array_that_is_kept_out_of_reach():
-    kept = Hidden.kept
-    kept.clear()
-    put = functools.partial(getattr(__import__("operator"), "call"), kept.append)
-
     def f(x):
         y = x * 2
         threading.current_thread().kept = y
@@ -378,9 +370,9 @@ def test_an_array_that_is_kept_out_of_reach():
 
     effects(f, "kept beside its result")
     y = threading.current_thread().kept
-    assert y.tolist() == [10.0, 2.0] and type(y._data) is np.ndarray
+    assert y.tolist() == [10.0, 2.0]
+    assert type(y._data) is np.ndarray
     del threading.current_thread().kept
-    assert put
 
 
 def test_an_array_that_is_bound_anew_inside():
@@ -442,11 +434,12 @@ def differs(f, said):
 
 def test_random_numbers():
     rng = np.random.default_rng(0)
-    differs(lambda x: x * rng.random(2), r"made outside arraytape at .*test_state.py:\d+ \(random num")
+    differs(
+        lambda x: x * rng.random(2), r"made outside arraytape at .*test_state.py:\d+ \(random num"
+    )
     differs(lambda x: x * xp.asarray(rng.random(2)), "random numbers")
     differs(lambda x: x * rng.random(), "call 2 computed something else")
     differs(lambda x: x * random.random(), "call 2 computed something else")
-    differs(lambda x: x * float(np.random.rand()), "call 2 computed something else")
 
 
 def test_clocks_and_counters():
@@ -478,7 +471,8 @@ def test_other_storages_run_as_they_are():
     for _ in range(3):
         x = xp.asarray(X, device=device)
         y = g(x)
-        assert y.device == x.device and y.to_device("cpu").tolist() == [6.0, 10.0]
+        assert y.device == x.device
+        assert y.to_device("cpu").tolist() == [6.0, 10.0]
     assert g.counts["eager"] == 3
     assert "storage" in next(iter(g.reasons))
 
@@ -493,8 +487,8 @@ def test_values_that_another_thread_computes_with():
 
     g = xp.function(f)
     with pytest.warns(TapeWarning, match="another thread"):
-        for i in range(4):
-            assert g(xp.asarray([float(i)])).tolist() == [3.0 * i + 1]
+        results = [g(xp.asarray([float(i)])).tolist() for i in range(4)]
+    assert results == [[3.0 * i + 1] for i in range(4)]
     assert g.counts["replayed"] == 0
 
 

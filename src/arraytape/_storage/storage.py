@@ -138,9 +138,6 @@ class Storage:
         """The data as a NumPy array, sharing memory where it can."""
         raise NotImplementedError
 
-    def lend(self, copy: np.ndarray[Any, Any]) -> None:
-        """Foreign code is given a copy on the host where NumPy's data would have shared its memory."""
-
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: Any) -> bool:
         """Whether ``data[key] = value`` and ``data += value`` write to the memory of data.

@@ -131,8 +131,6 @@ def layout_of(x: Array) -> Any:
     data = x._data
     if type(data) is not np.ndarray:
         name = type(data).__name__
-        if name == "Batched":
-            raise Apart("it was called inside vmap")
         if name == "Traced":
             raise Apart("another thread traces with one of its arguments")
         raise Apart(f"data of another storage is not traced ({type(data).__module__}.{name})")

@@ -12,7 +12,7 @@ from .._array.array import IS_VIEW, SCALAR, Array
 from .._array.views import current
 from .._util import nest
 from .arguments import arrays_in, check_apart, leaves_of
-from .lift import Lifter, commit, tracing
+from .lift import Lifter, Tracing, commit
 from .state import PLAIN, Changed, State, same_data
 from .trace import Trace, Traced
 
@@ -41,6 +41,7 @@ class Call:
         self.function, self.names, self.values = function, names, values
         self.trace = Trace()
         self.lifter = Lifter(self.trace)
+        self.tracing = Tracing(self.lifter)
         self.arrays = arrays_in(values)
         check_apart(self.arrays)
         self.state = State(function, dict(zip(names, values, strict=True)))
@@ -53,6 +54,7 @@ class Call:
         self.written: dict[int, Any] = {}  # by place, the node and value that are not committed yet
         self.writes: list[int] = []
         self.closed = False
+        self.others: list[Any] = []
 
     @property
     def spoiled(self) -> str:
@@ -64,24 +66,36 @@ class Call:
     def run(self, args: Any, keywords: Any) -> Any:
         """Run the function; whatever happens, all handles have their data afterwards."""
         try:
+            return self.traced_run(args, keywords)
+        except BaseException:  # an interrupt, perhaps in the middle of ``close``
+            self.close()
+            raise
+
+    def traced_run(self, args: Any, keywords: Any) -> Any:
+        try:
             for x in self.arrays:
                 self.lifter.argument(x)
-            with tracing(self.lifter):
-                self.result = self.function(*args, **keywords)
+            self.tracing.start()
+            self.result = self.function(*args, **keywords)
+            self.lifter.loans.collect()
+            self.tracing.stop()
             self.leaves = nest.leaves(self.result)
             self.structure = structure(self.result)
             self.given = [self.described(leaf) for leaf in self.leaves]
         finally:
-            try:
-                self.close()
-            except BaseException:  # an interrupt
-                self.close()
-                raise
+            self.close()
+        self.others = self.other_arrays()
         self.check()
         return self.result
 
+    def other_arrays(self) -> list[Any]:
+        """The Arrays that are no arguments: the number of the path to each, or itself without one."""
+        paths = {id(x): i for i, x in enumerate(self.reached)}
+        return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
+
     def close(self) -> None:
         """Give all handles their data, and write what the function wrote; twice is as good as once."""
+        self.tracing.stop()
         self.trace.open = False
         self.written |= self.lifter.put_back()
         if not self.closed:
@@ -93,6 +107,13 @@ class Call:
             place = next(iter(self.written))
             commit(handles[place], self.written[place][1])
             del self.written[place]
+        self.lifter.loans.end()
+
+    def set_aside(self) -> None:
+        """Keep what a comparison needs, and no Array or object of this call's arguments and results."""
+        self.values, self.result, self.leaves, self.arrays = (), None, [], []
+        del self.state, self.reached
+        self.lifter.lifted.clear()
 
     # --- the result -------------------------------------------------------------------------------
     def described(self, leaf: Any) -> Given:
@@ -152,7 +173,9 @@ class Call:
         if type(x._data) is Traced:
             value = x._data.value
             lifted = self.lifter.lifted.values()
-            if not value.flags.writeable or any(np.may_share_memory(value, one.data) for one in lifted):
+            if not value.flags.writeable or any(
+                np.may_share_memory(value, one.data) for one in lifted
+            ):
                 value = value.copy(order="K")
             x._data = value
 
@@ -177,7 +200,9 @@ class Call:
                 self.spoil(f"it binds {path} to another Array. Write to it ({path}[...] = value)")
         for data, node in self.trace.foreign:
             if not same_data(data, node.value):
-                self.spoil(f"memory outside arraytape, of shape {data.shape}, changes while it runs")
+                self.spoil(
+                    f"memory outside arraytape, of shape {data.shape}, changes while it runs"
+                )
 
     def release(self) -> None:
         """Whatever else holds traced data gets values: an Array that was kept beside the result."""

@@ -81,12 +81,7 @@ def results_differ(first: Call, second: Call) -> str:
 
 def other_arrays(first: Call, second: Call) -> str:
     """Whether Arrays that are no arguments are others, by their paths or by themselves."""
-    found = []
-    for call in (first, second):
-        paths = {id(x): i for i, x in enumerate(call.reached)}
-        others = call.lifter.handles[len(call.arrays) :]
-        found.append([paths.get(id(x), -1 - id(x)) for x in others])
-    if found[0] != found[1]:
+    if [*map(id, first.others)] != [*map(id, second.others)]:
         return "another Array was used that is no argument. Pass it as an argument"
     return ""
 

@@ -22,6 +22,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakMethod
 
 from .._record.stack import watched
+from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
 from .arguments import Apart, Form, Identity, signature_of
 from .call import Call
@@ -34,6 +35,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 SIGNATURES = 64  # that are traced
 RECORDED = "a tape or accumulator around it records it"
+MAPPED = "vmap around it maps it"
 TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what varies as an Array"
 
 
@@ -123,7 +125,9 @@ class Function(Generic[P, R]):
         if ACTIVE.get() is not None:  # part of another trace
             return self.eager(*args, **keywords)
         if watched():
-            return self.as_it_is(RECORDED, args, keywords)
+            return self.as_it_is(RECORDED, args, keywords)  # type: ignore[no-any-return]
+        if HIDDEN_AXES.get():
+            return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
         form = self.forms.get((len(args), *keywords) if keywords else len(args))
         if form is None:
             form = self.new_form(args, keywords)
@@ -195,7 +199,7 @@ class Function(Generic[P, R]):
 
     def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
         """Run the function itself."""
-        if self.strict and why is not RECORDED:
+        if self.strict and why is not RECORDED and why is not MAPPED:
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
             self.run_eagerly += 1
@@ -212,12 +216,19 @@ class Function(Generic[P, R]):
             return self.as_it_is(f"there are {self.limit} programs for it", args, keywords)
         me = object()
         try:
-            if self.tracer.setdefault("is", me) is not me:
-                return self.as_it_is("another thread traced it", args, keywords)
-            return self.trace(entry, form, values, args, keywords)
-        finally:
-            if self.tracer.get("is") is me:
-                del self.tracer["is"]
+            if self.tracer.setdefault("is", me) is me:
+                result = self.trace(entry, form, values, args, keywords)
+                self.end(me)
+                return result
+        except BaseException:  # an interrupt, perhaps within ``end``
+            self.end(me)
+            raise
+        return self.as_it_is("another thread traced it", args, keywords)
+
+    def end(self, me: object) -> None:
+        """Let others trace."""
+        if self.tracer.get("is") is me:
+            self.tracer.pop("is", None)
 
     def trace(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
         """Run the function and note what it computes; two equal calls make a plan."""
@@ -256,7 +267,9 @@ class Function(Generic[P, R]):
                 continue
             why = difference(before, call)
             if why:
-                self.give_up(entry, f"call {self.traced} computed something else than one before: {why}")
+                self.give_up(
+                    entry, f"call {self.traced} computed something else than one before: {why}"
+                )
                 return
             entry.pending.remove(before)
             entry.misses = len(entry.pending)
@@ -264,6 +277,7 @@ class Function(Generic[P, R]):
             entry.plans.insert(0, plan)
             self.recent = plan
             return
+        call.set_aside()
         entry.pending.append(call)
         if entry.misses >= self.limit and guard is not None:
             self.give_up(
@@ -366,7 +380,7 @@ def said(why: Exception) -> str:
     return f"the program raised {type(why).__name__}"
 
 
-REFUSED = {
+REFUSED: dict[str, Callable[[Any], bool]] = {
     "a coroutine function": inspect.iscoroutinefunction,
     "a generator function": inspect.isgeneratorfunction,
     "an asynchronous generator function": inspect.isasyncgenfunction,

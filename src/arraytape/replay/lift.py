@@ -21,6 +21,7 @@ from .._array.views import current
 from .._storage.storage import MAKING
 from .._util.errors import PACKAGE
 from ..variable import Variable
+from .lent import CODE, Loans
 from .program import Node
 from .storage import TRACED
 from .trace import ACTIVE, Trace, Traced
@@ -47,6 +48,7 @@ class Lifter:
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
         self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
 
+        self.loans = Loans(self.spoil)
         self.restored: set[int] = set()
         self.written: dict[int, tuple[Node, Any]] = {}
 
@@ -109,8 +111,6 @@ class Lifter:
 
         An interrupt may come at any moment: to call this again does what is left to do.
         """
-        if self.trace.overwritten():
-            self.spoil("NumPy code wrote to the memory of an Array")
         for place, (x, data, state, tid, traced) in enumerate(self.lifted.values()):
             if place in self.restored:
                 continue
@@ -128,13 +128,13 @@ class Lifter:
         return self.written
 
     # --- the profile function ---------------------------------------------------------------------
-    def see(self, frame: FrameType, event: Any, argument: Any) -> None:
+    def see(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
-        if event != "call":
-            return
         file = frame.f_code.co_filename
         if not file.startswith((GENERATED, PACKAGE)):
             return
+        if self.loans.live:
+            self.loans.collect()
         for value in frame.f_locals.values():
             if isinstance(value, Array):
                 self.found(value)
@@ -144,32 +144,52 @@ class Lifter:
                         self.found(part)
 
 
+class Tracing:
+    """Within it what this thread computes is noted; a profile function of others goes on.
+
+    An interrupt may come between a block and its end: who cannot have that calls ``stop`` in a
+    ``finally``, once more where it was interrupted itself.
+    """
+
+    def __init__(self, lifter: Lifter) -> None:
+        self.lifter = lifter
+        self.before = sys.getprofile(), ACTIVE.get(), MAKING.get()
+
+    def start(self) -> None:
+        """Begin to note."""
+        ACTIVE.set(self.lifter.trace)
+        MAKING.set(TRACED)
+        sys.setprofile(self.profile)
+
+    def stop(self) -> None:
+        """End it: all is as it was before."""
+        sys.setprofile(self.before[0])
+        MAKING.set(self.before[2])
+        ACTIVE.set(self.before[1])
+
+    def profile(self, frame: FrameType, event: Any, argument: Any) -> None:
+        """What Python calls for each call and return."""
+        loans = self.lifter.loans
+        if event == "call":
+            self.lifter.see(frame)
+        elif event == "return" and frame.f_code is CODE:
+            loans.returned(frame, argument)
+        elif event == "return" and loans.live:
+            loans.give()
+            loans.collect()
+        if self.before[0] is not None:
+            self.before[0](frame, event, argument)
+
+
 @contextmanager
 def tracing(lifter: Lifter) -> Iterator[None]:
-    """Within it what this thread computes is noted; a profile function of others goes on."""
-    before = sys.getprofile(), ACTIVE.get(), MAKING.get()
-
-    def profile(frame: FrameType, event: Any, argument: Any) -> None:
-        lifter.see(frame, event, argument)
-        if before[0] is not None:
-            before[0](frame, event, argument)
-
-    def restore() -> None:
-        sys.setprofile(before[0])
-        MAKING.set(before[2])
-        ACTIVE.set(before[1])
-
+    """A block of ``Tracing``."""
+    block = Tracing(lifter)
     try:
-        ACTIVE.set(lifter.trace)
-        MAKING.set(TRACED)
-        sys.setprofile(profile)
+        block.start()
         yield
     finally:
-        try:
-            restore()
-        except BaseException:  # an interrupt
-            restore()
-            raise
+        block.stop()
 
 
 def commit(x: Array, value: Any) -> None:

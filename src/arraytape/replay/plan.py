@@ -53,7 +53,8 @@ class Plan:
         self.before = len(program.nodes)
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
-        self.source = Source(self.program, name)
+        taken = {*dir(np), *globals(), *(node.op for node in self.program.nodes)}
+        self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names
         self.said = said_of(call)
         self.lines: list[str] = []
@@ -149,7 +150,7 @@ class Plan:
 
     # --- what the call found ----------------------------------------------------------------------
     def found(self, call: Call) -> None:
-        """Python state, and the Arrays that are no arguments: by the path to them, where there is one."""
+        """Python state, and the Arrays that are no arguments, by the paths to them where there are."""
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
@@ -161,6 +162,10 @@ class Plan:
             self.lines.append(f"{name} = {value}")
             self.layout(name, x, f"changed({where + ' (its layout)'!r})")
         roots = {id(x) for x in lifted}
+        for x, name in zip(call.arrays, self.handles, strict=False):
+            if id(x) in paths:
+                path = call.state.paths[paths[id(x)]]
+                self.lines.append(f"if state[{paths[id(x)]}] is not {name}: changed({path!r})")
         for i, x in enumerate(call.reached):
             if id(x) not in roots and x._tid == -1 and id(x._view.root) in roots:
                 path = call.state.paths[i]

@@ -23,7 +23,6 @@ from .._array.exports import same_bits
 from .._util.containers import KINDS
 from .._util.places import is_installed
 
-GENERATED = "<arraytape"  # what the files of compiled ops begin with
 DEPTH = 8  # objects within each other
 MANY = 64  # parts of a container that are looked into
 MOST = 2000  # values
@@ -54,7 +53,7 @@ class State:
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # names of locals
-        self.seen: dict[int, tuple[str, Any]] = {}
+        self.seen: dict[Any, tuple[str, Any]] = {}
         self.attributes: set[str] = set()  # names that code asks objects for
         self.classes: dict[str, type] = {}
         self.queue: deque[tuple[str, str, Any, int]] = deque()
@@ -132,9 +131,9 @@ class State:
             self.arrays.append(name)
             self.paths.append(path)
         elif kind is np.ndarray:
-            self.held(name, value, path)
-            if value.flags.writeable or value.base is not None:
-                self.demand(f"same_data({name}, {self.named(value.copy(order='K'))})", path)
+            mutable = value.flags.writeable or value.base is not None
+            known = self.named(value.copy(order="K") if mutable else value)
+            self.demand(f"{name} is {known} or same_data({name}, {known})", path)
         elif kind in ENTRIES:
             self.demand(f"type({name}) is {self.named(kind)}", path)
             ENTRIES[kind](self, name, path, value, depth + 1)
@@ -221,8 +220,7 @@ class State:
         """Code, closure, defaults and the globals that the code names; libraries' state is theirs."""
         code = value.__code__
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
-        generated = code.co_filename.startswith(GENERATED)  # an op, compiled by arraytape
-        if generated or is_installed(code.co_filename) or depth > DEPTH:
+        if is_installed(code.co_filename) or code.co_filename[:10] == "<arraytape" or depth > DEPTH:
             if value.__closure__:
                 self.held(name, value, path)
             return
@@ -259,7 +257,7 @@ class State:
                 key = id(base), label
                 if key in self.seen or type(value) in (types.MemberDescriptorType,):
                     continue
-                self.seen[key] = "", base  # type: ignore[index]
+                self.seen[key] = "", base
                 path = f"{base.__name__}.{label}"
                 self.add(f"{owner}.__dict__[{label!r}]", path, value, DEPTH // 2)
 
@@ -284,7 +282,7 @@ def same(a: Any, b: Any) -> bool:
 
 def same_data(a: Any, b: Any) -> bool:
     """Whether two ndarrays hold the same bits."""
-    if a.shape != b.shape or a.dtype != b.dtype:
+    if type(a) is not type(b) or a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.kind == "O":
         return all(x is y for x, y in zip(a.flat, b.flat, strict=True))
@@ -315,9 +313,9 @@ def slots_of(cls: type) -> Iterator[str]:
     """The names of a class's slots, without those that Python uses itself."""
     for base in cls.__mro__:
         for name, member in base.__dict__.items():
-            if type(member) is types.MemberDescriptorType and base.__module__ != "builtins":
-                if not name.startswith("__"):
-                    yield name
+            slot = type(member) is types.MemberDescriptorType and base.__module__ != "builtins"
+            if slot and not name.startswith("__"):
+                yield name
 
 
 class Names:

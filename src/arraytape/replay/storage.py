@@ -142,11 +142,6 @@ class TracedStorage(Storage):
         return found
 
     # --- memory -----------------------------------------------------------------------------------
-    def lend(self, copy: np.ndarray[Any, Any]) -> None:
-        trace = ACTIVE.get()
-        if trace is not None:
-            trace.lent.append((copy, copy.tobytes()))
-
     def in_place(self, data: Any) -> bool:
         return False
 

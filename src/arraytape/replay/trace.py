@@ -35,8 +35,7 @@ class Trace:
     """A program in the making.
 
     spoiled : why it cannot be replayed, "" while it can.  foreign : memory that is not ours and became
-    constants, each beside the node that has a copy of it.  lent : copies that NumPy code was given in
-    the place of an Array's memory, each beside what it held then.
+    constants, each beside the node that has a copy of it.
     """
 
     def __init__(self) -> None:
@@ -44,7 +43,6 @@ class Trace:
         self.spoiled = ""
         self.open = True
         self.foreign: list[tuple[Any, Node]] = []
-        self.lent: list[tuple[Any, Any]] = []
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
         self.live: WeakSet[Traced] = WeakSet()
         self.lines: dict[Node, str] = {}  # where constants were met
@@ -82,10 +80,6 @@ class Trace:
     def spoil(self, why: str) -> None:
         """Say why this is not to be replayed; the first reason counts."""
         self.spoiled = self.spoiled or why
-
-    def overwritten(self) -> bool:
-        """Whether NumPy code has written to what it was given in the place of an Array's memory."""
-        return any(now.tobytes() != then for now, then in self.lent)
 
     def guard(self, kind: str, node: Node, expected: Any) -> None:
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
