@@ -122,6 +122,9 @@ SOLVED = {
         with_gradient(lambda x: xp.sum(xp.eye(4) @ x * xp.arange(4.0) + xp.full((4,), 2.0) * x)),
         arrays(4),
     ),
+    "a copy of what is read-only": (
+        lambda x: np.multiply(x, 2.0, out=np.meshgrid(x, x)[0][0]), arrays(1),
+    ),
     "empty memory": (lambda x: np.vander(x, 3), arrays(3)),
 }  # fmt: skip
 

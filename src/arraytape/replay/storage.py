@@ -119,11 +119,10 @@ class TracedStorage(Storage):
         return call("copied", copied, data)
 
     def contiguous(self, data: Any) -> Any:
-        return (
-            data
-            if value_of(data).flags.c_contiguous
-            else call("contiguous", np.ascontiguousarray, data)
-        )
+        flags = value_of(data).flags
+        if flags.writeable and flags.c_contiguous:
+            return data
+        return call("contiguous", contiguous, data)
 
     def order(self, data: Any) -> str:
         return NUMPY.order(value_of(data))
@@ -175,6 +174,11 @@ class TracedStorage(Storage):
 def copied(x: Any) -> Any:
     """A copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
+
+
+def contiguous(x: Any) -> Any:
+    """A copy in the order of C."""
+    return x.copy()
 
 
 TRACED = TracedStorage()
