@@ -436,7 +436,7 @@ def test_overlapping_arguments_run_as_they_are():
 def test_closed_over_memory_that_foreign_code_shares():
     def run(call):
         w = xp.asarray(A)
-        shared, found = np.asarray(w), []
+        shared = np.asarray(w)
 
         def f(x):
             w[0] += 1.0
@@ -444,8 +444,7 @@ def test_closed_over_memory_that_foreign_code_shares():
             return x * float(shared[0]) + w
 
         f = call(f)
-        for _ in range(5):
-            found.append(bits(f(xp.asarray(A))))
+        found = [bits(f(xp.asarray(A))) for _ in range(5)]
         return found, shared.tolist(), w.tolist()
 
     with warnings.catch_warnings():

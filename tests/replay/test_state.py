@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import TapeWarning
+from arraytape import TapeWarning, interop
 from arraytape._util import nest
 
 SCALE = 2.0
@@ -462,7 +462,37 @@ def test_strict_raises_where_calls_are_not_replayed():
         g(xp.asarray(X))
 
 
-# --- storages, threads --------------------------------------------------------------------------------
+# --- surroundings, storages, threads ------------------------------------------------------------------
+def test_contexts_of_interop():
+    linalg = pytest.importorskip("scipy.linalg")
+
+    def f(a, b):
+        with xp.GradientTape() as tape:
+            tape.watch(a)
+            y = xp.sum(xp.asarray(linalg.solve(a, b)) + xp.asarray(linalg.solve(a, b + 1)))
+        return y, tape.gradient(y, a)
+
+    def rows(a, b):
+        return xp.vmap(lambda row: xp.asarray(linalg.solve(a, row)))(xp.stack([b, b + 1]))
+
+    g, h = xp.function(f), xp.function(rows)
+    for i in range(5):
+        a, b = xp.asarray(np.eye(2) * (i + 2.0)), x_of(i, 1.0)
+        with interop.scipy():
+            assert bits(g(a, b)) == bits(f(a, b))
+            assert bits(h(a, b)) == bits(rows(a, b))
+    assert g.counts["replayed"] == h.counts["replayed"] == 3
+    with pytest.warns(TapeWarning):
+        assert g(a, b)[1] is None
+    with interop.scipy():
+        assert g(a, b)[1] is not None
+    assert g.counts["replayed"] == 4
+
+
+def x_of(*values):
+    return xp.asarray(np.array(values, dtype=float))
+
+
 def test_other_storages_run_as_they_are():
     from arraytape.testing import storages
 

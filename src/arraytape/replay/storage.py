@@ -71,6 +71,9 @@ class TracedStorage(Storage):
         function = functions[np.ndarray]
         return noted(getattr(function, "__name__", "elementwise"), function)
 
+    def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return noted(name, function)
+
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
         return ()
