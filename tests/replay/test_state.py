@@ -463,6 +463,43 @@ def test_strict_raises_where_calls_are_not_replayed():
 
 
 # --- surroundings, storages, threads ------------------------------------------------------------------
+class Contrary:
+    """Raises when it is looked at."""
+
+    @property
+    def __dict__(self):
+        raise ReferenceError("no")
+
+
+def test_what_cannot_be_looked_at_runs_as_it_is():
+    contrary, nested = Contrary(), []
+    nested.append(nested)
+    for f, args in (
+        (lambda x: (contrary, x * 2)[1], ()),
+        (lambda x, y: x * 2, (contrary,)),
+        (lambda x, y: x * 2, (nested,)),
+    ):
+        g = xp.function(f)
+        for _ in range(4):
+            assert g(xp.asarray(X), *args).tolist() == [6.0, 10.0]
+        assert g.counts == {"traced": 0, "replayed": 0, "eager": 4}
+        assert "cannot be looked at" in next(iter(g.reasons))
+
+
+def test_a_result_that_holds_itself():
+    def f(x):
+        found = [x * 2]
+        found.append(found)
+        return found
+
+    g = xp.function(f)
+    with pytest.warns(TapeWarning, match="cannot be taken apart"):
+        found = [g(xp.asarray(X)) for _ in range(4)]
+    for one in found:
+        assert one[0].tolist() == [6.0, 10.0]
+        assert type(one[0]._data) is np.ndarray
+
+
 def test_contexts_of_interop():
     linalg = pytest.importorskip("scipy.linalg")
 
