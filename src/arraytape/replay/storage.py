@@ -74,6 +74,9 @@ class TracedStorage(Storage):
             return noted(getattr(function, "__name__", "elementwise"), function)
         return lambda *args, **keywords: foreign_call(op.name, function, args, keywords)
 
+    def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return noted(name, function)
+
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
         return ()
