@@ -66,6 +66,13 @@ def out_parameters(x, y):
     return np.sum(x) * y
 
 
+def squares_of_a_diagonal(x):
+    diagonal = np.linalg.diagonal(x)
+    rows, _ = np.meshgrid(diagonal, np.positive(diagonal), indexing="xy")
+    rows *= rows
+    return rows
+
+
 def an_exception_inside(x):
     x[0] = 7.0
     try:
@@ -122,6 +129,7 @@ SOLVED = {
         with_gradient(lambda x: xp.sum(xp.eye(4) @ x * xp.arange(4.0) + xp.full((4,), 2.0) * x)),
         arrays(4),
     ),
+    "a copy of what is read-only": (squares_of_a_diagonal, arrays((1, 1))),
     "empty memory": (lambda x: np.vander(x, 3), arrays(3)),
 }  # fmt: skip
 

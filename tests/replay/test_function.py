@@ -264,6 +264,24 @@ def test_many_branches_end_the_tracing():
     assert g.counts == {"traced": 6, "replayed": 3, "eager": 3}
 
 
+def test_a_replay_runs_few_frames():
+    g = xp.function(lambda x, w: xp.sum(x * w) + 1.0)
+    x, w = x_of(), x_of()
+    for _ in range(3):
+        g(x, w)
+    names = []
+    before = sys.getprofile()
+    try:
+        sys.setprofile(
+            lambda frame, event, _: event == "call" and names.append(frame.f_code.co_name)
+        )
+        g(x, w)
+    finally:
+        sys.setprofile(before)
+    assert g.counts["replayed"] == 2
+    assert len(names) <= 11, names  # three of them where interop is imported
+
+
 # --- recorders around it ------------------------------------------------------------------------------
 def test_under_a_tape_it_is_recorded():
     g = xp.function(lambda x: xp.sum(x**3))

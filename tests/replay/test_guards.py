@@ -1,5 +1,6 @@
 """What decides about a program: each kind of thing changes once after the program is there."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -131,6 +132,15 @@ def test_the_same_array_twice_is_another_signature():
         x = xp.asarray(A)
         assert g(x, x).tolist() == [5.0, -2.0, 3.0]
     assert g(xp.asarray(A), xp.asarray(A)).tolist() == A
+
+
+def test_both_patterns_of_identity_are_replayed():
+    g = xp.function(lambda x, y: (x + 1) * y)
+    for _ in range(4):
+        x, y = xp.asarray(A), xp.asarray(B)
+        assert bits(g(x, y)) == bits((x + 1) * y)
+        assert bits(g(x, x)) == bits((x + 1) * x)
+    assert g.counts == {"traced": 4, "replayed": 4, "eager": 0}
 
 
 def test_raising_error_states_raise():
@@ -423,6 +433,36 @@ def test_overlapping_arguments_run_as_they_are():
     assert g(root, root[:1]).tolist() == [5.0]
 
 
+def test_closed_over_memory_that_foreign_code_shares():
+    def run(call):
+        w = xp.asarray(A)
+        shared = np.asarray(w)
+
+        def f(x):
+            w[0] += 1.0
+            shared[1] = 3.0
+            return x * float(shared[0]) + w
+
+        f = call(f)
+        found = [bits(f(xp.asarray(A))) for _ in range(5)]
+        return found, shared.tolist(), w.tolist()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TapeWarning)
+        assert run(xp.function) == run(lambda f: f)
+
+
+def test_memory_out_of_reach_whose_contents_became_a_constant():
+    hidden = np.array([1.0, 2.0, 3.0])
+    source = itertools.repeat(hidden)
+    g = xp.function(lambda x: x * next(source))
+    for i in range(8):
+        if i == 4:
+            hidden[0] = 9.0
+        assert bits(g(xp.asarray(A))) == bits(xp.asarray(np.array(A) * hidden))
+    assert g.counts["replayed"] == 4
+
+
 def test_views_of_two_arrays_are_replayed():
     g = xp.function(lambda x, y: x * y)
     for i in range(4):
@@ -561,6 +601,17 @@ def test_a_result_of_a_class_of_ones_own_is_not_replayed():
     with pytest.warns(TapeWarning, match="not replayed"):
         boxes = [g(xp.asarray([float(i)])) for i in range(4)]
     assert [box.x.tolist() for box in boxes] == [[0.0], [2.0], [4.0], [6.0]]
+
+
+def test_an_object_in_a_result_is_a_new_one():
+    class Counter:
+        def __repr__(self):
+            return "a counter"
+
+    g = xp.function(lambda x: (Counter(), x * 2))
+    with pytest.warns(TapeWarning, match="a part of its result is a Counter"):
+        found = [g(xp.asarray(A))[0] for _ in range(4)]
+    assert len({id(one) for one in found}) == 4
 
 
 # --- exceptions ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import TapeWarning
+from arraytape import TapeWarning, interop
 from arraytape._util import nest
 
 SCALE = 2.0
@@ -462,7 +462,74 @@ def test_strict_raises_where_calls_are_not_replayed():
         g(xp.asarray(X))
 
 
-# --- storages, threads --------------------------------------------------------------------------------
+# --- surroundings, storages, threads ------------------------------------------------------------------
+class Contrary:
+    """Raises when it is looked at."""
+
+    @property
+    def __dict__(self):
+        raise ReferenceError("no")
+
+
+def test_what_cannot_be_looked_at_runs_as_it_is():
+    contrary, nested = Contrary(), []
+    nested.append(nested)
+    for f, args in (
+        (lambda x: (contrary, x * 2)[1], ()),
+        (lambda x, y: x * 2, (contrary,)),
+        (lambda x, y: x * 2, (nested,)),
+    ):
+        g = xp.function(f)
+        for _ in range(4):
+            assert g(xp.asarray(X), *args).tolist() == [6.0, 10.0]
+        assert g.counts == {"traced": 0, "replayed": 0, "eager": 4}
+        assert "cannot be looked at" in next(iter(g.reasons))
+
+
+def test_a_result_that_holds_itself():
+    def f(x):
+        found = [x * 2]
+        found.append(found)
+        return found
+
+    g = xp.function(f)
+    with pytest.warns(TapeWarning, match="cannot be taken apart"):
+        found = [g(xp.asarray(X)) for _ in range(4)]
+    for one in found:
+        assert one[0].tolist() == [6.0, 10.0]
+        assert type(one[0]._data) is np.ndarray
+
+
+def test_contexts_of_interop():
+    linalg = pytest.importorskip("scipy.linalg")
+
+    def f(a, b):
+        with xp.GradientTape() as tape:
+            tape.watch(a)
+            y = xp.sum(xp.asarray(linalg.solve(a, b)) + xp.asarray(linalg.solve(a, b + 1)))
+        return y, tape.gradient(y, a)
+
+    def rows(a, b):
+        return xp.vmap(lambda row: xp.asarray(linalg.solve(a, row)))(xp.stack([b, b + 1]))
+
+    g, h = xp.function(f), xp.function(rows)
+    for i in range(5):
+        a, b = xp.asarray(np.eye(2) * (i + 2.0)), x_of(i, 1.0)
+        with interop.scipy():
+            assert bits(g(a, b)) == bits(f(a, b))
+            assert bits(h(a, b)) == bits(rows(a, b))
+    assert g.counts["replayed"] == h.counts["replayed"] == 3
+    with pytest.warns(TapeWarning):
+        assert g(a, b)[1] is None
+    with interop.scipy():
+        assert g(a, b)[1] is not None
+    assert g.counts["replayed"] == 4
+
+
+def x_of(*values):
+    return xp.asarray(np.array(values, dtype=float))
+
+
 def test_other_storages_run_as_they_are():
     from arraytape.testing import storages
 

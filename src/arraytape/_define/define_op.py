@@ -193,7 +193,12 @@ def define_op(
 def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     """A function of Arrays without a derivative, from one of raw data: an op in no registry."""
     signature, inputs, _ = inputs_of_forward(name, forward, "nondifferentiable")
-    op = Op(name, "nondifferentiable", inputs, parameters=[p for p in signature.parameters if p not in inputs])
+    op = Op(
+        name,
+        "nondifferentiable",
+        inputs,
+        parameters=[p for p in signature.parameters if p not in inputs],
+    )
     return compile_function(op, signature, given=Forward(op, forward))
 
 

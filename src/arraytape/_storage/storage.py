@@ -24,6 +24,10 @@ HERE: AbstractContextManager[Any] = nullcontext()
 # The storage that makes new data of the host in place of NumPy's, while a function is traced.
 MAKING: ContextVar[Storage | None] = ContextVar("arraytape making", default=None)
 
+# What surrounds a call and changes what functions compute, such as the contexts of interop: each
+# function gives its state now.  A traced program holds where all are what they were.
+AMBIENT: list[Callable[[], Any]] = []
+
 
 class Storage:
     """The protocol of a storage, written in the standard's terms: override what is cheaper.
@@ -55,6 +59,10 @@ class Storage:
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
         """An elementwise function for data of this kind, from those by type of data."""
         return functions[self.kind]
+
+    def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function on NumPy's data that is no op, for this storage to note by a name."""
+        return function
 
     def adopted(self, data: Any) -> Any:
         """Data of another storage that meets data of this mixed one."""
@@ -137,9 +145,6 @@ class Storage:
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         """The data as a NumPy array, sharing memory where it can."""
         raise NotImplementedError
-
-    def lend(self, copy: np.ndarray[Any, Any]) -> None:
-        """Foreign code is given a copy on the host where NumPy's data would have shared its memory."""
 
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: Any) -> bool:

@@ -13,9 +13,11 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._array.array import Array
+from .._storage.storage import AMBIENT
 
 ENTERED: ContextVar[frozenset[str]] = ContextVar("arraytape.interop", default=frozenset())
 EVERYWHERE: set[str] = set()  # the libraries that were installed for all threads
+AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 
 @contextmanager

@@ -162,13 +162,9 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
             )
         return np.array(export(x, firm=True), dtype=dtype, copy=False)
     cast = dtype is not None and np.dtype(dtype) != x.dtype
-    if copy or cast or x._state & SCALAR or current(x)[0]:
+    if copy or cast or not here or x._state & SCALAR or current(x)[0]:
         return np.array(host(x), dtype=dtype, copy=True)
-    if here:
-        return export(x, firm=False)
-    found = np.array(host(x), copy=True)
-    storage_of(data).lend(found)
-    return found
+    return export(x, firm=False)
 
 
 def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:

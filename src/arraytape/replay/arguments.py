@@ -12,6 +12,7 @@ import numpy as np
 
 from .._array.array import ALIASED, FOREIGN, IS_VIEW, SCALAR, Array
 from .._array.exports import is_shared
+from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.containers import KINDS
 from .state import PLAIN
@@ -102,7 +103,12 @@ def signature_of(form: Form, values: Any, gone: Callable[[], None]) -> Any:
     """What calls must have in common to run one program; Apart for a call that cannot be replayed."""
     places: dict[int, int] = {}
     parts = tuple([key_of(value, places, gone) for value in values])
-    return form.names, parts
+    return form.names, parts, ambient()
+
+
+def ambient() -> Any:
+    """What surrounds the call and changes what functions compute."""
+    return tuple([ask() for ask in AMBIENT])
 
 
 def key_of(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
@@ -168,4 +174,4 @@ def check_apart(handles: Any) -> None:
             raise Apart("an Array that it uses shares memory with foreign code")
 
 
-__all__ = ["ALIASED", "Apart", "Form", "Identity", "check_apart", "signature_of"]
+__all__ = ["ALIASED", "AMBIENT", "Apart", "Form", "Identity", "check_apart", "signature_of"]

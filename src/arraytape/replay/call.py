@@ -79,8 +79,7 @@ class Call:
             self.result = self.function(*args, **keywords)
             self.lifter.loans.collect()
             self.tracing.stop()
-            self.leaves = nest.leaves(self.result)
-            self.structure = structure(self.result)
+            self.take_apart()
             self.given = [self.described(leaf) for leaf in self.leaves]
         finally:
             self.close()
@@ -92,6 +91,13 @@ class Call:
         """The Arrays that are no arguments: the number of the path to each, or itself without one."""
         paths = {id(x): i for i, x in enumerate(self.reached)}
         return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
+
+    def take_apart(self) -> None:
+        """The leaves of the result; a nesting that holds itself has none."""
+        try:
+            self.leaves, self.structure = nest.leaves(self.result), structure(self.result)
+        except (TypeError, ValueError, RecursionError) as error:
+            self.spoil(f"its result cannot be taken apart ({error})")
 
     def close(self) -> None:
         """Give all handles their data, and write what the function wrote; twice is as good as once."""
@@ -194,6 +200,9 @@ class Call:
             after = self.state.read(self.values)
         except Changed as change:
             self.spoil(f"it changes {change}. Make it an Array, or pass and return it")
+            return
+        except Exception as error:
+            self.spoil(f"what it reads cannot be looked at ({type(error).__name__}: {error})")
             return
         for path, x, y in zip(self.state.paths, self.reached, after, strict=True):
             if x is not y:

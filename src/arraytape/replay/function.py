@@ -163,8 +163,8 @@ class Function(Generic[P, R]):
         """The result, where the plan that was used last does not serve."""
         try:
             key = signature_of(form, values, self.gone)
-        except Apart as apart:
-            return self.as_it_is(str(apart), args, keywords)
+        except Exception as error:
+            return self.as_it_is(unreadable(error), args, keywords)
         entry = self.entries.get(key)
         if entry is None:
             if len(self.entries) >= SIGNATURES:
@@ -234,8 +234,8 @@ class Function(Generic[P, R]):
         """Run the function and note what it computes; two equal calls make a plan."""
         try:
             call = Call(self.eager, form.names, values)
-        except Apart as apart:
-            return self.as_it_is(str(apart), args, keywords)
+        except Exception as error:
+            return self.as_it_is(unreadable(error), args, keywords)
         self.traced += 1
         entry.misses += 1
         try:
@@ -273,7 +273,11 @@ class Function(Generic[P, R]):
                 return
             entry.pending.remove(before)
             entry.misses = len(entry.pending)
-            plan = Plan(call, self.name.rpartition(".")[2] if self.has_plain_name() else "f")
+            try:
+                plan = Plan(call, self.name.rpartition(".")[2] if self.has_plain_name() else "f")
+            except Exception as error:
+                self.give_up(entry, f"no program could be made of it ({error!r})")
+                return
             entry.plans.insert(0, plan)
             self.recent = plan
             return
@@ -367,6 +371,13 @@ class BoundFunction:
 
     def __repr__(self) -> str:
         return f"<bound {self.__func__!r} of {self.__self__!r}>"
+
+
+def unreadable(error: Exception) -> str:
+    """Why a call runs as it is whose arguments or state cannot be looked at."""
+    if isinstance(error, Apart):
+        return str(error)
+    return f"what it takes or reads cannot be looked at ({type(error).__name__}: {error})"
 
 
 def said(why: Exception) -> str:

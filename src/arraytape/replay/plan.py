@@ -13,7 +13,7 @@ from .._util import nest
 from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
-from .arguments import Apart, check_apart, is_flat, leaves_of
+from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
 from .blocks import blocked
 from .call import Call, Given
 from .lift import commit
@@ -66,7 +66,7 @@ class Plan:
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
             "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
-            "same_data": same_data,
+            "same_data": same_data, "AMBIENT": AMBIENT, "ambient": ambient,
         }  # fmt: skip
         self.handles: list[str] = []
         self.arguments(call)
@@ -108,6 +108,8 @@ class Plan:
     # --- arguments --------------------------------------------------------------------------------
     def arguments(self, call: Call) -> None:
         """Take the leaves, and compare what decides about the program."""
+        surroundings = self.named(ambient())
+        self.lines.append(f"if AMBIENT and ambient() != {surroundings}: return MISFIT")
         leaves = [*leaves_of(call.values)]
         known: dict[int, str] = {}
         if leaves:

@@ -23,7 +23,6 @@ from .._array.exports import same_bits
 from .._util.containers import KINDS
 from .._util.places import is_installed
 
-GENERATED = "<arraytape"  # what the files of compiled ops begin with
 DEPTH = 8  # objects within each other
 MANY = 64  # parts of a container that are looked into
 MOST = 2000  # values

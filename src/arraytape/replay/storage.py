@@ -74,6 +74,9 @@ class TracedStorage(Storage):
             return noted(getattr(function, "__name__", "elementwise"), function)
         return lambda *args, **keywords: foreign_call(op.name, function, args, keywords)
 
+    def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return noted(name, function)
+
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
         return ()
@@ -119,11 +122,10 @@ class TracedStorage(Storage):
         return call("copied", copied, data)
 
     def contiguous(self, data: Any) -> Any:
-        return (
-            data
-            if value_of(data).flags.c_contiguous
-            else call("contiguous", np.ascontiguousarray, data)
-        )
+        flags = value_of(data).flags
+        if flags.writeable and flags.c_contiguous:
+            return data
+        return call("contiguous", contiguous, data)
 
     def order(self, data: Any) -> str:
         return NUMPY.order(value_of(data))
@@ -175,6 +177,11 @@ class TracedStorage(Storage):
 def copied(x: Any) -> Any:
     """A copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
+
+
+def contiguous(x: Any) -> Any:
+    """A copy in the order of C."""
+    return x.copy()
 
 
 TRACED = TracedStorage()

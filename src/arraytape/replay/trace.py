@@ -32,6 +32,8 @@ FOREIGN = "foreign"  # what the names of calls of functions that are not ours be
 # The types of arguments that are no data and have none in them.
 AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), type))
 
+# Functions of ours around an op: the second is there in the first call of the op alone.
+WRAPPERS = ("public", "uncompiled")
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
 
@@ -292,7 +294,7 @@ def exit_line() -> str:
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and not foreign(frame):
-        name = frame.f_code.co_name if frame.f_code.co_name != "public" else name
+        name = frame.f_code.co_name if frame.f_code.co_name not in WRAPPERS else name
         frame = frame.f_back
     name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"
     return f"{EXITS.get(name, name)}() at {user_line()}"
