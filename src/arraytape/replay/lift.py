@@ -154,10 +154,10 @@ class Lifter:
 class Tracing:
     """Within it what this thread computes is noted; a debugger, coverage or a profiler goes on.
 
-    A trace function sees the calls.  A profile function would see returns, too, for twice the time:
-    there is one only as long as NumPy code has memory of an Array.  An interrupt may come between a block and
-    its end: who cannot have that calls ``stop`` in a ``finally``, once more where it was interrupted
-    itself.
+    A trace function sees the calls.  A profile function would see returns, too, for twice the
+    time: it is there only as long as NumPy code has memory of an Array.  An interrupt may come
+    between a block and its end: who cannot have that calls ``stop`` in a ``finally``, once more
+    where it was interrupted itself.
     """
 
     def __init__(self, lifter: Lifter) -> None:
