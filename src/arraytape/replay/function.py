@@ -253,9 +253,10 @@ class Function(Generic[P, R]):
 
     def spoiled(self, entry: Entry, why: str) -> None:
         """A first call may do what later ones do not: make Variables, fill a cache."""
-        if entry.spoiled or entry.misses >= self.limit:
+        chance = "another thread" in why  # what others do meanwhile says nothing of later calls
+        if (entry.spoiled and not chance) or entry.misses >= self.limit:
             self.give_up(entry, why)
-        entry.spoiled = why
+        entry.spoiled = "" if chance else why
         self.reasons[why] += 1
 
     def compare(self, entry: Entry, call: Call) -> None:

@@ -23,6 +23,7 @@ from .._array.exports import same_bits
 from .._util.containers import KINDS
 from .._util.places import is_installed
 
+GENERATED = "<arraytape"  # how the names of files begin that arraytape compiled
 DEPTH = 8  # objects within each other
 MANY = 64  # parts of a container that are looked into
 MOST = 2000  # values
@@ -220,7 +221,8 @@ class State:
         """Code, closure, defaults and the globals that the code names; libraries' state is theirs."""
         code = value.__code__
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
-        if is_installed(code.co_filename) or code.co_filename[:10] == "<arraytape" or depth > DEPTH:
+        generated = code.co_filename.startswith(GENERATED)  # an op, compiled by arraytape
+        if generated or is_installed(code.co_filename) or depth > DEPTH:
             if value.__closure__:
                 self.held(name, value, path)
             return
