@@ -116,7 +116,8 @@ def check(kind, seed):
 
         return arguments
 
-    near = SINGLE if program.flavour == "single" else NEAR
+    text = program.text() if kind == "numpy" else program.text
+    near = SINGLE if program.flavour == "single" or "single" in text else NEAR
     with np.errstate(all="ignore"):
         return replayed(function, [call(number) for number in range(CALLS)], near)
 
