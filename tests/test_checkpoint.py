@@ -2,7 +2,10 @@
 
 import json
 import os
+import signal
+import stat
 import struct
+import subprocess
 import sys
 
 import numpy as np
@@ -223,6 +226,186 @@ def test_every_flipped_byte_and_every_cut_is_noticed(saved):
         unchanged(module, saved, ValueError, "damaged")
 
 
+def test_a_file_that_is_nested_without_end_is_refused(tmp_path):
+    """The header, or our entry in it: the reader of JSON ran out of its stack."""
+    deep = "[" * 200_000 + "]" * 200_000
+    name = tmp_path / "a.safetensors"
+    header = ('{"a":' + deep + "}").encode()
+    name.write_bytes(struct.pack("<Q", len(header)) + header)
+    unchanged(holder(1.0), name, ValueError, "damaged")
+    name.write_bytes(safetensors.numpy.save({"a": np.ones(2)}, {"arraytape": deep}))
+    unchanged(holder(1.0), name, ValueError, "damaged")
+
+
+@pytest.mark.parametrize("dtype", ["BF16", "F8_E4M3", "F8_E5M2", "F9"])
+def test_a_dtype_that_no_array_has_is_said(tmp_path, dtype):
+    size = 2 if dtype == "BF16" else 1
+    header = json.dumps({"a": {"dtype": dtype, "shape": [1], "data_offsets": [0, size]}}).encode()
+    name = tmp_path / "a.safetensors"
+    name.write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+    for state in (None, holder(1.0)):
+        with pytest.raises(
+            ValueError, match=r"load: .*a\.safetensors' is damaged.*at .*test_checkp"
+        ):
+            checkpoint.load(name, state)
+
+
+def test_damage_to_the_name_of_our_entry_does_not_hide_the_checksum(saved):
+    """What is left of the metadata tells that there was one; complex numbers came as pairs of reals."""
+    content = saved.read_bytes()
+    for name in (b'"arraytape":', b'"arraytape-checkpoint":', b'"__metadata__":'):
+        place = content.index(name) + 1
+        for bit in range(7):
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << bit
+            saved.write_bytes(damaged)
+            with pytest.raises(ValueError, match="damaged"):
+                checkpoint.load(saved)
+
+
+def test_a_file_of_another_program_may_say_what_it_likes(tmp_path):
+    values = {"a": np.ones(2)}
+    metadata = {"format": "np", "made_with": "arraytape", "sha256": "0x0", "complex": "{}"}
+    (tmp_path / "a").write_bytes(safetensors.numpy.save(values, metadata))
+    assert np.asarray(checkpoint.load(tmp_path / "a")["a"]).tolist() == [1.0, 1.0]
+
+
+def test_what_the_entry_says_of_complex_numbers_is_under_the_checksum(saved):
+    values = safetensors.numpy.load(saved.read_bytes())
+    mark = "arraytape-checkpoint"
+    ours = {"version": 2, "complex": {}, "kind": mark}
+    ours["sha256"] = checkpoint.digest(values, [2, {"values.2": "c"}])
+    metadata = {"arraytape": json.dumps(ours), mark: mark}
+    saved.write_bytes(safetensors.numpy.save(values, metadata))
+    with pytest.raises(ValueError, match="checksum is wrong"):
+        checkpoint.load(saved)
+
+
+def test_a_file_of_the_first_version_can_be_loaded(tmp_path):
+    values = {"a": np.asarray([[1.0, 2.0], [3.0, -4.0]]), "b": np.ones(3)}
+    ours = {"version": 1, "complex": {"a": "complex128"}, "sha256": checkpoint.digest(values)}
+    name = tmp_path / "old"
+    name.write_bytes(safetensors.numpy.save(values, {"arraytape": json.dumps(ours)}))
+    read = checkpoint.load(name)
+    assert np.asarray(read["a"]).tolist() == [1 + 2j, 3 - 4j]
+    for pairs in ({"a": "complex64"}, {"b": "complex128", "a": "complex128"}, {"c": "complex128"}):
+        metadata = {"arraytape": json.dumps(ours | {"complex": pairs})}
+        name.write_bytes(safetensors.numpy.save(values, metadata))
+        with pytest.raises(ValueError, match="damaged"):
+            checkpoint.load(name)
+
+
+# --- the file ------------------------------------------------------------------------------------
+posix = pytest.mark.skipif(os.name != "posix", reason="modes, links and locks of POSIX")
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
+def test_a_replaced_file_keeps_its_mode(saved, mode):
+    saved.chmod(mode)
+    checkpoint.save(saved, holder([5.0]))
+    assert saved.stat().st_mode & 0o7777 == mode
+
+
+@posix
+def test_a_new_file_has_the_mode_that_the_user_asks_for(tmp_path):
+    before = os.umask(0o027)
+    try:
+        checkpoint.save(tmp_path / "a", holder([5.0]))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
+
+
+@posix
+def test_nobody_may_read_a_replacement_earlier_than_what_it_replaces(saved, monkeypatch):
+    saved.chmod(0o600)
+    modes, real = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda f: (modes.append(os.fstat(f).st_mode), real(f)))
+    checkpoint.save(saved, holder([5.0]))
+    assert modes[0] & 0o777 == 0o600
+    assert stat.S_ISDIR(modes[-1])  # the folder, too: the name is on the disk
+
+
+@posix
+def test_a_save_through_a_link_updates_what_it_leads_to(saved, tmp_path):
+    link, second, dangling = tmp_path / "link", tmp_path / "second", tmp_path / "dangling"
+    (tmp_path / "below").mkdir()
+    link.symlink_to(saved.name)
+    second.symlink_to(link)
+    dangling.symlink_to(tmp_path / "below" / "new")
+    for name in (link, second, dangling):
+        checkpoint.save(name, holder([7.0, 8.0]))
+        assert name.is_symlink()
+        assert np.asarray(checkpoint.load(name)["values.0"]).tolist() == [7.0, 8.0]
+    assert np.asarray(checkpoint.load(saved)["values.0"]).tolist() == [7.0, 8.0]
+    assert os.listdir(tmp_path / "below") == ["new"]
+
+
+@posix
+def test_links_in_a_circle_and_devices_are_refused(tmp_path):
+    one, two, pipe = tmp_path / "one", tmp_path / "two", tmp_path / "pipe"
+    one.symlink_to(two)
+    two.symlink_to(one)
+    os.mkfifo(pipe)
+    for name, says in ((one, "links"), (pipe, "no regular file"), (tmp_path, "directory")):
+        with pytest.raises(OSError, match=says):
+            checkpoint.save(name, holder([5.0]))
+    assert sorted(os.listdir(tmp_path)) == ["one", "pipe", "two"]
+
+
+KILLED = """
+import os, signal, sys
+from arraytape import Variable, checkpoint
+real = os.fsync
+def killed(file):
+    os.kill(os.getpid(), signal.SIGKILL)
+os.fsync = killed
+checkpoint.save(sys.argv[1], {"a": Variable([1.0])})
+"""
+
+
+@posix
+@pytest.mark.slow
+def test_the_next_save_removes_what_a_killed_process_left(saved):
+    content = saved.read_bytes()
+    done = subprocess.run([sys.executable, "-c", KILLED, str(saved)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    left = sorted(set(os.listdir(saved.parent)) - {saved.name})
+    assert len(left) == 1
+    assert saved.read_bytes() == content
+    (saved.parent / f".other{left[0]}").touch()  # a temporary file of another name
+    checkpoint.save(saved, holder([5.0]))
+    assert sorted(os.listdir(saved.parent)) == [f".other{left[0]}", saved.name]
+
+
+@posix
+def test_the_temporary_file_of_a_running_save_stays(saved):
+    """Two savers of one name: the last one wins, neither fails."""
+    target = saved.resolve()
+    with checkpoint.replacing(target) as (temporary, file):
+        file.write(saved.read_bytes())
+        checkpoint.save(saved, holder([5.0]))
+        assert temporary.exists()
+    assert sorted(checkpoint.load(saved)) == ["values.0", "values.1", "values.2"]
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def test_a_temporary_file_that_was_taken_away_before_its_lock_is_made_again(saved, monkeypatch):
+    real, taken = checkpoint.locked, []
+
+    def late(file):
+        if not taken:
+            taken.extend(saved.parent.glob(".*.tmp"))
+            taken[0].unlink()
+        return real(file)
+
+    monkeypatch.setattr(checkpoint, "locked", late)
+    checkpoint.save(saved, holder([5.0]))
+    assert np.asarray(checkpoint.load(saved)["values.0"]).tolist() == [5.0]
+    assert os.listdir(saved.parent) == [saved.name]
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -283,6 +466,12 @@ def test_a_message_lists_five_names_at_most(saved):
         (lambda p: checkpoint.load(p.parent), OSError, "irectory|denied"),
         (lambda p: checkpoint.save(p.parent, holder(1.0)), OSError, "irectory|denied"),
         (lambda p: checkpoint.save(p / "below", holder(1.0)), OSError, "irectory|denied|exist"),
+        (
+            lambda p: checkpoint.save(None, holder(1.0)),
+            TypeError,
+            "save: the path must be.*None .at",
+        ),
+        (lambda p: checkpoint.load(3.0), TypeError, r"load: the path must be.*float 3\.0 .at"),
     ],
 )
 def test_bad_arguments_are_said_and_an_older_file_stays(saved, act, error, says):

@@ -82,3 +82,45 @@ class Loop:
 
     def time_gradient(self, rows: int) -> None:
         step(self.work, self.parameters)
+
+
+def reading(rows: int) -> Callable[[], Any]:
+    """The gradient of a loop that reads every element of an array, one by one."""
+    x = xp.asarray(np.linspace(0.1, 1.0, rows))
+
+    def total(x: Any) -> Any:
+        found = x[0]
+        for i in range(1, rows):
+            found = found + x[i] * x[i - 1]
+        return found
+
+    return lambda: xp.grad(total)(x)
+
+
+@benchmark(f"x at {FEW} reads", budget=1.5, reads=[MANY, MOST])
+def track_reading_growth(reads: int) -> float:
+    """Time per read of an element over that at 100 reads: 1 when no read costs the whole array."""
+    return ratio(repeated(reading(reads)), repeated(reading(FEW))) * FEW / reads
+
+
+def logging(losses: int) -> Callable[[], Any]:
+    """The gradient, by as many Variables, of losses each of which is looked at as a float."""
+    variables = [xp.Variable(np.ones(2)) for _ in range(losses)]
+    log: list[float] = []
+
+    def step() -> None:
+        log.clear()
+        with xp.GradientTape() as tape:
+            total = xp.asarray(0.0)
+            for v in variables:
+                total = total + xp.sum(v * v)
+                log.append(float(total))
+        tape.gradient(total, variables)
+
+    return step
+
+
+@benchmark(f"x at {FEW} floats", budget=1.5, floats=[MANY])
+def track_logging_growth(floats: int) -> float:
+    """Time per loss that is logged over that at 100 losses: 1 when the sources do not multiply it."""
+    return ratio(repeated(logging(floats)), repeated(logging(FEW))) * FEW / floats

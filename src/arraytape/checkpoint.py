@@ -13,10 +13,12 @@ safetensors: ``pip install 'arraytape[checkpoint]'``.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +32,12 @@ from ._array.array import Array
 from ._util import nest
 from ._util.errors import describe, layout, see, user_line
 from .module import Module, named, walk
-from .variable import Variable, detached
+from .variable import Variable, detached, together
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["load", "save"]
 
@@ -43,7 +50,10 @@ def __dir__() -> list[str]:
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the entry of the file's metadata that is ours
-VERSION = 1
+# The mark stands in a second entry, too, and in both values: damage that hides all traces of a checksum
+# leaves no file that can be read.
+MARK = "arraytape-checkpoint"
+VERSION = 2
 
 
 def save(path: PathLike, state: Any) -> None:
@@ -53,7 +63,8 @@ def save(path: PathLike, state: Any) -> None:
     ----------
     path : str or path
         The file: replaced as a whole, when the new one is complete and was read back; until then, and
-        when anything fails, an older one stays as it is.
+        when anything fails, an older one stays as it is.  The new one has its mode, and its owner where
+        the system allows it; through a symbolic link the file that it leads to is replaced.
     state : Module, or nesting of Modules and Variables
         Whose Variables to write: a Module, or a dict, a dataclass or what else has parts with names,
         such as ``{"model": model, "optimizer": optimizer}``.  Names in the file are paths of
@@ -67,9 +78,10 @@ def save(path: PathLike, state: Any) -> None:
         When ``state`` is something else, or holds no Variable (yet: layers make theirs on the first
         call).
     OSError
-        When the file cannot be written, or does not hold what was written.
+        When the file cannot be written, is no regular file, or does not hold what was written.
     """
     safetensors = package()
+    target = existing("save", path)
     values = {name: host_of(variable) for name, variable in variables_of("save", state).items()}
     if not values:
         raise ValueError(
@@ -77,17 +89,18 @@ def save(path: PathLike, state: Any) -> None:
             f"[at {user_line()}]"
         )
     encoded = {name: encode(value) for name, value in values.items()}
+    pairs = {name: str(x.dtype) for name, x in values.items() if x.dtype.kind == "c"}
     ours = {
         "version": VERSION,
-        "complex": {name: str(x.dtype) for name, x in values.items() if x.dtype.kind == "c"},
-        "sha256": digest(encoded),
+        "complex": pairs,
+        "sha256": digest(encoded, [VERSION, pairs]),
+        "kind": MARK,
     }
-    content = safetensors.numpy.save(encoded, {HEADER: json.dumps(ours)})
-    with replacing(Path(path)) as temporary:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+    content = safetensors.numpy.save(encoded, {HEADER: json.dumps(ours), MARK: MARK})
+    with replacing(target) as (temporary, file):
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
         written = read(temporary)
         if any(not same(value, written.get(name)) for name, value in values.items()):
             raise OSError(
@@ -126,7 +139,7 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
         Variables.  No Variable has changed then.
     """
     package()
-    values = read(Path(path))
+    values = read(as_path("load", path))
     if state is None:
         return {name: xp.asarray(value) for name, value in values.items()}
     variables = variables_of("load", state)
@@ -135,8 +148,12 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
         name: xp.asarray(values[name], device=variable.device)
         for name, variable in variables.items()
     }
-    for name, variable in variables.items():
-        variable.assign(read_arrays[name])
+
+    def assign() -> None:
+        for name, variable in variables.items():
+            variable.assign(read_arrays[name])
+
+    together([*variables.values()], assign)
     return read_arrays
 
 
@@ -212,9 +229,14 @@ def same(value: Host, other: Host | None) -> bool:
     return value.tobytes() == other.tobytes()
 
 
-def digest(values: Mapping[str, Host]) -> str:
-    """A checksum over names, dtypes, shapes and data: the format itself has none."""
+def digest(values: Mapping[str, Host], stated: Any = None) -> str:
+    """A checksum over names, dtypes, shapes and data, which the format itself has not.
+
+    stated : what else it covers; nothing in version 1 of the files.
+    """
     total = hashlib.sha256()
+    if stated is not None:
+        total.update(json.dumps(stated, sort_keys=True).encode())
     for name in sorted(values):
         value = values[name]
         total.update(json.dumps([name, str(value.dtype), value.shape]).encode())
@@ -222,7 +244,7 @@ def digest(values: Mapping[str, Host]) -> str:
     return total.hexdigest()
 
 
-# --- files --------------------------------------------------------------------------------------
+# --- reading ------------------------------------------------------------------------------------
 def read(path: Path) -> dict[str, Host]:
     """The arrays of a file; ValueError when it is damaged or something else."""
     safetensors = package()
@@ -230,35 +252,172 @@ def read(path: Path) -> dict[str, Host]:
     try:
         values: dict[str, Host] = dict(sorted(safetensors.numpy.load(content).items()))
         length = int.from_bytes(content[:8], "little")
-        metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
+        header = json.loads(content[8 : 8 + length], object_pairs_hook=without_duplicates)
+        metadata = header.get("__metadata__") or {}
+        check_dtypes(values)
     except Exception as error:  # its own, or a KeyError for a dtype that NumPy has not
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
             f"{type(error).__name__}: {error} [at {user_line()}]"
         ) from error
-    if HEADER not in metadata:
+    if not is_ours(metadata):
         return values  # written by another program: no checksum, no complex numbers
     try:
-        ours = json.loads(metadata[HEADER])
-        version, pairs, expected = ours["version"], ours["complex"], ours["sha256"]
-        if version != VERSION:
-            raise ValueError(f"version {version}; this is arraytape {xp.__version__}")
-        if digest(values) != expected:
-            raise ValueError("its checksum is wrong")
-        return {name: decode(x, pairs[name]) if name in pairs else x for name, x in values.items()}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return decoded(values, metadata)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"load: {str(path)!r} is damaged: {error} [at {user_line()}]") from error
 
 
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside ``path``, renamed to it when all went well, else removed."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+def is_ours(metadata: Mapping[str, str]) -> bool:
+    """Whether ``save`` wrote this, which any trace of its entries tells."""
+    return HEADER in metadata or any(MARK in text for entry in metadata.items() for text in entry)
+
+
+def decoded(values: Mapping[str, Host], metadata: Mapping[str, str]) -> dict[str, Host]:
+    """The arrays as they were saved; ValueError, or a KeyError, when the checksum is not theirs."""
+    ours = json.loads(metadata[HEADER], object_pairs_hook=without_duplicates)
+    version, pairs, expected = ours["version"], ours["complex"], ours["sha256"]
+    if version not in (1, VERSION):
+        raise ValueError(f"version {version}; this is arraytape {xp.__version__}")
+    more = version == VERSION
+    stated = {"version": version, "complex": pairs, "sha256": expected}
+    if (
+        metadata != {HEADER: metadata[HEADER]} | ({MARK: MARK} if more else {})
+        or ours != stated | ({"kind": MARK} if more else {})
+    ):  # fmt: skip
+        raise ValueError("its metadata is wrong")
+    if digest(values, [VERSION, pairs] if more else None) != expected:
+        raise ValueError("its checksum is wrong")
+    for name, dtype in pairs.items():
+        of_parts = np.dtype(dtype).type(0).real.dtype
+        if values[name].dtype != of_parts or values[name].shape[-1:] != (2,):
+            raise ValueError(f"{name!r} is not made of pairs for {dtype}")
+    return {name: decode(x, pairs[name]) if name in pairs else x for name, x in values.items()}
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a JSON text; ValueError when it has one name twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in the header")
+    return found
+
+
+def check_dtypes(values: Mapping[str, Host]) -> None:
+    """ValueError for what no Array can hold, such as bfloat16."""
+    for name, value in values.items():
+        if value.dtype.kind not in "biufc":
+            raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
+
+
+# --- files --------------------------------------------------------------------------------------
+def as_path(caller: str, path: Any) -> Path:
+    """A path; TypeError for what is none."""
     try:
-        yield temporary
-        os.replace(temporary, path)
+        return Path(path)
+    except TypeError as error:
+        raise TypeError(
+            f"{caller}: the path must be a str or a path, got {describe(path)} [at {user_line()}]"
+        ) from error
+
+
+def existing(caller: str, path: Any) -> Path:
+    """Where a path leads to through symbolic links; OSError for what is there and is no file."""
+    found = Path(os.path.realpath(as_path(caller, path)))
+    with contextlib.suppress(FileNotFoundError):
+        mode = found.stat().st_mode  # raises, too, for links in a circle
+        if not stat.S_ISREG(mode):
+            what = "a directory" if stat.S_ISDIR(mode) else "no regular file"
+            raise OSError(f"{caller}: {str(path)!r} is {what} [at {user_line()}]")
+    return found
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
+    """A file under a temporary name beside ``path``, renamed to it when all went well, else removed.
+
+    It is locked for as long as its process lives; what a process that was killed left behind, without
+    a lock, is removed by the next save.
+    """
+    remove_stale(path)
+    temporary, file = new_beside(path)
+    try:
+        with file:
+            as_owned(path, file.fileno())
+            yield temporary, file
+            if fcntl is None:
+                file.close()  # Windows renames no open file
+            os.replace(temporary, path)
+            sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def new_beside(path: Path) -> tuple[Path, Any]:
+    """A new file beside ``path`` under a name of its own, open, and locked where there are locks."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+        # Nobody else may read it until it has the mode of what it replaces.
+        mode = 0o600 if path.exists() else 0o666
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
+        file = os.fdopen(os.open(temporary, flags, mode), "w+b")
+        # Another save may have taken it for a stale one before it was locked.
+        if locked(file) is not False and temporary.exists():
+            return temporary, file
+        file.close()
+
+
+def locked(file: Any) -> bool | None:
+    """Whether a file could be locked; None where the system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in (errno.EAGAIN, errno.EACCES) else None
+    return True
+
+
+def remove_stale(path: Path) -> None:
+    """Remove temporary files for ``path`` whose processes are gone: those that are not locked."""
+    for other in path.parent.glob(f".{glob_escaped(path.name)}.{'[0-9a-f]' * 12}.tmp"):
+        with contextlib.suppress(OSError):  # removed by somebody else, not ours to open
+            if fcntl is None:
+                other.unlink()
+                continue
+            with open(other, "rb") as file:
+                if locked(file):
+                    other.unlink()
+
+
+def glob_escaped(name: str) -> str:
+    """A name as a pattern that matches it alone."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def as_owned(path: Path, file: int) -> None:
+    """Give a new file the mode, and where the system allows it the owner, of what it replaces."""
+    if fcntl is None or not path.exists():
+        return
+    old, mode = path.stat(), stat.S_IMODE(path.stat().st_mode)
+    new = os.fstat(file)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        try:
+            os.fchown(file, old.st_uid, old.st_gid)
+        except OSError:
+            if old.st_gid != new.st_gid:
+                mode &= 0o707  # what its group may do, another one may not
+    os.fchmod(file, mode)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the new name written to the disk, where the system can sync a folder."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def package() -> ModuleType:

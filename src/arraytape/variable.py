@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from ._define.docstrings import SYMBOLS
 from ._record.stack import new_tid, recorders
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout, user_line
+from ._util.locks import reentrant_lock
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
 
 UNNAMED = "Variable"  # the name of one that was given none
+REPLACING = reentrant_lock()  # of a Variable's data, when it was computed of what the Variable held
 
 
 class Variable(Array):
@@ -133,11 +135,9 @@ class Variable(Array):
         ValueError
             When shape, dtype or device would change.
         """
-        given = self._host_data(value)
-        alike = given.dtype == self.dtype and given.device == self.device
-        if given.shape != self.shape or not alike:
-            raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
-        self._data = own_data(given)
+        data = own_data(self._fitting(self._host_data(value)))
+        with REPLACING:
+            self._data = data
         return self
 
     def assign_add(self, value: Any) -> Variable:
@@ -183,7 +183,26 @@ class Variable(Array):
     def _update(self, function: Callable[[Any, Any], Any], value: Any) -> Variable:
         plain = type(value) in (bool, int, float, complex)  # which take the other operand's dtype
         other = value if plain else detached(self._host_data(value))
-        return self.assign(function(detached(self), other))
+        while True:
+            before = self._data
+            given = self._fitting(function(wrap(before, 0, KEPT), other))
+            if self._replace(before, own_data(given)):
+                return self
+
+    def _replace(self, before: Any, data: Any) -> bool:
+        """Replace the data unless another thread has: then what was computed of it does not hold."""
+        with REPLACING:
+            if self._data is not before:
+                return False
+            self._data = data
+            return True
+
+    def _fitting(self, given: Array) -> Array:
+        """A new value, once it has the Variable's shape, dtype and device."""
+        alike = given.dtype == self.dtype and given.device == self.device
+        if given.shape != self.shape or not alike:
+            raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
+        return given
 
     def _host_data(self, value: Any) -> Array:
         """A value as an Array, host data in the Variable's dtype where their own kind is no greater."""
@@ -198,9 +217,13 @@ class Variable(Array):
             raise ValueError(f"assign: {value} does not fit into {self._said()}") from error
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        changed = wrap(storage_of(self._data).copy(self._data))
-        changed[key] = detached(value) if isinstance(value, Array) else value
-        self._data = changed._data
+        given = detached(value) if isinstance(value, Array) else value
+        while True:
+            before = self._data
+            changed = wrap(storage_of(before).copy(before))
+            changed[key] = given
+            if self._replace(before, changed._data):
+                return
 
     # --- copies -----------------------------------------------------------------------------------
     def __copy__(self) -> Variable:
@@ -228,6 +251,22 @@ def detached(x: Array) -> Array:
     """The data of an Array under a handle that no tape follows."""
     data = x._data if isinstance(x, Variable) else asarray(x)._data
     return wrap(data, 0, KEPT)
+
+
+def together(variables: Iterable[Variable], change: Callable[[], None]) -> None:
+    """Change Variables all together: when ``change`` raises, they hold what they held."""
+    kept = [(variable, variable._data) for variable in variables]
+    try:
+        change()
+    except BaseException:
+        put_back(kept)
+        raise
+
+
+def put_back(kept: Iterable[tuple[Variable, Any]]) -> None:
+    """Give Variables data that they held; it is never written to, so it is what it was."""
+    for variable, data in kept:
+        variable._data = data
 
 
 def own_data(x: Array) -> Any:

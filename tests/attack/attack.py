@@ -19,8 +19,15 @@ class Attack(NamedTuple):
 
 
 ATTACKS = {  # name -> module that defines ATTACK
+    "interrupts": "attack.interrupts",
+    "bad-inputs": "attack.bad_inputs",
+    "checkpoints": "attack.checkpoints",
     "numpy-programs": "attack.numpy_programs",
     "replayed-programs": "attack.replayed_programs",
+    "policies": "attack.policies",
+    "threads": "attack.threads",
+    "forks": "attack.forks",
+    "timed-interrupts": "attack.timed_interrupts",
 }
 
 

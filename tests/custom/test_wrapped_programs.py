@@ -1,7 +1,6 @@
 """Random programs in recompute_grad and custom_gradient, nested in each other, to the third order.
 
-Each program is a tree of functions of an Array and of two Variables; some of them are wrapped, in
-ways that change no derivative.  Wrapped and bare, in reverse and in forward mode, they must agree.
+Wrapped and bare, in reverse and in forward mode, they must agree.
 """
 
 import random
@@ -10,121 +9,19 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import ForwardAccumulator, GradientTape, Variable
+from helpers.wrapped_programs import RULES, forward_slopes, inputs, program, slopes
 
 BLOCKS, PROGRAMS = 8, 160
-WEIGHTS = [1.0, 0.7, -0.3]
-ALONG = [[0.5, 1.0, 0.2], [0.1, -0.4, 1.0], 0.7]
-
-
-def with_rule_found_later(f):
-    """``f`` by a rule that runs it again, on a tape of its own."""
-
-    @xp.custom_gradient
-    def g(x):
-        def pull(dy, variables):
-            with GradientTape() as tape:
-                tape.watch(x)
-                y = f(x)
-            found = tape.gradient(y, [x, *variables], dy, unconnected_gradients="zero")
-            return found[0], found[1:]
-
-        return f(x), pull
-
-    return g
-
-
-def with_rule_recorded(f):
-    """``f`` by a rule that uses a tape which recorded it at once."""
-
-    @xp.custom_gradient
-    def g(x):
-        with GradientTape(persistent=True) as tape:
-            tape.watch(x)
-            y = f(x)
-
-        def pull(dy, variables):
-            found = tape.gradient(y, [x, *variables], dy, unconnected_gradients="zero")
-            return found[0], found[1:]
-
-        return y * 1.0, pull
-
-    return g
-
-
-def written(a):
-    def f(x):
-        z = x * 1.0
-        z[1:] = a(x)[:2]
-        z *= x
-        part = z[::2]
-        part += x[0]
-        return z
-
-    return f
-
-
-LEAVES = {
-    "sin": lambda v, w: xp.sin,
-    "square": lambda v, w: lambda x: x * x,
-    "exp": lambda v, w: lambda x: xp.exp(0.3 * x),
-    "vector": lambda v, w: lambda x: x * v + xp.sum(v * v),
-    "scalar": lambda v, w: lambda x: xp.tanh(x * w) * w,
-}
-BRANCHES = {
-    "product": lambda a, b: lambda x: a(x) * b(x),
-    "sum": lambda a, b: lambda x: a(x) + b(x),
-    "after": lambda a, b: lambda x: a(b(x)),
-    "twice": lambda a, b: lambda x: a(0.5 * a(x)),
-    "write": lambda a, b: written(a),
-    "where": lambda a, b: lambda x: xp.where(x > 0.2, a(x), b(x)),
-    "turned": lambda a, b: lambda x: a(x[::-1]) * xp.max(x),
-}
-WRAPS = [xp.recompute_grad, xp.recompute_grad, with_rule_found_later, with_rule_recorded]
-
-
-def program(rng, variables, wrapped, depth=3):
-    """A random function; the same seed gives the same one, whether it is wrapped or not."""
-    kinds = BRANCHES if depth else LEAVES
-    kind, wrap = rng.choice(sorted(kinds)), rng.choice([None, None, *WRAPS])
-    if depth:
-        f = kinds[kind](*(program(rng, variables, wrapped, depth - 1) for _ in range(2)))
-    else:
-        f = kinds[kind](*variables)
-    return wrap(f) if wrap and wrapped else f
-
-
-def slopes(f, variables, x):
-    """The value of f and its derivatives along a direction, of first to third order, by tapes."""
-
-    def derivative(order):
-        if not order:
-            return xp.sum(f(x) * xp.asarray(WEIGHTS))
-        with GradientTape() as tape:
-            tape.watch(x)
-            y = derivative(order - 1)
-        found = tape.gradient(y, [x, *variables], unconnected_gradients="zero")
-        return sum(xp.sum(g * xp.asarray(t)) for g, t in zip(found, ALONG, strict=True))
-
-    return [float(derivative(order)) for order in range(4)]
-
-
-def forward_slopes(f, variables, x):
-    """The first two of them by forward mode."""
-    primals, tangents = [x, *variables], [xp.asarray(t) for t in ALONG]
-    with ForwardAccumulator(primals, tangents) as outer:
-        with ForwardAccumulator(primals, tangents) as inner:
-            y = xp.sum(f(x) * xp.asarray(WEIGHTS))
-        first = inner.jvp(y, unconnected_gradients="zero")
-    return [float(first), float(outer.jvp(first, unconnected_gradients="zero"))]
+WRAPS = [None, None, xp.recompute_grad, xp.recompute_grad, *RULES]
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_a_wrapped_program_has_the_derivatives_of_the_bare_one(block):
     for seed in range(block, PROGRAMS, BLOCKS):
-        variables = [Variable([0.7, -0.4, 0.9], name="v"), Variable(0.6, name="w")]
-        x = xp.asarray([0.35, -0.2, 0.8])
-        bare, wrapped = (program(random.Random(seed), variables, flag) for flag in (False, True))
+        variables, x = inputs()
+        bare, wrapped = (
+            program(random.Random(seed), variables, wraps) for wraps in ([None] * len(WRAPS), WRAPS)
+        )
         expected = slopes(bare, variables, x)
         found = slopes(wrapped, variables, x)
         np.testing.assert_allclose(found, expected, rtol=1e-9, err_msg=str(seed))

@@ -274,6 +274,53 @@ def test_a_parameter_may_be_called_as_what_values_have(near):
     near(op(xp.ones((2,)), xp.asarray(2.0), shape=3, dtype=1), [6.0, 6.0])
 
 
+@pytest.mark.parametrize("name", ["shape", "dtype", "y"])
+def test_a_rule_may_not_ask_by_one_name_for_two_things(name):
+    """It was handed the shape of the input, or the result, in the place of the parameter."""
+    scope = {}
+    exec(f"def forward(x, *, {name}=1): return x * {name}", scope)
+    exec(f"def rule(g, {name}): return g * {name}", scope)
+    with pytest.raises(TypeError, match=f"called '{name}', and a rule .* another name"):
+        xp.define_op("with_two_meanings", scope["forward"], "primitive", scope["rule"])
+    xp.define_op("with_two_meanings", scope["forward"])
+    with pytest.raises(TypeError, match=f"called '{name}'"):
+        xp.register_gradient("with_two_meanings")(scope["rule"])
+
+
+def test_a_rule_may_not_ask_for_an_input_that_is_called_as_the_result(near):
+    with pytest.raises(TypeError, match=r"called 'y', and .* by outputs="):
+        xp.define_op("of_y", lambda y: y * y, "elementwise", lambda t, y: 2 * t * y)
+    op = xp.define_op(
+        "of_y", lambda y: y * y, "elementwise", lambda t, y: 2 * t * y, outputs=("z",)
+    )
+    near(xp.grad(op)(xp.asarray(3.0)), 6.0)
+
+
+class Changing(str):
+    """A text that says something else of itself each time."""
+
+    said = 0
+
+    def __repr__(self):
+        Changing.said += 1
+        return "'a'" if Changing.said < 3 else "executed()"
+
+
+def test_defaults_are_handed_over_and_never_written_out(near):
+    """The text of a default went into the source of the op, and was executed."""
+    changing = Changing("a")
+    with pytest.raises(TypeError, match="literal"):
+        xp.define_op("changing", lambda x, *, mode=changing: x, "linear", lambda g: g)
+    marks, far = [1], float("inf")
+    op = xp.define_op(
+        "referring", lambda x, *, marks=marks, most=far: x if marks and x.size < most else -x,
+        "linear", lambda g: g,
+    )  # fmt: skip
+    near(op(xp.ones(2)), [1.0, 1.0])
+    assert op.__kwdefaults__["marks"] is marks
+    assert op.__kwdefaults__["most"] == far
+
+
 def test_elementwise_ops_of_three_operands(near):
     """As those of one or two: broadcast, mixed with numbers, differentiated twice, batched."""
     fma = xp.define_op(

@@ -145,6 +145,7 @@ from arraytape._record.stack import OPEN, recorders
 w, x = xp.Variable(np.ones(3)), xp.asarray(np.ones((4, 3)))
 checkpointed = xp.recompute_grad(lambda x: x * x)
 custom = xp.custom_gradient(lambda x: (x * x, lambda dy: dy * 2.0 * x))
+kept = xp.recompute_grad(lambda x: x * x, policy=[xp.multiply, xp.sum, xp.exp])
 
 def train():
     with xp.GradientTape() as tape:
@@ -173,6 +174,12 @@ def functions():
         y = custom(checkpointed(x))
     tape.gradient(y, x)
 
+def policies():
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = xp.sum(kept(x))
+    tape.gradient(y, x)
+
 def interrupt(*_):
     raise KeyboardInterrupt
 
@@ -187,7 +194,7 @@ def once(work, seconds):
 signal.signal(signal.SIGALRM, interrupt)
 rng, stale, wrong = random.Random(0), 0, 0
 for i in range(10_000):
-    work = (train, second_order, enter_and_leave, forward, functions)[i % 5]
+    work = (train, second_order, enter_and_leave, forward, functions, policies)[i % 6]
     once(work, rng.uniform(2e-5, 3e-4))
     with xp.GradientTape() as tape:
         stale += recorders() != (tape._recording,)

@@ -7,6 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
+from arraytape._array.aliasing import VIEW
 from arraytape._record.stack import recorders
 from helpers.tapes import square_slope
 
@@ -56,6 +57,27 @@ def test_a_worker_uses_what_the_owner_and_other_workers_computed(x, near):
         z = pool.submit(work, y).result()
         z = z * pool.submit(work, z).result()
     near(tape.gradient(z, x), 7 * 3.0**6)
+
+
+def test_a_view_that_two_workers_have_recorded_counts_once(near):
+    x = xp.asarray([1.0, 2.0, 3.0])
+    view = x[1:]
+
+    def work(k):
+        with tape.in_this_thread():
+            return xp.sum(view * view) * float(k)
+
+    with GradientTape(persistent=True) as tape, ThreadPoolExecutor(1) as pool:
+        tape.watch(x)
+        first = pool.submit(work, 1).result()
+        records = tape._recording.records
+        (seen,) = (record for record in records if record[0] == VIEW.number)
+        records.append(seen)  # as by a worker that found the view unread at the same moment
+        second = pool.submit(work, 2).result()
+    for _ in range(2):
+        whole, part = tape.gradient([first, second], [x, view])
+        near(whole, [0.0, 12.0, 18.0])
+        near(part, [12.0, 18.0])
 
 
 def test_a_worker_may_watch_and_stop_recording_and_leaves_by_an_exception(x, near):

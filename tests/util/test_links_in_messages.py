@@ -103,7 +103,10 @@ def failed(call):
         (lambda x: xp.zeros((-1,)), "zeros(shape: tuple (-1,)) failed: "),
         (lambda x: xp.permute_dims(x, (0, 1)), "permute_dims(x: Array float64(3,), axes: tuple"),
         (lambda x: xp.broadcast_to(x, (2,)), "broadcast_to(x: Array float64(3,), shape: tuple"),
-        (lambda x: xp.asarray(np.asarray(["a"])), "asarray: ndarray <U1(1,) has dtype <U1"),
+        (
+            lambda x: xp.asarray(np.asarray(["a"])),
+            "asarray(ndarray <U1(1,)) failed: no Array can have dtype <U1",
+        ),
         (lambda x: xp.asarray([[1.0], [1.0, 2.0]]), "asarray(list [[1.0], [1.0, 2.0]]) failed: "),
     ],
 )

@@ -22,7 +22,7 @@ tests hold the two together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from numpy import ndarray
@@ -90,10 +90,48 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
     return (VIEW.number, view, root, shape, path)
 
 
-def views_of(records: Iterable[Record], root: int) -> dict[int, Path]:
-    """The ids of the views of a value that were read, and the paths to them; not those of its copies."""
-    views = [ViewRecord(*record) for record in records if record[0] == VIEW.number]
-    return {view.view: view.path for view in views if view.root == root and view.path}
+class ViewsRead:
+    """The views among a growing list of records that were read, by the root's value; no copies of it.
+
+    Each record is looked at once.  Views of one place along the first axis are found by that place, so
+    that a loop over rows need not look at the other rows.
+    """
+
+    def __init__(self) -> None:
+        self.seen = 0  # records
+        self.found: dict[tuple[int, int | None], dict[int, Path]] = {}
+        self.roots: dict[int, dict[int | None, None]] = {}  # the places of each root's views
+
+    def update(self, records: Sequence[Record]) -> None:
+        """Look at the records that are new."""
+        for record in records[self.seen :]:
+            if record[0] == VIEW.number and record[4]:
+                _, view, root, shape, path = record
+                place = place_of(path, shape)
+                self.found.setdefault((root, place), {})[view] = path
+                self.roots.setdefault(root, {})[place] = None
+        self.seen = len(records)
+
+    def beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
+        """The views of a root's value that may share elements with what lies at a path, with paths."""
+        place = place_of(path, shape)
+        places = self.roots.get(root, {}) if place is None else (place, None)
+        found: dict[int, Path] = {}
+        for one in places:
+            found |= self.found.get((root, one), {})
+        return found
+
+
+def place_of(path: Path, shape: tuple[int, ...]) -> int | None:
+    """The one place along the first axis of a root at which a part lies; None where there are more."""
+    kind, key = path[0] if path else ("", None)
+    part = key[0] if type(key) is tuple and key else key
+    if kind is not GETITEM or not shape or part in (None, Ellipsis, ()):
+        return None
+    places = range(shape[0])
+    if not isinstance(part, slice):
+        return places[part]
+    return places[part][0] if len(places[part]) == 1 else None
 
 
 def put_record(

@@ -13,6 +13,7 @@ from .._storage.storage import storage_of
 from .._util.attach import attach, read_only
 from .._util.errors import user_line
 from .._util.foreign_names import ForeignNames
+from .._util.locks import reentrant_lock
 
 # Bits of Array._state; ``views`` has a table of what each event does to them.
 KEPT = 1  # a record shares this data: the next write copies it first
@@ -29,6 +30,11 @@ ONLY_KEPT = KEPT  # state == ONLY_KEPT: a record has this data already, and noth
 KEEP_IS_A_MARK = (
     HOT  # state < KEEP_IS_A_MARK: to keep the data is to set KEPT; others ask views.keep
 )
+
+# Held while a handle moves to other memory, a value gets its id, or a tape learns of either, where
+# threads may share the handle or the tape; not on the op path.  Fields that say that others hold are
+# set last.
+MOVING = reentrant_lock()
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 PUBLIC: list[ModuleType] = []
@@ -142,7 +148,9 @@ class Array(ForeignNames):
         ValueError
             When there is no such version.
         """
-        if api_version is not None and api_version not in VERSIONS:
+        if api_version is not None and not (
+            isinstance(api_version, str) and api_version in VERSIONS
+        ):
             raise ValueError(
                 f"unknown array API version {api_version!r}; known: {VERSIONS} [at {user_line()}]"
             )

@@ -22,7 +22,8 @@ from .array import Array
 from .views import current
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
-# Not recorded, only noticed with (plan, entries): constants entered inside the call recorded last.
+# Not recorded, only noticed with (plan, entries, result): constants entered inside the call that made
+# the result.
 ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [None])
 
 

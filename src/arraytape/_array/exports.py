@@ -13,17 +13,13 @@ was asked for by name (``copy=False``, dlpack), is not revoked: there the user a
 
 from __future__ import annotations
 
-from threading import RLock
 from typing import Any
 from weakref import WeakSet, ref
 
 import numpy as np
 
 from .._storage.numpy_storage import NUMPY
-from .array import EXPORTED, KEPT, PINNED, Array
-
-# Several threads may read one Array, and exporting or releasing it moves its memory.
-EXPORTING = RLock()
+from .array import EXPORTED, KEPT, MOVING, PINNED, Array
 
 
 class Export:
@@ -104,10 +100,10 @@ def is_unwritten(root: Array, data: Any) -> bool:
 def released(root: Array) -> None:
     """The last export of a root is gone: where nothing was written, it takes its old memory again."""
     kept = root._exports.kept(root._data)
-    root._state &= ~EXPORTED
     if kept is not None:
+        root._state |= KEPT  # first: what records share must never be without it
         root._data = kept
-        root._state |= KEPT
+    root._state &= ~EXPORTED
 
 
 def revoke(root: Array) -> None:
@@ -115,12 +111,15 @@ def revoke(root: Array) -> None:
 
     What was handed out becomes read-only and keeps the present value; the root moves on to a copy.
     """
-    exports = [*root._exports.live]
-    for export in exports:
-        if not export.firm:
-            export.freeze()
-    if any(export.firm for export in exports):
-        return
-    root._state &= ~EXPORTED
-    if exports:
-        root._data = NUMPY.copy(root._data)
+    with MOVING:
+        if not root._state & EXPORTED:
+            return  # another thread was here first
+        exports = [*root._exports.live]
+        for export in exports:
+            if not export.firm:
+                export.freeze()
+        if any(export.firm for export in exports):
+            return
+        if exports:
+            root._data = NUMPY.copy(root._data)
+        root._state &= ~EXPORTED

@@ -26,7 +26,7 @@ EXPORTED, its exports are revoked.
 
 from __future__ import annotations
 
-from threading import Lock, get_ident
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,23 @@ from .._record.stack import OPEN, active, elsewhere, new_tid, recorders, tell
 from .._storage.batched.data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import method
+from .._util.locks import in_one_step
 from .aliasing import VIEW, view_record
-from .array import EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, PINNED, SCALAR, Array, View, wrap
-from .exports import EXPORTING, Export, Exports, released, revoke
+from .array import (
+    EXPORTED,
+    FOREIGN,
+    HOT,
+    IS_VIEW,
+    KEPT,
+    MOVING,
+    PINNED,
+    SCALAR,
+    Array,
+    View,
+    wrap,
+)  # fmt: skip
+from .exports import Export, Exports, released, revoke
+from .long_paths import LONG, shortened
 from .paths import (
     BROADCAST,
     IMAG,
@@ -52,7 +66,6 @@ from .paths import (
 )
 
 SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
-GIVING_ID = Lock()  # two threads must not both give a value an id; not on the op path
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these types makes a view
 
 
@@ -75,7 +88,7 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
         argument = tuple([axis % len(data.shape) for axis in argument])
     elif kind is RESHAPE or kind is BROADCAST:
         argument = part.shape  # without -1
-    return make_view(x, part, ((kind, argument),))
+    return make_view(x, part, ((kind, argument),), data)
 
 
 def writable_copy(x: Array) -> Array:
@@ -95,8 +108,8 @@ def recorded_copy(x: Array, data: Any) -> Array:
     return copy
 
 
-def make_view(x: Array, part: Any, path: Path) -> Array:
-    """A view Array around ``part``, which lies at ``path`` in the up-to-date data of ``x``."""
+def make_view(x: Array, part: Any, path: Path, data: Any) -> Array:
+    """A view Array around ``part``, which lies at ``path`` in ``data``, the up-to-date data of ``x``."""
     view = Array()
     view._data = part
     view._state = IS_VIEW
@@ -105,10 +118,19 @@ def make_view(x: Array, part: Any, path: Path) -> Array:
     about.seen = about.vtid = 0
     if x._tid < 0:
         above = x._view
-        about.root, about.path, about.src = above.root, above.path + path, above.src
+        about.root, about.src = above.root, above.src
+        about.path = below(above.root, above.path, path)
+        if x._data is not data:  # another thread has brought x up to date since
+            about.src = None
     else:
-        about.root, about.path, about.src = x, path, x._data
+        about.root, about.path, about.src = x, path, data
     return view
+
+
+def below(root: Array, path: Path, more: Path) -> Path:
+    """The path from a root to what lies at ``more`` in what lies at ``path``."""
+    path += more
+    return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
 def location(x: Array) -> tuple[Array, Path]:
@@ -119,14 +141,16 @@ def location(x: Array) -> tuple[Array, Path]:
 def refresh(x: Array) -> Any:
     """The data of a view, cut again if its root's has moved."""
     view = x._view
-    data = view.root._data
-    if view.src is not data:
-        view.src = data
-        x._data = walk(data, view.path, storage_of(data).xp)
+    if view.src is not view.root._data:
+        with MOVING:
+            data = view.root._data
+            x._data = walk(data, view.path, storage_of(data).xp)
+            view.src = data
     return x._data
 
 
 @method(Array, "_sync")
+@in_one_step(MOVING)
 def sync_view(x: Array) -> int:
     """Bring a view up to date; the id of its value, 0 when no tape follows it."""
     view = x._view
@@ -137,15 +161,20 @@ def sync_view(x: Array) -> int:
     if not seen:
         return 0
     if view.seen != seen:
-        view.seen = seen
-        view.vtid = new_tid()
+        name = new_tid()
+        if (
+            view.seen != seen
+        ):  # no other thread has named it; from here to the end there is no switch
+            view.vtid = name
+            view.seen = seen  # last, since it says that the id holds
     vtid = view.vtid
     thread, stack = active()
     if thread == get_ident():
         for recorder in stack:
             followed = recorder.followed
             if seen in followed and vtid not in followed:
-                # view_record(vtid, seen, root._data.shape, view.path), without a Python frame
+                # view_record(vtid, seen, root._data.shape, view.path), without a Python frame.
+                # Workers of one tape may record it twice: see ``Recording.without_doubles``.
                 recorder.record((VIEW.number, vtid, seen, root._data.shape, view.path))
                 followed.add(vtid)
     elif OPEN:
@@ -171,10 +200,11 @@ def current_id(x: Array) -> int:
 def ensure_id(x: Array) -> int:
     """The id of the value that x holds, which is no view; a value without an id gets one."""
     if not x._tid:
-        if x._state & EXPORTED:
-            revoke(x)
-        with GIVING_ID:
-            x._tid = x._tid or new_tid()
+        with MOVING:
+            if not x._tid:
+                if x._state & EXPORTED:
+                    revoke(x)
+                x._tid = new_tid()
     return x._tid
 
 
@@ -186,6 +216,7 @@ def current(x: Array) -> tuple[int, Any]:
     return tid, x._data
 
 
+@in_one_step(MOVING)
 def keep(x: Array) -> Any:
     """Data of ``x`` that a record may keep: shared, or a private copy where writes are likely."""
     data = x._data
@@ -210,7 +241,7 @@ def keep_private(x: Array, root: Array) -> Any:
     storage = storage_of(data)
     if root._state & PINNED:
         return storage.copy(data)
-    with EXPORTING:
+    with MOVING:
         exports = root._exports
         if exports.live:
             if x is not root:
@@ -273,14 +304,37 @@ def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
     return recorded_copy(y, copy if plain else storage.xp.permute_dims(copy, inverse(axes)))
 
 
-def make_exclusive(x: Array) -> None:
-    """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it."""
+def make_exclusive(x: Array) -> Any:
+    """Before a write: give the root of ``x`` memory that no record shares, and ``x`` its part of it.
+
+    What it gives is that memory, or an older one: where it is the root's after the write, the write
+    was to it.
+    """
     root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
-        root._data = storage_of(root._data).copy(root._data)
-        root._state &= ~KEPT
-    if x is not root:
-        refresh(x)
+        with MOVING:
+            if root._state & KEPT:
+                # While KEPT is set other threads wait here, and it goes with the memory in one step.
+                copy = storage_of(root._data).copy(root._data)
+                root._data = copy
+                root._state &= ~KEPT
+    if x is root:
+        return root._data
+    refresh(x)
+    return x._view.src
+
+
+def settle(x: Array, key: Any, written: Any, memory: Any) -> None:
+    """After ``written[key]`` was changed, the data of x: write to what x has now, if it has moved.
+
+    Where threads write to disjoint parts of one array, a record that one of them makes may have another
+    copy the memory while this one writes to it.  memory : what ``make_exclusive`` gave.
+    """
+    with MOVING:
+        root, path = location(x)
+        if root._data is not memory:
+            make_exclusive(x)
+            walk(root._data, path, storage_of(written).xp)[key] = written[key]
 
 
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
@@ -292,17 +346,18 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     root = x._view.root if x._state & IS_VIEW else x
     if not root._data.flags.writeable:
         return Export(x._data, firm).hand_out()
-    with EXPORTING:
-        before = root._data
-        make_exclusive(x)
+    with MOVING:
         if not root._state & EXPORTED:
             root._exports = Exports()
-            root._state |= EXPORTED
+            root._state |= EXPORTED  # from here on records wait, and keep a copy
+        before = root._data
+        make_exclusive(x)
         if root._data is not before:
             root._exports.remember(before)
         exported = Export(x._data, firm)
+        array = exported.hand_out()
         root._exports.live.add(exported)
-    return exported.hand_out()
+    return array
 
 
 def pin(x: Array) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from .._array.array import KEPT, Array, wrap
 from .._array.exports import is_unwritten
 from .._array.views import private_handle
-from .._storage.storage import STORAGES, storage_for, storage_of
+from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
 
@@ -125,7 +125,11 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 # --- private handles and copies -----------------------------------------------------------------------
 def as_private_array(x: Any) -> Array:
     """A positional Array under a private handle, or raw data copied into an Array."""
-    return private_handle(x) if isinstance(x, Array) else wrap(storage_of(x).copy(x), 0, KEPT)
+    return (
+        private_handle(x)
+        if isinstance(x, Array)
+        else wrap(storage_of(x).copy(admitted(x)), 0, KEPT)
+    )
 
 
 def private_copy(value: Any) -> Any:

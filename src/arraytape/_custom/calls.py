@@ -123,11 +123,16 @@ class Call:
             if self.told in recorder.followed:
                 continue
             for record, noticed in self.history:
-                if any(tid in recorder.followed for tid in inputs_of(record)):
+                told = all(tid in recorder.followed for tid in results_of(record))
+                if not told and any(tid in recorder.followed for tid in inputs_of(record)):
                     recorder.record(record)
-                    recorder.followed.update((*results_of(record), self.told))
+                    recorder.followed.update(results_of(record))
                     if noticed is not None:
                         recorder.notice(noticed, record)
+            if any(
+                tid in recorder.followed for record, _ in self.history for tid in results_of(record)
+            ):
+                recorder.followed.add(self.told)  # last, since it says that nothing is left to tell
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
         """A contribution to each input."""
@@ -168,9 +173,9 @@ def publish(
         if with_exits:
             tell_exits(trace.recorder, tids, followers)
         hand_over(plan, call_record(plan, outs, tids, call), followers)
-        if with_exits and trace.recorder.journal is not None:
+        if with_exits and outs and trace.recorder.journal is not None:
             for recorder in followers:
-                recorder.notice(ENTERED, (ENTERED.number, trace.recorder.journal.entries))
+                recorder.notice(ENTERED, (ENTERED.number, trace.recorder.journal.entries, outs[0]))
     return nest.pack(trace.y, results)
 
 

@@ -275,20 +275,17 @@ def fitting(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
     """A gradient that fits what it belongs to; an error names that."""
     if part is None:
         return None
-    if not isinstance(part, Array):
-        if type(part) not in STORAGES:
-            raise TypeError(
-                f"{name}: the gradient of {whose} must be an Array or None, got {describe(part)} "
-                f"[at {user_line()}]"
-            )
-        part = as_private_array(part)
-    found: Array = part
-    if not layout.fits(found):
-        raise ValueError(
-            f"{name}: the gradient of {whose} must be {layout} as that is, got {describe(found)} "
+    if not isinstance(part, Array) and type(part) not in STORAGES:
+        raise TypeError(
+            f"{name}: the gradient of {whose} must be an Array or None, got {describe(part)} "
             f"[at {user_line()}]"
         )
-    return found
+    if not layout.fits(part):
+        raise ValueError(
+            f"{name}: the gradient of {whose} must be {layout} as that is, got {describe(part)} "
+            f"[at {user_line()}]"
+        )
+    return part if isinstance(part, Array) else as_private_array(part)
 
 
 def argument(f: Callable[..., Any], position: int | str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ParamSpec, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ParamSpec, TypeVar, overload
 
 from .._array.array import Array
 from .._array.exits import LEFT
+from .._define.interception import intercepting
 from .._record.plan import PLANS, Record, Structural, made_of, results_of
 from .._record.stack import only_recorders, recorders
 from .._tape.backward import backward
@@ -15,20 +17,39 @@ from .._tape.missing_rules import check_rules
 from .._util.errors import user_line
 from .arguments import Arguments, check_results, display_name
 from .calls import Call, CallRecord, needs_care, publish
+from .policies import Giving, Keeping, Policy, PolicyLike
 from .recorder import FunctionRecorder, OnCapture, Trace, run_hidden
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
+@overload
+def recompute_grad(f: Callable[P, R], policy: PolicyLike | None = None) -> Callable[P, R]: ...
+
+
+@overload
+def recompute_grad(
+    f: None = None, *, policy: PolicyLike
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     """Checkpoint a function: a tape keeps its inputs, and it runs again in the backward pass.
 
     Parameters
     ----------
     f : Callable
         Gives an Array or a nesting of Arrays, the same ones each time it is given the same ones
-        (so no random numbers unless they are among its arguments).
+        (so no random numbers unless they are among its arguments).  Without it, the decorator for
+        this policy: ``@recompute_grad(policy=[xp.matmul])``.
+    policy : collection of ops | Callable | None, default: None
+        Whose results a tape keeps, too, so that the second run takes them and does not compute them:
+        ops, such as ``[xp.matmul, xp.linalg.solve]``, of which every result is kept; or a function
+        ``policy(op, result, *operands) -> bool``, which the first run calls for each op.  It is
+        given the op's function, such as ``xp.matmul``, and in the place of arrays their layouts,
+        with ``shape``, ``dtype``, ``size`` and ``nbytes``; of several results or operands in a
+        sequence a tuple.
 
     Returns
     -------
@@ -38,8 +59,13 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     Raises
     ------
     RuntimeError
-        In the backward pass: when f gives something else the second time, or when a Variable or
-        a watched Array from outside, which it uses, was written to since.
+        In the backward pass: when f gives something else the second time, when an op whose results
+        were kept runs another number of times or on operands of other shapes, or when a Variable or
+        a watched Array from outside, which f uses, was written to since.
+    TypeError
+        When f cannot be called; when the policy is neither a collection nor a function.
+    ValueError
+        When a policy lists what is no op, or what is composed of others, such as ``xp.einsum``.
 
     Notes
     -----
@@ -48,7 +74,14 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
 
     Variables and watched Arrays from outside may be used, as long as they are not written to
     before the backward pass.  Writes to other arrays cannot be noticed: pass these as arguments.
+
+    A policy is about the ops that f runs, also in functions that it calls, and about operators.  Views
+    and writes (``x[0]``, ``x += y``) give no results to keep, and what a ``vmap`` inside f computes is
+    computed again.  With ``tensordot`` and ``einsum`` in f, list ``matmul``.
     """
+    wanted = None if policy is None else Policy(policy)
+    if f is None and wanted is not None:
+        return functools.partial(recompute_grad, policy=policy)
     name = f"recompute_grad({display_name(f)})"
 
     def without_rule(*args: Any, **keywords: Any) -> tuple[Any, None]:
@@ -59,26 +92,40 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
         arguments = Arguments(args, keywords)
         if not recorders():
             return f(*arguments.inputs.args, **arguments.inputs.keywords)
-        trace = run_hidden(
-            name, without_rule, arguments.again(), OnCapture.COLLECT, keeps_records=False
-        )
+        first = None if wanted is None else Keeping(wanted)
+        with seen_by(first):
+            trace = run_hidden(
+                name, without_rule, arguments.again(), OnCapture.COLLECT, keeps_records=False,
+                interceptors=() if first is None else (first,),
+            )  # fmt: skip
         return publish(
-            trace, RECOMPUTED, lambda: RecomputedCall(name, f, arguments, trace), with_exits=True
-        )
+            trace, RECOMPUTED, lambda: RecomputedCall(name, f, arguments, trace, first),
+            with_exits=True,
+        )  # fmt: skip
 
     return function
 
 
+def seen_by(first: Keeping | None) -> AbstractContextManager[None]:
+    """Within it the calls of ops that a policy is about look for interceptors."""
+    return nullcontext() if first is None else intercepting(first.policy.all_ops())
+
+
 class RecomputedCall(Call):
-    """A call that keeps its function and arguments, to run again."""
+    """A call that keeps its function and arguments, to run again, and what a policy kept."""
 
     def __init__(
-        self, name: str, function: Callable[..., Any], arguments: Arguments, trace: Trace
+        self,
+        name: str,
+        function: Callable[..., Any],
+        arguments: Arguments,
+        trace: Trace,
+        keeping: Keeping | None,
     ) -> None:
         super().__init__(name, trace)
         first = trace.recorder
-        self.function, self.arguments = function, arguments
-        self.kept_arrays = arguments.inputs.arrays
+        self.function, self.arguments, self.keeping = function, arguments, keeping
+        self.kept_arrays = [*arguments.inputs.arrays, *(keeping.arrays() if keeping else ())]
         self.captures, self.variable_values = tuple(first.captures), first.variable_values
         self.cusped, self.careful = first.cusped, self.careful or first.careful
 
@@ -92,13 +139,18 @@ class RecomputedCall(Call):
         without a rule lies in between.
         """
         inputs = self.arguments.again()
-        recorder = FunctionRecorder(self.name, tids, first_values=self.variable_values)
-        with only_recorders(*recorders(), recorder):
+        giving = () if self.keeping is None else (Giving(self.name, self.keeping),)
+        recorder = FunctionRecorder(
+            self.name, tids, first_values=self.variable_values, interceptors=giving
+        )
+        with seen_by(self.keeping), only_recorders(*recorders(), recorder):
             y = self.function(*inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
             results = recorder.result_ids(leaves)
         self._check_values(recorder, tids, results)
         self._check_layouts(leaves)
+        for one in giving:
+            one.check_complete()
         if check and recorder.has_missing_rules:
             check_rules(recorder.records, results, tids)
         outside = bool(self.captures or self.variable_values)

@@ -15,7 +15,9 @@ import numpy as np
 
 from .._array.array import IS_VIEW, Array
 from .._array.exits import LEFT, LeftRecord
+from .._array.unfinished import UNFINISHED
 from .._array.views import current
+from .._define.interception import Interceptor, SeesCalls
 from .._exits.journal import Journal
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import (
@@ -67,8 +69,11 @@ class FollowedIds(set[int]):
     def __contains__(self, tid: Any) -> bool:
         return self.made_of_inputs(tid) or self.followed_outside(tid)
 
+    def __bool__(self) -> bool:
+        return len(self) > 0 or any(recorder.followed for recorder in self.hidden)
 
-class FunctionRecorder(BaseRecorder):
+
+class FunctionRecorder(BaseRecorder, SeesCalls):
     """The private recorder of one run of a user's function.
 
     Parameters
@@ -85,6 +90,8 @@ class FunctionRecorder(BaseRecorder):
         Whether ``records`` are kept, or only what is learned from them.
     first_values
         In a second run, the Variables that the first one read, with the data that they held.
+    interceptors
+        What sees the calls of ops in this run, besides those of the suspended recorders.
 
     Attributes
     ----------
@@ -114,6 +121,7 @@ class FunctionRecorder(BaseRecorder):
         on_capture: OnCapture = OnCapture.REFUSE,
         keeps_records: bool = True,
         first_values: Sequence[tuple[Any, Any]] = (),
+        interceptors: Sequence[Interceptor] = (),
     ) -> None:
         self.name, self.on_capture = name, on_capture
         self.keeps_records, self.first_values = keeps_records, first_values
@@ -125,6 +133,8 @@ class FunctionRecorder(BaseRecorder):
         self.exits: list[LeftRecord] = []
         self.journal: Journal | None = None
         self.frames = [frame for recorder in hidden for frame in recorder.frames]
+        around = [one for r in hidden if isinstance(r, SeesCalls) for one in r.interceptors]
+        self.interceptors = (*around, *interceptors)
         self.variables: list[Any] = []
         self.variable_values: list[tuple[Any, Any]] = []
         self.changed_variables: list[Any] = []
@@ -150,11 +160,14 @@ class FunctionRecorder(BaseRecorder):
         """Take one record: refuse or collect what is captured, and keep what the rest tells."""
         plan, tids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(tids[0]):
-            self._pass_on_exit(record)
+            self._pass_on(record)
             return
-        for tid in tids:
-            if self.followed.is_captured(tid):
-                self.captured(tid, plan.name)
+        if plan is UNFINISHED:
+            self._pass_on(record)
+        else:
+            for tid in tids:
+                if self.followed.is_captured(tid):
+                    self.captured(tid, plan.name)
         self.used.update(tids)
         if plan is LEFT:
             self.exits.append(LeftRecord(*record))
@@ -191,12 +204,12 @@ class FunctionRecorder(BaseRecorder):
         if self.records:
             self.noticed[len(self.records) - 1] = plan
 
-    def _pass_on_exit(self, record: Record) -> None:
-        """An exit of a captured value is as if the function were not there."""
+    def _pass_on(self, record: Record) -> None:
+        """An exit of a captured value, or an unfinished write, is as if the function were not there."""
         for recorder in self.followed.hidden:
-            if inputs_of(record)[0] in recorder.followed:
+            if any(tid in recorder.followed for tid in inputs_of(record)):
                 tell(recorder, record)
-                recorder.notice(LEFT, record)
+                recorder.notice(PLANS[record[0]], record)
 
     def result_ids(self, leaves: Sequence[Array]) -> list[int]:
         """The value ids of results, 0 for what does not depend on the inputs.
@@ -268,12 +281,15 @@ def run_hidden(
     inputs: Inputs,
     on_capture: OnCapture,
     keeps_records: bool,
+    interceptors: Sequence[Interceptor] = (),
 ) -> Trace:
     """Run a function that gives ``(y, rule)``, outer recorders suspended, a private one active."""
     hidden = recorders()
     tids = [x._tid for x in inputs.arrays]
     followed = [tid for tid in tids if any(tid in recorder.followed for recorder in hidden)]
-    recorder = FunctionRecorder(name, followed, hidden, on_capture, keeps_records)
+    recorder = FunctionRecorder(
+        name, followed, hidden, on_capture, keeps_records, interceptors=interceptors
+    )
     with only_recorders(recorder):
         y, rule = f(*inputs.args, **inputs.keywords)
         recorder.result_ids(check_results(name, y))

@@ -34,6 +34,8 @@ from .._record.stack import OPEN, active, elsewhere, new_tid
 from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
+from .._util.locks import FREE_THREADED
+from .interception import Compiled, uncompiled
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import (
     CACHED,
@@ -41,6 +43,7 @@ from .operands import (
     accepted,
     assign_ids,
     cached_scalar,
+    check_dtype,
     coerce,
     coerce_all,
     coerce_list,
@@ -67,11 +70,12 @@ def compile_function(
     name = name or op.name.rpartition(".")[2]
     scope: dict[str, Any] = {}
 
-    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def build() -> None:
         # Compiling is put off until the op is used: importing all of them would take 100 ms.
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
         scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
+        scope.update(defaults_of(signature))
         if given is None:
             scope.update(NO_REGISTRY, call_again=call_again)
         else:  # a user's own function: its warnings have a line, and it is not run twice
@@ -82,22 +86,22 @@ def compile_function(
         exec(compiled(source), scope)
         made = scope["function"]
         function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
-        function.__code__ = made.__code__.replace(
+        function.__source__ = source  # type: ignore[attr-defined]
+        function.__code__ = made.__code__.replace(  # last: from here on calls run it
             co_filename=filename, co_name=name, co_qualname=name
         )
-        function.__source__ = source  # type: ignore[attr-defined]
+
+    def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        this.build_once()
         return function(*args, **kwargs)
 
     scope["first_call"] = first_call
     function = FunctionType(uncompiled.__code__, scope, name)
+    this = Compiled(op, function, tuple(signature.parameters), build)
+    op.functions.append(this)
     function.__qualname__, function.__module__ = name, "arraytape"
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
-
-
-def uncompiled(*args: Any, **kwargs: Any) -> Any:
-    """The code of a public function before its first call; its globals hold ``first_call``."""
-    return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
 @functools.cache
@@ -109,7 +113,7 @@ def compiled(source: str) -> CodeType:
 def what_it_uses(op: Op) -> dict[str, Any]:
     """The globals of a compiled function, but for those that say what it computes with."""
     the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
-    hidden = {"ABSENT": ABSENT, "refuse": refuse}
+    hidden = {"ABSENT": ABSENT, "refuse": refuse, "check_dtype": check_dtype}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
         "coerce_all": coerce_all, "coerce_list": coerce_list, "promote": promote,
@@ -175,8 +179,9 @@ def source_of(form: Form) -> str:
     """The source text of a compiled function."""
     s = Source()
     others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
-    with s.block(f"def function{inspect.Signature(others.parameters)}:"):
+    with s.block(f"def function{inspect.Signature(by_reference(others.parameters))}:"):
         others.check(s, "NAME")
+        check_dtype_parameter(s, form)
         if form.op.variadic:
             read_sequence(s, form)
         else:
@@ -188,6 +193,36 @@ def source_of(form: Form) -> str:
             record(s, form)
         s.line("return answer")
     return s.text()
+
+
+def check_dtype_parameter(s: Source, form: Form) -> None:
+    """Of our own ops: a result has no dtype that an Array cannot have."""
+    dtype = form.signature.parameters.get("dtype")
+    if dtype is not None and dtype.default is None and not form.op.checked:
+        s.line("if dtype is not None: check_dtype(NAME, dtype)")
+
+
+class Reference(NamedTuple):
+    """A default in source text: a name under which the object is found, not its repr."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """The parameters with names in the place of their defaults: see ``defaults_of``."""
+    return [
+        p if p.default is p.empty or p.default is ABSENT or p.default is None
+        else p.replace(default=Reference(f"DEFAULT_{p.name}"))
+        for p in parameters
+    ]  # fmt: skip
+
+
+def defaults_of(signature: inspect.Signature) -> dict[str, Any]:
+    """The defaults by the names that ``by_reference`` gives them."""
+    return {f"DEFAULT_{p.name}": p.default for p in signature.parameters.values()}
 
 
 # --- operands -----------------------------------------------------------------------------------------
@@ -214,7 +249,7 @@ def read_operands(s: Source, form: Form) -> None:
                 if form.convert:
                     with s.block("try:"):
                         s.line(f"d_{x} = {as_operand(x, first)}")
-                    with s.block("except TypeError as error:"):
+                    with s.block("except (TypeError, OverflowError) as error:"):
                         s.line(f"d_{x} = overflowing(NAME, error, '{x}', {x})")
                 else:
                     s.line(f"d_{x} = {x}")
@@ -409,6 +444,9 @@ def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: 
     s.line("if not out: out = answer._tid = new_tid()")
     for x in op.inputs:
         if x in plan.positions:
+            if FREE_THREADED:
+                s.line(f"if {x}._data is not None: d_{x} = keep({x})")
+                continue
             s.line(f"state = {x}._state")
             with s.block(f"if state != {ONLY_KEPT}:"):
                 s.line(f"if state < {KEEP_IS_A_MARK}: {x}._state = state | {KEPT}")
@@ -433,8 +471,13 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
             s.line("plan = (WIDES if wide else PLANS)[subset]")
             s.line(f"values = ({all_values(form, saved)})")
             with s.block("for at, place in plan.hold:"):
-                s.line(f"if values[at]._state < {KEEP_IS_A_MARK}: values[at]._state |= {KEPT}")
-                s.line("else: values = (*values[:place], keep(values[at]), *values[place + 1:])")
+                if FREE_THREADED:
+                    s.line("if values[at]._data is None: continue")
+                else:
+                    s.line(f"if values[at]._state < {KEEP_IS_A_MARK}: values[at]._state |= {KEPT}")
+                else_ = "" if FREE_THREADED else "else: "
+                kept = "(*values[:place], keep(values[at]), *values[place + 1:])"
+                s.line(f"{else_}values = {kept}")
             s.line("recorder.record(plan.pick(values))")
             s.line("followed.update(out)" if form.several else "followed.add(out)")
             complex_result = " or ".join(f"is_complex({result})" for result in form.results)

@@ -12,10 +12,10 @@ import numpy as np
 
 from .._array.array import Array
 from .._record.op import KINDS, REGISTRY, Op, Sample, register
-from .._record.plan import Rule
-from .._storage.storage import STORAGES, Storage
+from .._record.plan import Rule, Unknown
+from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, entrance, user_line
 from .compile import Form, compile_function, source_of, what_it_uses
 from .words import array_inputs, nondifferentiable
 
@@ -52,6 +52,7 @@ def stop_gradient(x: Any) -> Any:
     return nest.pack(x, [_stopped(leaf) for leaf in found])
 
 
+@entrance
 def register_gradient(name: str) -> Callable[[Rule], Rule]:
     """Give an op without a derivative its rule: a decorator.
 
@@ -91,6 +92,7 @@ def register_gradient(name: str) -> Callable[[Rule], Rule]:
     return declare
 
 
+@entrance
 def no_gradient(name: str) -> None:
     """Declare that an op has no derivative: gradients through it are None.
 
@@ -111,6 +113,7 @@ def no_gradient(name: str) -> None:
     REGISTERED[name] = user_line()
 
 
+@entrance
 def define_op(
     name: str,
     forward: Callable[..., Any],
@@ -164,7 +167,8 @@ def define_op(
     KeyError
         When the name is taken; the message names the place of the first.
     TypeError
-        When the statement does not fit the word.
+        When the statement does not fit the word, or a rule asks by one name for two things, such as a
+        parameter ``shape`` and the shape of an input.
     ValueError
         When there is no such word.
     """
@@ -218,7 +222,9 @@ def check_statement(name: Any, forward: Any, word: Any) -> None:
             f"define_op({name!r}): forward must be callable, got {describe(forward)} [at {user_line()}]"
         )
     if name in REGISTRY:
-        raise KeyError(f"op {name!r} is already declared at {REGISTRY[name].declared}")
+        raise KeyError(
+            f"op {name!r} is already declared at {REGISTRY[name].declared} [at {user_line()}]"
+        )
 
 
 def inputs_of_forward(
@@ -243,22 +249,33 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 
 
 def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[str]) -> None:
-    """Inputs are positional, and every default can be written out in the op's source."""
+    """Inputs are positional, and every default is a literal."""
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
             raise TypeError(
                 f"define_op({name!r}): forward may not take {p}: see its docstring [at {user_line()}]"
             )
-        if p.default is p.empty:
-            continue
-        try:
-            ast.literal_eval(repr(p.default))
-        except (SyntaxError, ValueError) as error:
+        if p.default is not p.empty and not is_literal(p.default):
             raise TypeError(
-                f"define_op({name!r}): the default of {p.name} must be a literal, got {p.default!r} "
-                f"[at {user_line()}]"
-            ) from error
+                f"define_op({name!r}): the default of {p.name} must be a literal, got "
+                f"{describe(p.default)} [at {user_line()}]"
+            )
+
+
+LITERALS = {bool, int, float, complex, str, bytes, type(None), type(...)}
+
+
+def is_literal(value: Any) -> bool:
+    """Whether a value is one of Python's own numbers, texts, None, or a container of such.
+
+    By its type alone: what an object of another type says of itself may be anything.
+    """
+    if type(value) is dict:
+        return all(is_literal(part) for pair in value.items() for part in pair)
+    if type(value) in (tuple, list, set, frozenset):
+        return all(is_literal(part) for part in value)
+    return type(value) in LITERALS
 
 
 # Word -> the most array inputs, and how a message says it; of the other words as many as there are.
@@ -278,6 +295,12 @@ def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
     """As many rules as the word asks for; a joint rule stands alone and is a primitive's."""
+    for rule in (*rules, joint):
+        if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
+            raise TypeError(
+                f"define_op({name!r}): a rule must be a function or None, got {describe(rule)} "
+                f"[at {user_line()}]"
+            )
     if word == "elementwise":
         count = len(inputs)
     elif word == "linear":
@@ -370,6 +393,7 @@ class Forward(dict[type, Callable[..., Any]]):
             found = storage.asarray(
                 found, None, storage.device(arrays[0]) if arrays else None, None
             )
+        found = admitted(found)
         if self.op.diagonal:
             shape = np.broadcast_shapes(*(x.shape for x in arrays))
             if found.shape != shape:
@@ -393,13 +417,14 @@ def read_only(data: Any) -> Any:
 
 
 def _free(name: str) -> Op:
-    op = REGISTRY.get(name)
+    op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:
         raise LookupError(
             f"there is no op named {name!r}; known ops: {', '.join(sorted(REGISTRY))} [at {user_line()}]"
         )
     if name in REGISTERED or op.rules or op.joint or not op.recorded:
         raise KeyError(
-            f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)}"
+            f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)} "
+            f"[at {user_line()}]"
         )
     return op

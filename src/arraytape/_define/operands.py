@@ -14,7 +14,7 @@ import numpy as np
 from .._array.array import KEPT, PINNED, SCALAR, Array, asarray_like, namespace, wrap
 from .._record.stack import new_tid
 from .._storage.dispatch import NUMBERS, number
-from .._storage.storage import STORAGES, storage_for
+from .._storage.storage import KNOWN, STORAGES, admitted, storage_for
 from .._util.errors import describe, failure, user_line
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
@@ -41,19 +41,44 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     if type(value) in SCALARS:
         return CONSTANT, 0, value
     if type(value) in STORAGES:
+        value = taken(name, argument, value)
         return wrap(value, 0, PINNED), 0, value
     if isinstance(value, np.generic):
-        return GENERIC, 0, np.asarray(value)
+        return GENERIC, 0, taken(name, argument, np.asarray(value))
     if isinstance(value, bool | int | float | complex):
         return CONSTANT, 0, value
     if isinstance(value, Array):
         return value, value._sync() if value._tid < 0 else value._tid, value._data
     if storage_for(type(value)) is not None:
+        value = taken(name, argument, value)
         return wrap(value, 0, PINNED), 0, value
     raise TypeError(
         f"{name}: {argument} must be an Array, got {type(value).__module__}."
         f"{type(value).__qualname__} [at {user_line()}]; convert it with asarray"
     )
+
+
+def taken(name: str, argument: str, data: Any) -> Any:
+    """Raw data as an op takes it; TypeError for a dtype that no Array can have."""
+    if data.dtype in KNOWN:
+        return data
+    try:
+        return admitted(data)
+    except TypeError as error:
+        raise TypeError(f"{name}: {argument}: {error}") from error
+
+
+def check_dtype(name: str, dtype: Any) -> None:
+    """TypeError for what is no dtype that an Array can have."""
+    try:
+        known = np.dtype(dtype) in KNOWN
+    except Exception as error:
+        raise failure(f"{name}(dtype: {describe(dtype)})", error) from error
+    if not known:
+        raise TypeError(
+            f"{name}: no Array can have dtype {np.dtype(dtype)} [at {user_line()}]; give one of numbers "
+            "or booleans, in the machine's byte order"
+        )
 
 
 def an_array(name: str, argument: str, value: Any) -> Array:
@@ -69,12 +94,15 @@ def an_array(name: str, argument: str, value: Any) -> Array:
     return made
 
 
-def first_array(nested: Any) -> Array | None:
+DEEPEST = 64  # axes of an array of NumPy's: what is nested deeper becomes none
+
+
+def first_array(nested: Any, depth: int = 0) -> Array | None:
     """The first Array in a nested sequence, if there is one."""
     for part in nested:
         found = part if isinstance(part, Array) else None
-        if isinstance(part, list | tuple):
-            found = first_array(part)
+        if isinstance(part, list | tuple) and depth < DEEPEST:
+            found = first_array(part, depth + 1)
         if found is not None:
             return found
     return None
@@ -94,7 +122,7 @@ def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
         data = np.asarray(value)
     except ValueError as error:  # lists of unequal lengths
         raise failure(f"{name}: {describe(value)} as an Array", error) from error
-    return data if data.dtype.kind in "biufc" else None
+    return data if data.dtype in KNOWN else None
 
 
 def list_beside(name: str, x: Array, value: Any) -> Any:
@@ -156,7 +184,7 @@ def promote(
     """
     arrays = [i for i, d in enumerate(data) if type(d) in STORAGES]
     if not arrays and all(type(d) in NUMBERS for d in data):
-        data, arrays = [number(data[0]), *data[1:]], [0]
+        data, arrays = [number_of(name, names[0], data[0]), *data[1:]], [0]
     if not arrays:
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
     # NumPy scalars have no say about the storage, unless there is nothing else.
@@ -171,6 +199,14 @@ def promote(
         else (d if type(d) is kind or type(d) not in STORAGES else storage.adopted(d))
         for handle, d in zip(handles, data, strict=True)
     )
+
+
+def number_of(name: str, argument: str, value: Any) -> Any:
+    """A Python number as 0-d data; TypeError for an integer of more than 64 bits."""
+    try:
+        return number(value)
+    except TypeError as error:
+        raise TypeError(f"{name}: {argument}: {error}") from error
 
 
 def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None:

@@ -19,8 +19,10 @@ from typing import Any
 from .._array.array import Array
 from .._record.op import REGISTRY, Cusped, Op, P, R, Sample, register, sample
 from .._record.plan import Rule, same
-from .compile import compile_function, uncompiled
+from .._util import errors
+from .compile import compile_function
 from .docstrings import docstring
+from .interception import uncompiled
 from .keywords import ABSENT, OtherNames, refuse
 from .operands import an_array
 from .source import Source
@@ -141,6 +143,7 @@ def with_arrays(
         return function
     scope: dict[str, Any] = {
         "Array": Array, "an_array": an_array, "body": function, "ABSENT": ABSENT, "refuse": refuse,
+        "refuse_bare": errors.refuse,
     }  # fmt: skip
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -176,7 +179,11 @@ def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNa
         for p in parameters:
             if is_checked(p):
                 as_array(s, name, p)
-        s.line(f"return body({', '.join(handed_on(p) for p in parameters)})")
+        given = ", ".join(handed_on(p) for p in parameters)
+        with s.block("try:"):
+            s.line(f"return body({given})")
+        with s.block("except Exception as error:"):
+            s.line(f"refuse_bare(error, {name!r}, {given})")
     return s.text()
 
 

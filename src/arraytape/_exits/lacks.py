@@ -5,19 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Container, Sequence
 
-from .._record.plan import Record
+from .._record.plan import Record, made_of
 from .._util.errors import LostGradientError, TapeWarning, stacklevel, user_line
 from .._util.places import key_of
 from .journal import Journal
 from .messages import lost
-from .suspicions import Exit, exits_between, suspicions
+from .suspicions import Exit, exits_between, sources_of, suspicions
 
 
 class Lacks:
-    """What the derivatives of targets by sources lack.
+    """What the derivatives of targets by sources lack: asked before the pass, told after it.
 
-    exits : where values that depend on the sources left.  suspected : those of which the targets may be
-    made.
+    ``between`` has the exits of values that depend on the sources.
     """
 
     def __init__(
@@ -27,9 +26,26 @@ class Lacks:
         sources: Sequence[int],
         targets: Sequence[int],
     ) -> None:
-        self.sources = frozenset(sources)
-        self.exits = [exit_ for _, exit_ in exits_between(records, sources, targets)]
-        self.suspected = suspicions(records, journal, sources, targets)
+        self.records, self.journal = [*records], journal  # a pass may add to a tape's own list
+        self.sources, self.targets = frozenset(sources), targets
+        self.between = exits_between(self.records, self.sources, targets)
+
+    def sources_that_left(self) -> set[int]:
+        """The sources on which the values that left depend, among other values."""
+        return sources_of(self.records, [left.value for _, left in self.between])
+
+    def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
+        """The exits, with the places of their records, when there is no derivative by some sources."""
+        gone = {tid for tid in self.sources if tid in absent}
+        without, others = made_of(self.records, gone), made_of(self.records, self.sources - gone)
+        return [
+            (i, Exit(left.stack, left.how, left.value in without, left.value in others))
+            for i, left in self.between
+        ]
+
+    def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
+        """Those among these exits of which the targets may be made."""
+        return suspicions(self.records, self.journal, left, self.targets)
 
     def tell(
         self, absent: Container[int], what: str, mode: str, *, never_zeros: bool, unseen: bool
@@ -40,11 +56,18 @@ class Lacks:
         whether zeros in place of what left are an error.  unseen : whether the recorder knows nothing of
         a target, which may then be made of anything.
         """
-        gone = frozenset(tid for tid in self.sources if tid in absent)
-        nothing = [exit_ for exit_ in self.exits if exit_.origins & gone]
-        partly = [exit_ for exit_ in self.suspected if exit_.origins - gone]
+        if not self.between:
+            return
+        left = self.exits_without(absent)
+        suspected = self.suspected(left)
+        places: dict[object, Exit] = {}
+        for _, exit_ in left:
+            if exit_.absent:
+                places.setdefault((key_of(exit_.stack), exit_.how), exit_)
+        nothing = [*places.values()]
+        partly = [exit_ for exit_ in suspected if exit_.present]
         if never_zeros and nothing:
-            if unseen or self.come_back(nothing):
+            if unseen or come_back(nothing, suspected):
                 message = lost(nothing, f"the {what} would be zeros")
                 raise LostGradientError(f"{message} [at {user_line()}]")
             nothing = []  # zeros, and rightly
@@ -57,7 +80,8 @@ class Lacks:
             if exits:
                 warnings.warn(lost(exits, said), TapeWarning, stacklevel=stacklevel())
 
-    def come_back(self, exits: Sequence[Exit]) -> bool:
-        """Whether a target may be made of what left at one of these exits."""
-        suspected = {key_of(exit_.stack) for exit_ in self.suspected}
-        return any(key_of(exit_.stack) in suspected for exit_ in exits)
+
+def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
+    """Whether a target may be made of what left at one of these exits."""
+    places = {key_of(exit_.stack) for exit_ in suspected}
+    return any(key_of(exit_.stack) in places for exit_ in exits)

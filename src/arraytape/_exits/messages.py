@@ -130,10 +130,15 @@ def places_of(exits: Sequence[Exit]) -> str:
 
 
 def ways_back(exits: Sequence[Exit]) -> str:
-    """Where what left came in again."""
-    places = [own_place(stack) for exit_ in exits for stack in exit_.back]
-    lines = [*dict.fromkeys(str(place) for place in places if place is not None)]
-    return ", ".join(lines[:SHOWN]) + (" ..." if len(lines) > SHOWN else "")
+    """Where what left came in again: the first lines."""
+    lines: dict[str, None] = {}
+    for stack in itertools.chain.from_iterable(exit_.back for exit_ in exits):
+        place = own_place(stack)
+        if place is not None:
+            lines[str(place)] = None
+        if len(lines) > SHOWN:
+            break
+    return ", ".join([*lines][:SHOWN]) + (" ..." if len(lines) > SHOWN else "")
 
 
 def lost(exits: Sequence[Exit], what: str) -> str:

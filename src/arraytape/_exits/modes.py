@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 
 MODES = ("warn", "raise", "ignore")
 DEFAULT = ["warn"]
@@ -12,9 +12,9 @@ def mode_of(exits: str | None) -> str:
     """A mode, None for the default; ValueError for another word."""
     if exits is None:
         return DEFAULT[0]
-    if exits not in MODES:
+    if not isinstance(exits, str) or exits not in MODES:
         raise ValueError(
-            f"exits must be 'warn', 'raise' or 'ignore', got {exits!r} [at {user_line()}]"
+            f"exits must be 'warn', 'raise' or 'ignore', got {describe(exits)} [at {user_line()}]"
         )
     return exits
 

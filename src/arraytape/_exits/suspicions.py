@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .._array.exits import LEFT, LeftRecord
-from .._record.plan import Record, inputs_of, results_of
+from .._record.plan import Record, inputs_of, made_of, results_of
 from .._util.places import Stack, key_of
 from .flow import Entry, verdicts
 from .journal import Journal
@@ -24,39 +24,40 @@ STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost
 class Exit(NamedTuple):
     """Where values left, and where what left may have come in again.
 
-    how : ``float()``.  origins : the tids of the sources on which they depend.  back : the entries, None
-    where they are not known.
+    how : ``float()``.  absent, present : whether they depend on sources without a gradient, and on
+    others.  back : the entries, None where they are not known.
     """
 
     stack: Stack
     how: str
-    origins: frozenset[int]
+    absent: bool
+    present: bool
     back: tuple[Stack, ...] = ()
 
 
 def exits_between(
-    records: Sequence[Record], sources: Sequence[int], targets: Sequence[int]
-) -> list[tuple[int, Exit]]:
+    records: Sequence[Record], sources: Iterable[int], targets: Iterable[int]
+) -> list[tuple[int, LeftRecord]]:
     """The exits of values that depend on the sources, with the places of their records.
 
     What leaves after the targets are done cannot come back in them.
     """
     done = {*targets}
     ends = [i for i, record in enumerate(records) if not done.isdisjoint(results_of(record))]
-    last = ends[-1] if ends else len(records)
-    found: list[tuple[int, Exit]] = []
-    reach: dict[int, set[int]] = {tid: {tid} for tid in sources}
-    for i, record in enumerate(records):
-        origins = set().union(*(reach[tid] for tid in inputs_of(record) if tid in reach))
-        if not origins:
-            continue
-        if record[0] == LEFT.number:
-            left = LeftRecord(*record)
-            if i < last:
-                found.append((i, Exit(left.stack, left.how, frozenset(origins))))
-            continue
-        for out in results_of(record):
-            reach[out] = reach.get(out, set()) | origins
+    reached = made_of(records, sources)
+    return [
+        (i, LeftRecord(*record))
+        for i, record in enumerate(records[: ends[-1]] if ends else records)
+        if record[0] == LEFT.number and record[2] in reached
+    ]
+
+
+def sources_of(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
+    """These values and all that they are made of."""
+    found = {*tids}
+    for record in reversed(records):
+        if not found.isdisjoint(results_of(record)):
+            found.update(inputs_of(record))
     return found
 
 
@@ -84,11 +85,13 @@ def needed(records: Sequence[Record], targets: Sequence[int], first: int) -> set
 
 
 def suspicions(
-    records: Sequence[Record], journal: Journal, sources: Sequence[int], targets: Sequence[int]
+    records: Sequence[Record],
+    journal: Journal,
+    exits: Sequence[tuple[int, Exit]],
+    targets: Sequence[int],
 ) -> list[Exit]:
-    """The exits whose values may be missing in the gradients of the targets by the sources."""
-    between = exits_between(records, sources, targets)
-    left = [(i, exit_) for i, exit_ in between if exit_.how not in STEPS]
+    """Those of the exits whose values may be missing in the gradients of the targets."""
+    left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
         return []
     on_the_way = needed(records, targets, left[0][0])
@@ -101,11 +104,12 @@ def suspicions(
     entered = [*last.values()]
     first: dict[object, tuple[int, Exit]] = {}
     for i, exit_ in left:
-        first.setdefault((key_of(exit_.stack), exit_.origins), (i, exit_))
-    exits = [*first.values()]
-    told = verdicts([exit_.stack for _, exit_ in exits], [entry for _, entry, _ in entered])
+        first.setdefault((key_of(exit_.stack), exit_.absent, exit_.present), (i, exit_))
+    told = verdicts(
+        [exit_.stack for _, exit_ in first.values()], [entry for _, entry, _ in entered]
+    )
     found = []
-    for (i, exit_), row in zip(exits, told, strict=True):
+    for (i, exit_), row in zip(first.values(), told, strict=True):
         back = [
             entry.stack
             for (j, entry, came_back), flows in zip(entered, row, strict=True)

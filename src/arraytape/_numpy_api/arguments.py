@@ -192,8 +192,12 @@ def shape_of(name: str, shape: Any) -> tuple[int, ...]:
 
 def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
     """x in another dtype, if NumPy's rule of casting allows it."""
-    dtype = np.dtype(dtype)
-    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
+    try:
+        dtype = np.dtype(dtype)
+        fits = np.can_cast(x.dtype, dtype, casting)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise failure(f"{name}({describe(x)}, dtype={describe(dtype)})", error) from error
+    if not fits:
         raise TypeError(
             f"{name}: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
         )

@@ -18,6 +18,7 @@ import numpy as np
 from .._array.array import SCALAR, Array, asarray_like, wrap
 from .._array.views import current
 from .._define.raw_calls import at_users_line
+from .._util.blocks import Quiet, Setting
 from .._util.errors import describe, explain, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
@@ -101,16 +102,14 @@ def exactly(
         raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
     if all(is_of_integers(x) for x in given):
         return made(value, given[0])
-    token = SAID.set(True)
     try:
-        with np.errstate(all="ignore"):
+        with Setting(SAID, True), Quiet():
             found = ours()
     except (IndexError, ValueError):
         if any(x.size for x in given):
             raise
-        found = of_nothing(given[0], value)
-    finally:
-        SAID.reset(token)
+        with Setting(SAID, True):
+            found = of_nothing(given[0], value)
     return joined(found, value, function)
 
 

@@ -22,7 +22,7 @@ from .._array.array import Array
 from .._array.views import current, order_of, with_axes_in_memory
 from .._storage.storage import storage_of
 from .._util import errors
-from .._util.errors import user_line
+from .._util.blocks import Setting
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import root_of_variance
@@ -350,15 +350,13 @@ def program_of(function: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **options: Any) -> Any:
         home = next((x.device for x in examples.arrays_in((args, options))), DEVICE.get())
-        token = DEVICE.set(home)
         try:
-            return examples.together_or_one_by_one(run, args, options)
+            with Setting(DEVICE, home):
+                return examples.together_or_one_by_one(run, args, options)
         except Exception as error:
             if not raised_by_numpy(error):
                 raise
-            raise type(error)(f"np.{function.__name__}: {error} [at {user_line()}]") from error
-        finally:
-            DEVICE.reset(token)
+            raise errors.failure(f"np.{function.__name__}", error, verb="") from error
 
     return call
 

@@ -14,7 +14,7 @@ from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, REAL
 from .._array.views import alias, in_order
 from .._define.operands import list_beside
-from .._util.errors import describe, user_line
+from .._util.errors import describe, entrance, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
 from ..ops import indexing_functions as indexing
@@ -68,8 +68,9 @@ def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -
         When x has another number of elements, or needs a copy and copy=False.
     """
     shape = shape_of("reshape", shape[0] if len(shape) == 1 else shape)
-    if order == "C":
+    if isinstance(order, str) and order == "C":
         return manipulation.reshape(x, shape, copy=copy)
+    pieces.check_order(order)
     return pieces.reshaped(x, shape, order, copy=copy)
 
 
@@ -680,9 +681,9 @@ METHODS: dict[str, Any] = {
     "diagonal": diagonal,
     "dot": dot,
     "fill": fill,
-    "flat": property(FlatIterator, set_flat),
+    "flat": property(FlatIterator, entrance(set_flat)),
     "flatten": flatten,
-    "imag": property(get_imag, set_imag),
+    "imag": property(get_imag, entrance(set_imag)),
     "itemsize": property(itemsize),
     "max": reductions.amax,
     "mean": reductions.mean,
@@ -693,7 +694,7 @@ METHODS: dict[str, Any] = {
     "prod": reductions.prod,
     "put": selection.put,
     "ravel": pieces.ravel,
-    "real": property(get_real, set_real),
+    "real": property(get_real, entrance(set_real)),
     "repeat": repeat,
     "reshape": reshape,
     "round": reductions.rounded,
@@ -708,4 +709,14 @@ METHODS: dict[str, Any] = {
     "transpose": transpose,
     "var": reductions.var,
     "view": view,
+}
+# What runs in loops, and whose arguments are checked by what it calls.
+QUICK = {
+    "__divmod__", "__rdivmod__", "conj", "conjugate", "copy", "dot", "fill", "flatten", "ravel",
+    "reshape", "squeeze", "sum", "swapaxes", "transpose",
+}  # fmt: skip
+METHODS |= {
+    name: entrance(method)
+    for name, method in METHODS.items()
+    if name not in QUICK and not isinstance(method, property)
 }

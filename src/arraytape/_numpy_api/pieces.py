@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
 from .._array.views import current, in_order, order_of, with_axes_in_memory
-from .._util.errors import describe, explain, user_line
+from .._util.errors import describe, explain, failure, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
 from ..ops.data_type_functions import astype
@@ -47,18 +48,31 @@ def ends_of_parts(n: int, indices_or_sections: Any) -> list[int]:
     asked = on_host(indices_or_sections)
     if asked.ndim:
         return [0, *asked.tolist(), n]
-    count = int(asked)
-    if count <= 0:
-        raise ValueError(f"np.split: {count} parts: needs one or more [at {user_line()}]")
+    count = number_of_parts(asked)
     each, longer = divmod(n, count)
     return [k * each + min(k, longer) for k in range(count + 1)]
+
+
+MOST_PARTS = 2**31  # a list of as many would fill the memory
+
+
+def number_of_parts(asked: Any) -> int:
+    """The one number of which it is asked; TypeError and ValueError for no number of parts."""
+    try:
+        count = operator.index(asked.item())
+    except TypeError as error:
+        raise failure(f"np.split: {describe(asked.item())} parts", error) from error
+    if not 0 < count < MOST_PARTS:
+        raise ValueError(f"np.split: {count} parts: needs one or more [at {user_line()}]")
+    return count
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """See ``numpy.split``: views."""
     ary = array_of(ary)
     axis = normalize_axis_index("split", ary, axis)
-    if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
+    asked = on_host(indices_or_sections)
+    if not asked.ndim and ary.shape[axis] % number_of_parts(asked):
         raise ValueError(
             f"np.split: {indices_or_sections} parts of {ary.shape[axis]} are not equal "
             f"[at {user_line()}]"
@@ -261,8 +275,17 @@ def is_fortran(x: Array) -> bool:
     return order_of(x) == "F"
 
 
+def check_order(order: Any) -> None:
+    """TypeError for an order that is no text."""
+    if order is not None and not isinstance(order, str):
+        raise TypeError(
+            f"order must be 'C', 'F', 'A' or 'K', got {describe(order)} [at {user_line()}]"
+        )
+
+
 def laid_out(y: Array, order: str | None, like: Array) -> Array:
     """A result in the layout that ``order`` asks for: "K" is that of ``like``.  Views are copied."""
+    check_order(order)
     if order == "A":
         order = "F" if is_fortran(like) else "C"
     return y if order in ("K", None) or order in order_of(y) else in_order(y, order)
@@ -305,6 +328,7 @@ def ravel(a: Any, order: str = "C") -> Array:
         A view where the elements lie in this order without gaps, else a copy.
     """
     a = array_of(a)
+    check_order(order)
     if order == "A":
         order = "F" if is_fortran(a) else "C"
     if order == "F":

@@ -20,7 +20,7 @@ from .._array.views import current, laid_out, writable_copy
 from .._define.operands import list_beside
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
-from .._util.errors import failure, see, user_line
+from .._util.errors import failure, refuse, see, user_line
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
@@ -169,6 +169,14 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     if not options and method == "__call__" and ufunc in UFUNCS:
         y = UFUNCS[ufunc](*inputs)
         return y if type(y) is Array and y._data.shape else ufuncs.result_of(y)
+    try:
+        return with_options(ufunc, method, inputs, options)
+    except Exception as error:
+        refuse(error, f"np.{ufunc.__name__}{method.replace('__call__', '')}", *inputs, **options)
+
+
+def with_options(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -> Any:
+    """What a method of a ufunc does, and ``np.add(x, y, out=z)``."""
     out = out_of(ufunc, options.pop("out", None))
     casting = options.get("casting", "same_kind")
     if method != "__call__":
@@ -348,14 +356,17 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
     """
     if not all(known(kind) for kind in types):
         return NotImplemented
-    result = call(function, *args, **kwargs)
-    if function in LIKE:
-        return result.to_device(x.device)
-    if isinstance(result, tuple | list):
-        parts = [as_numpys(function, part, args, kwargs) for part in result]
-        same = all(part is before for part, before in zip(parts, result, strict=True))
-        return result if same else type(result)(parts)
-    return as_numpys(function, result, args, kwargs)
+    try:
+        result = call(function, *args, **kwargs)
+        if function in LIKE:
+            return result.to_device(x.device)
+        if isinstance(result, tuple | list):
+            parts = [as_numpys(function, part, args, kwargs) for part in result]
+            same = all(part is before for part, before in zip(parts, result, strict=True))
+            return result if same else type(result)(parts)
+        return as_numpys(function, result, args, kwargs)
+    except Exception as error:
+        refuse(error, f"np.{function.__name__}", *args, **kwargs)
 
 
 def as_numpys(function: Any, y: Any, args: Any, kwargs: Any) -> Any:

@@ -18,7 +18,7 @@ from .._array.views import (
     with_axes_in_memory,
 )
 from .._storage.storage import storage_of
-from .._util.errors import describe, failure, user_line
+from .._util.errors import describe, failure, refuse, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.indexing_functions import take, take_along_axis
@@ -103,7 +103,10 @@ def clip(
     a, min, max = (assembled(np.asarray(x) if type(x) is bool else x) for x in (a, min, max))
     a = array_of(a)
     bounds = [getattr(bound, "dtype", bound) for bound in (min, max) if bound is not None]
-    wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
+    try:
+        wanted = np.result_type(a.dtype, *bounds) if dtype is None else dtype
+    except Exception as error:
+        refuse(error, "clip", a, min, max)
     y = elementwise.clip(cast("np.clip", a, wanted, casting), min, max)
     # NumPy's result lies as the array, unless a bound has as many axes.
     small = y.shape == a.shape and np.ndim(min) < a.ndim and np.ndim(max) < a.ndim

@@ -23,7 +23,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from .plan import LAYOUT, Plan, Rule, Unknown
+from .._util.errors import user_line
+from .plan import LAYOUT, PLANNING, Plan, Reading, Rule, Unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +38,7 @@ MACHINERY = {
     __file__,
     *(os.path.join(ROOMS, "_define", name) for name in ("words.py", "define_op.py")),
     os.path.join(ROOMS, "special", "_statement.py"),
+    os.path.join(ROOMS, "_util", "errors.py"),
 }
 
 
@@ -96,6 +98,14 @@ class Op:
         serves batched data as it is.  The words say it of elementwise ops.
     own_dtype
         The result may have another dtype than operands of one dtype: complex results of real data.
+
+    Attributes
+    ----------
+    public
+        The function that users call.
+    functions
+        The functions compiled from it, the public one and those of operators: see
+        ``_define.interception``.
     """
 
     def __init__(
@@ -132,6 +142,7 @@ class Op:
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.own_dtype = own_dtype
         self.public: Function | None = None
+        self.functions: list[Any] = []
         self._plans: tuple[list[Plan], list[Plan]] = ([], [])
         self.declared = declaration_line()
         self.give_rules(rules, joint)
@@ -172,7 +183,9 @@ class Op:
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
         """The plans, made when they are first asked for: an import would make all of them."""
         if not self._plans[0] and self.recorded:
-            self._plan()
+            with PLANNING:
+                if not self._plans[0]:
+                    self._plan()
         return self._plans
 
     def _plan(self) -> None:
@@ -194,7 +207,22 @@ class Op:
                 f"rule {names} of op {self.name!r} asks for {unknown or names[:1]}; a rule takes "
                 f"t or g first and then any of: {', '.join(sorted(legal))}"
             )
+        if self.checked:
+            self._check_unambiguous(names[1:])
         return names[1:]
+
+    def _check_unambiguous(self, names: Sequence[str]) -> None:
+        """TypeError when a user's rule asks by one name for two things."""
+        meanings = {"shape": "the shape of an input", "dtype": "the dtype of an input"}
+        meanings |= dict.fromkeys(self.outputs, "a result")
+        for name in names:
+            if name in meanings and name in (*self.inputs, *self.parameters):
+                raise TypeError(
+                    f"op {self.name!r} has a parameter called {name!r}, and a rule that asks for "
+                    f"{name!r} may mean it or {meanings[name]} [at {user_line()}]; give the parameter "
+                    f"another name"
+                    + (", or the results by outputs=" if name in self.outputs else "")
+                )
 
     def layout(self) -> dict[str, int]:
         """Where the compiled function puts each value in the tuple from which records are picked.
@@ -211,14 +239,16 @@ class Op:
 
 def register(op: Op) -> Op:
     """Enter an op in the registry; KeyError when its name is taken, with the place of the first."""
-    if op.name in REGISTRY:
-        raise KeyError(f"op {op.name!r} is already declared at {REGISTRY[op.name].declared}")
-    REGISTRY[op.name] = op
+    found = REGISTRY.setdefault(op.name, op)
+    if found is not op:
+        raise KeyError(f"op {op.name!r} is already declared at {found.declared} [at {user_line()}]")
     return op
 
 
 def parameters_of(rule: Rule) -> tuple[str, ...]:
     """The names that a rule asks for; plain functions are not worth a Signature object."""
+    if isinstance(rule, Reading):
+        return "g", *rule.names
     code = getattr(rule, "__code__", None)
     if code is None or hasattr(rule, "__wrapped__"):
         return tuple(inspect.signature(rule).parameters)

@@ -8,9 +8,11 @@ track it.  Its plan knows what is where: readers ask ``results_of``, ``inputs_of
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._util.locks import reentrant_lock
 
 if TYPE_CHECKING:
     from .op import Op
@@ -36,6 +38,32 @@ class Unknown:
 
     def __init__(self, why: str) -> None:
         self.why = why
+
+
+class Reading:
+    """The rule of an op that reads a part of its input: the cotangent, added at the key of that part.
+
+    A pass adds it where contributions to the input come together (``BackwardPass.add_part``), since a
+    loop that reads each element would take quadratic time by sums of whole arrays.  Called as any rule
+    it is added to zeros.
+
+    key : gives the key, from what it asks of the record by name.  Its docstring is that of the rule.
+    """
+
+    def __init__(self, key: Function) -> None:
+        self.key, self.asked = key, key.__code__.co_varnames[: key.__code__.co_argcount]
+        self.names = tuple(dict.fromkeys((*self.asked, "shape", "xp")))
+        self.__doc__ = key.__doc__
+
+    def key_from(self, kept: Sequence[Any]) -> Any:
+        """The key, from what the rule asks for."""
+        named = dict(zip(self.names, kept, strict=True))
+        return self.key(*[named[name] for name in self.asked])
+
+    def __call__(self, g: Any, *kept: Any) -> Any:
+        *_, xp = kept
+        shape = kept[self.names.index("shape")]
+        return xp.scatter_add(g, shape, self.key_from(kept))
 
 
 class Pull(NamedTuple):
@@ -82,12 +110,13 @@ class Plan:
     ``pick(values)`` is the record.  ``positions`` has the places of what is kept, by name; ``hold`` says
     which of it is data of Arrays, and so shared with their handles; ``lifts`` which of it is an input or
     a result, and so has a tid; ``unknown`` where the tids of followed inputs without a known derivative
-    are, and why there is none.
+    are, and why there is none.  ``reading`` is how to call the rule of an op that reads a part of its
+    input.
     """
 
     __slots__ = (
         "cusped", "diagonal", "fits", "hold", "inputs", "lifts", "missing", "name", "needs_fit",
-        "notable", "number", "op", "pick", "positions", "pulls", "unknown",
+        "notable", "number", "op", "pick", "positions", "pulls", "reading", "unknown",
     )  # fmt: skip
 
     def __init__(self, op: Op, subset: int, *, needs_fit: bool) -> None:
@@ -107,6 +136,10 @@ class Plan:
         # One rule of ours for each input, one result: the engine's loop takes the pulls as steps.
         if not (op.joint or op.checked or len(op.outputs) > 1):
             STEPS[self.number] = [step(pull) for pull in self.pulls]
+        self.reading: Pull | None = None
+        for pull in self.pulls:
+            if isinstance(pull.rule, Reading) and pull.fit is None:
+                self.reading, STEPS[self.number] = pull, None
         self.positions = slots.places
         self.place_in_values(slots)
 
@@ -268,13 +301,18 @@ class Structural:
 
 PLANS: list[Plan | Structural] = []  # by number
 STEPS: list[list[Step] | None] = []  # by number; None where the loop must not hurry
+PLANNING = (
+    reentrant_lock()
+)  # ops are planned when they are first called, perhaps in several threads
 
 
 def enter(plan: Plan | Structural) -> int:
     """Number a plan."""
-    PLANS.append(plan)
-    STEPS.append(None)
-    return len(PLANS) - 1
+    with PLANNING:
+        PLANS.append(plan)
+        while len(STEPS) < len(PLANS):  # an interruption may have come between the two
+            STEPS.append(None)
+        return len(PLANS) - 1
 
 
 # --- what any reader of a tape may ask of a record --------------------------------------------------

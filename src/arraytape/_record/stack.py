@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from sys import getrefcount
 from threading import get_ident
 from typing import Any, NoReturn, Protocol
 from weakref import ref
 
+from .._util.blocks import Context, Setting
 from .._util.errors import see, user_line
 from .plan import Plan, Record, Structural
 
@@ -112,31 +112,31 @@ class BaseRecorder(OfThisProcess):
 
 
 def tell(recorder: Recorder, record: Record) -> None:
-    """Hand a structural record with one result to a recorder."""
-    recorder.record(record)
-    recorder.followed.add(record[1])
+    """Hand a structural record with one result to a recorder, unless it was left meanwhile."""
+    followed = recorder.followed
+    if followed:
+        recorder.record(record)
+        followed.add(record[1])
 
 
-@contextmanager
-def entered(recorder: Recorder) -> Iterator[None]:
+class entered(Context):
     """Within it a recorder is the innermost one here, and hears of uses in other threads."""
-    try:
-        push(recorder)
-        OPEN[id(recorder)] = ref(recorder)
-        yield
-    finally:
-        OPEN.pop(id(recorder), None)
-        remove(recorder)
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def _begin(self) -> None:
+        push(self.recorder)
+        OPEN[id(self.recorder)] = ref(self.recorder)
+
+    def _end(self) -> None:
+        OPEN.pop(id(self.recorder), None)
+        remove(self.recorder)
 
 
-@contextmanager
-def only_recorders(*stack: Recorder) -> Iterator[None]:
+def only_recorders(*stack: Recorder) -> Setting[Stack]:
     """Within it these are the recorders of this thread and task; the ones around are suspended."""
-    token = STACK.set((get_ident(), stack))
-    try:
-        yield
-    finally:
-        STACK.reset(token)
+    return Setting(STACK, (get_ident(), stack))
 
 
 def recorders() -> tuple[Recorder, ...]:
@@ -226,7 +226,7 @@ def replace(old: Recorder, new: Recorder) -> None:
 
 def elsewhere(tids: Sequence[int]) -> None:
     """Report values used in a thread without a recorder to the open recorders of other threads."""
-    for key, reference in tuple(OPEN.items()):
+    for key, reference in OPEN.copy().items():
         recorder = reference()
         if recorder is not None:
             recorder.used_elsewhere(tids)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import numpy_namespace
-from .storage import HOST, MAKING, Storage, enter
+from .storage import HOST, MAKING, Storage, admitted, enter, makes_a_view
 
 
 class NumPyStorage(Storage):
@@ -49,10 +49,10 @@ class NumPyStorage(Storage):
         making = MAKING.get()
         if making is not None:
             return making.asarray(value, dtype, device, copy)
-        return np.array(value, dtype=dtype, copy=copy)
+        return admitted(np.array(value, dtype=dtype, copy=copy))
 
     def from_dlpack(self, x: Any, copy: bool | None) -> Any:
-        return np.from_dlpack(x, copy=copy)
+        return admitted(np.from_dlpack(x, copy=copy))
 
     def copy(self, data: Any) -> Any:
         return data.copy(order="K")
@@ -90,6 +90,13 @@ class NumPyStorage(Storage):
 
     def key(self, key: Any, data: Any) -> Any:
         return key
+
+    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+        if makes_a_view(key):
+            data[key] += value
+        else:
+            np.add.at(data, key, value)
+        return data
 
     def unless_none(self, mask: Any) -> Any:
         return mask if np.count_nonzero(mask) else None  # half of what any() takes

@@ -83,7 +83,7 @@ class Storage:
 
     def takes(self, device: Any) -> bool:
         """Whether this is one of the storage's devices."""
-        return device in self.devices()
+        return any(isinstance(device, type(one)) and device == one for one in self.devices())
 
     def moved(self, data: Any, device: Any) -> Any:
         """A copy of data on another of the storage's devices."""
@@ -162,6 +162,10 @@ class Storage:
         """
         data[key] = value
         return data
+
+    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+        """Data after ``data[key] += value``, where elements named twice add up: itself or new data."""
+        return self.xp.add_at(data, self.key(key, data), value)
 
     def shares(self, part: Any, whole: Any) -> bool:
         """Whether a write to one may be seen through the other.
@@ -279,6 +283,17 @@ def moved(data: Any, /, device: Any) -> Any:
 EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved}
 
 
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+
+
+def makes_a_view(key: Any) -> bool:
+    """Whether a raw key is made of integers, slices, Ellipsis and None, as those of NumPy's views."""
+    return all(
+        type(part) in BASIC or isinstance(part, np.integer)
+        for part in (key if type(key) is tuple else (key,))
+    )
+
+
 def is_complex(x: Any) -> bool:
     """Whether x (data, an Array or a scalar) is complex: a fact of its dtype, not of its values."""
     dtype = getattr(x, "dtype", None)
@@ -288,6 +303,44 @@ def is_complex(x: Any) -> bool:
 def conjugate(x: Any, xp: Any) -> Any:
     """The complex conjugate; a real array as it is."""
     return xp.conj(x) if is_complex(x) else x
+
+
+# The dtypes that an Array can have: in the machine's byte order, and of one size on all machines.
+KNOWN = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
+
+
+def is_known(dtype: Any) -> bool:
+    """Whether an Array can have a dtype: a number's or boolean's in the machine's byte order."""
+    return dtype in KNOWN
+
+
+def admitted(data: Any) -> Any:
+    """Data of other libraries or of Python, as an Array can hold it: in the machine's byte order.
+
+    Every entrance asks.  TypeError for what is no array of a known storage, and for dtypes of objects,
+    text, dates and extended precision.
+    """
+    kind: Any = type(data)
+    dtype: Any = getattr(data, "dtype", None)
+    if kind in STORAGES and dtype in KNOWN:
+        return data
+    if kind in STORAGES and dtype.newbyteorder("=") in KNOWN:
+        return data.astype(dtype.newbyteorder("="))
+    what = (
+        f"dtype {dtype}" if kind in STORAGES else f"data of type {kind.__module__}.{kind.__name__}"
+    )
+    raise TypeError(f"no Array can have {what} [at {user_line()}]; {WAYS_OUT.get(what, WAY_OUT)}")
+
+
+WAY_OUT = "give numbers or booleans"
+EXTENDED = (str(np.dtype(np.longdouble)), str(np.dtype(np.clongdouble)))
+WAYS_OUT = {
+    "dtype object": "give numbers or booleans, and integers of at most 64 bits",
+    **{
+        f"dtype {name}": "cast to float64 or complex128 first, by NumPy's astype"
+        for name in EXTENDED
+    },
+}
 
 
 KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes, in rising order

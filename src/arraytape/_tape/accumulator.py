@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self
 
 from .._array.array import Array
 from .._exits.modes import mode_of
 from .._record.stack import OfThisProcess
 from .._util import nest
+from .._util.blocks import Block
 from .._util.errors import describe, user_line
 from .arguments import UnconnectedGradients, beside, differentiable, filled, unconnected
 from .forward import ForwardPass
 from .recording import UNFOLLOWED
 
 
-class ForwardAccumulator(OfThisProcess):
+class ForwardAccumulator(OfThisProcess, Block):
     """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
 
         with ForwardAccumulator(x, tangent) as acc:
@@ -54,6 +54,8 @@ class ForwardAccumulator(OfThisProcess):
         self._never_zeros = False  # whether zeros in place of what left are an error
 
     def __enter__(self) -> Self:
+        if self._opened is not None and self._opened() is None:
+            self._pass.leave()  # that was interrupted
         if self._pass.followed is not UNFOLLOWED:
             raise ValueError(f"this ForwardAccumulator is already active [at {user_line()}]")
         if not self._started:
@@ -61,15 +63,11 @@ class ForwardAccumulator(OfThisProcess):
             for x, t in self._pairs:
                 self._pass.watch(x, t)
             self._started = True
+        self._opened = self._held
         self._pass.enter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self._pass.leave()
 
     def jvp(

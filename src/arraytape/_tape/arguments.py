@@ -27,9 +27,9 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
     """The enum member; ValueError with the allowed values for anything else."""
     try:
         return UnconnectedGradients(value)
-    except ValueError:
+    except (TypeError, ValueError):  # of what cannot be compared with text, too
         raise ValueError(
-            f"unconnected_gradients must be 'none' or 'zero', got {value!r} [at {user_line()}]"
+            f"unconnected_gradients must be 'none' or 'zero', got {describe(value)} [at {user_line()}]"
         ) from None
 
 
@@ -116,9 +116,12 @@ def beside(x: Array, value: Any, what: str) -> Array:
         )
     storage = storage_of(x._data)
     try:
-        data = storage.asarray(value, None, x.device, True)
-        if data.dtype.kind == x.dtype.kind or (numbers and holds_kind(x.dtype, data.dtype)):
-            data = storage.asarray(value, x.dtype, x.device, True)
+        given = (np.asarray(value) if numbers else value).dtype
+        # Integers of more than 64 bits are objects to NumPy.
+        fits = given.kind == x.dtype.kind or (
+            numbers and (given.kind == "O" or holds_kind(x.dtype, given))
+        )
+        data = storage.asarray(value, x.dtype if fits else None, x.device, True)
     except Exception as error:  # lists of unequal lengths, integers without bounds
         raise failure(f"{what}: {describe(value)} as an Array", error) from error
     return wrap(data)

@@ -16,6 +16,7 @@ from numpy import ndarray
 
 from .._array.array import Array
 from .._record.plan import PLANS, STEPS, Plan, Pull, Record, Structural, inputs_of, results_of
+from .._storage.batched.data import Batched
 from .._storage.storage import HERE
 from .data import RawData
 
@@ -167,6 +168,9 @@ class BackwardPass:
 
     def pull(self, plan: Plan, record: Record) -> None:
         """An op's record: from the cotangents of its results to contributions to its inputs."""
+        if plan.reading is not None:
+            self.add_part(plan.reading, plan, record)
+            return
         g = self.take_results(record)
         if g is None:
             return
@@ -177,6 +181,30 @@ class BackwardPass:
                 if part is not None and tid in self.followed:
                     with self.data.at(part) if plan.op.moves else HERE:
                         (self.lend if part is g or plan.op.joint else self.add)(tid, part)
+
+    def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
+        """The record of an op that read a part of its input: its cotangent is added to that part."""
+        tid = record[reading.at]
+        g = self.take(record[1])
+        if g is None or tid not in self.followed:
+            return
+        record = self.data.lift(plan, record)
+        kept = [record[place] if place else self.xp for place in reading.asks]
+        key = reading.rule.key_from(kept)  # type: ignore[attr-defined]
+        if not self.data.adds_at(key, g):
+            self.add(tid, self.data.apply(plan, reading, g, record))
+            return
+        buffer = self.in_hand(tid)
+        if buffer is None or type(g) is Batched:
+            buffer = self.gathered(tid)
+            if buffer is None:
+                shape = record[plan.positions[f"shape {plan.op.inputs[reading.at - 2]}"]]
+                buffer = self.xp.zeros(shape, dtype=g.dtype, device=g.device)
+            self.give(tid, self.data.add_at(self.widened(buffer, g), key, g))
+        elif type(key) is int:
+            buffer[key] += g
+        else:
+            self.data.add_at(buffer, key, g)
 
     def by_rule(self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients) -> None:
         """A record of a user's function: by the user's rule, which works on Arrays."""
@@ -216,6 +244,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
             plan = PLANS[record[0]]
             if type(plan) is Structural:
                 plan.pull(pass_, record)
+            elif isinstance(plan, Plan) and plan.reading is not None:
+                pass_.add_part(plan.reading, plan, record)
             else:
                 pass_.go_back(plan, record)
             continue

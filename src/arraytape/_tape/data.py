@@ -18,7 +18,7 @@ from .._array.views import current, location, private_handle
 from .._record.plan import Plan, Pull, Record, inputs_of
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched
-from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, storage_of
+from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
 from .._util.errors import user_line
 from .hidden_axes import spread, summed
 
@@ -62,6 +62,14 @@ class RawData:
     def put(self, data: Any, key: Any, value: Any) -> Any:
         """Data after ``data[key] = value``."""
         return storage_of(data).put(data, key, value)
+
+    def adds_at(self, key: Any, g: Any) -> bool:
+        """Whether ``add_at`` costs no more than the part that a key names."""
+        return True
+
+    def add_at(self, data: Any, key: Any, g: Any) -> Any:
+        """Data after ``data[key] += g``, where elements named twice add up: itself, where it may be."""
+        return storage_of(data).add_at(data, key, g)
 
     def shares(self, part: Any, whole: Any) -> bool:
         """Whether a write to one is seen through the other."""
@@ -199,6 +207,15 @@ class ArrayData(RawData):
 
     def put(self, data: Any, key: Any, value: Any) -> Any:
         data[key] = value
+        return data
+
+    def adds_at(self, key: Any, g: Any) -> bool:
+        return makes_a_view(key) and key != ()  # see add_at: of a 0-d Array, () names itself
+
+    def add_at(self, data: Any, key: Any, g: Any) -> Any:
+        parts = key if type(key) is tuple else (key,)
+        part = data[parts if Ellipsis in parts else (*parts, ...)]  # a view, also of one element
+        part += g
         return data
 
     def shares(self, part: Any, whole: Any) -> bool:

@@ -16,6 +16,7 @@ from .._record.stack import new_tid, watched
 from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE, is_complex, storage_of
 from .._util import nest
+from .._util.blocks import Quiet
 from .._util.errors import user_line
 from .arguments import (
     UnconnectedGradients,
@@ -111,7 +112,7 @@ class Differentiation:
             return self.through(pass_, seeds)
 
         replayed = active(REPLAY) if recorded else HERE
-        with np.errstate(all="ignore"), storage.at(seeds[0]._data), replayed:
+        with Quiet(), storage.at(seeds[0]._data), replayed:
             if self.recording.numerics is not None:
                 return self.checked(data(storage), seeds, picks, guard)
             if guard and recorded and hides_a_cusp(self.recording.records):
@@ -184,7 +185,7 @@ class Differentiation:
 
     def warn_of_strays(self, found: Sequence[Any]) -> None:
         """A TapeWarning for sources that have no gradient by mistake; exits are said elsewhere."""
-        left = {tid for exit_ in self.lacks.exits for tid in exit_.origins} if self.lacks else ()
+        left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
         warn_of_strays(self.recording, lost, self.targets, self.starts)

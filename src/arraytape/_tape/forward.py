@@ -7,12 +7,8 @@ derivative of any other is the transpose of its VJP, which a tape takes of the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from threading import get_ident
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
-
-import numpy as np
 
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import IS_VIEW, Array, namespace
@@ -22,8 +18,9 @@ from .._array.views import current, laid_out, location, private_handle
 from .._exits.journal import Journal
 from .._exits.lacks import Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import STACK, BaseRecorder, push, recorders, remove
+from .._record.stack import BaseRecorder, Stack, only_recorders, push, recorders, remove
 from .._storage.storage import storage_of
+from .._util.blocks import Quiet, Setting
 from .._util.places import block_frame
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
@@ -92,7 +89,7 @@ class ForwardPass(BaseRecorder):
         if errors:
             self.missing |= dict.fromkeys(results_of(record), errors[0])
             return
-        with self.outside():
+        with self.outside(), Quiet():
             found = plan.push(self, record)
             for tid, tangent in zip(results_of(record), found, strict=True):
                 if tangent is not None:
@@ -118,18 +115,12 @@ class ForwardPass(BaseRecorder):
             absent = lacks.sources if found is None else frozenset()
             lacks.tell(absent, "derivative", mode, never_zeros=never_zeros, unseen=unseen)
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
-        """Within it only the recorders around this one see what the tangents' ops do, in silence."""
+    def outside(self) -> Setting[Stack]:
+        """Within it only the recorders around this one see what the tangents' ops do."""
         around = recorders()
         if self in around:
             around = around[: around.index(self)]
-        token = STACK.set((get_ident(), around))
-        try:
-            with np.errstate(all="ignore"):
-                yield
-        finally:
-            STACK.reset(token)
+        return only_recorders(*around)
 
     # --- tangents ---------------------------------------------------------------------------------
     def through(self, plan: Plan, record: Record) -> list[Array | None]:

@@ -83,14 +83,26 @@ class GuardedPass(BackwardPass):
 
     def structural(self, plan: Structural, record: Record) -> None:
         if not plan.unfolds:  # else into records that carry activity themselves
-            held = self.activity.cotangents
-            for tid in (*results_of(record), *inputs_of(record)[:1]):
-                if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
-                    held[tid] = self.masks.ones(self.cotangents[tid])
+            self.count_parts(record)
             plan.pull(self.activity, record)
         super().structural(plan, record)
 
+    def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
+        self.count_parts(record)
+        self.activity.add_part(reading, plan, record)
+        super().add_part(reading, plan, record)
+
+    def count_parts(self, record: Record) -> None:
+        """Masks of ones in the place of ``ALL``, where a record tells the parts of its input apart."""
+        held = self.activity.cotangents
+        for tid in (*results_of(record), *inputs_of(record)[:1]):
+            if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
+                held[tid] = self.masks.ones(self.cotangents[tid])
+
     def pull(self, plan: Plan, record: Record) -> None:
+        if plan.reading is not None:
+            self.add_part(plan.reading, plan, record)
+            return
         active = self.activity.take_results(record)
         g = self.take_results(record)
         if g is None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from threading import Lock
-
 from .._array.aliasing import ADD, PUT
 from .._record.plan import Record, plan_of
 from .._util.errors import describe, see, user_line
+from .._util.locks import reentrant_lock
 from .summary import Buffers, as_text
 
 
@@ -25,7 +24,7 @@ class MemoryLimit:
         if limit < 0:
             raise ValueError(f"GradientTape: memory_limit is {limit}, below 0 [at {user_line()}]")
         self.limit = limit
-        self.counting = Lock()  # several threads may record on one tape
+        self.counting = reentrant_lock()  # several threads may record on one tape
         self.restart()
 
     def restart(self) -> None:

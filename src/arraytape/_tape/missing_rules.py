@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
+from .._array.unfinished import UNFINISHED
 from .._record.op import REGISTRY
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, made_of, results_of
 from .._util.errors import see, user_line
@@ -24,6 +25,8 @@ def without_rule(record: Record, depending: Container[int]) -> MissingRule | Non
         found = [told for place, told in plan.unknown.items() if record[place] in depending]
         return unknown_rule_error(plan.op.name, *found[0]) if found else None
     name = missing_rule(plan, record)
+    if plan is UNFINISHED and any(tid in depending for tid in inputs_of(record)):
+        return UnfinishedWrite(record[-1].said)
     matters = name is not None and any(tid in depending for tid in inputs_of(record))
     return missing_rule_error(name) if name is not None and matters else None
 
@@ -46,6 +49,26 @@ class MissingRule(LookupError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class UnfinishedWrite(MissingRule):
+    """A write that did not finish lies on the path of a gradient.
+
+    what : of what and where.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"the write into {what} did not finish: an error or an interruption came before it was "
+            "recorded, and its data may be old or new or a part of each. No derivative goes through "
+            f"it; compute it anew [at {user_line()}] {see('unfinished-write')}",
+            "unfinished write",
+        )
+        self.what = what
+
+    def again(self) -> MissingRule:
+        """The error made anew, with the user's line by now."""
+        return UnfinishedWrite(self.what)
 
 
 def missing_rule_error(name: str) -> MissingRule:

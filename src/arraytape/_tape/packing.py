@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary, ref
 
 from .._array.array import KEPT, Array, wrap
 from .._array.views import current
+from .._define.interception import unseen
 from .._record.plan import Plan, Record, plan_of
 from .._storage.batched.data import Batched
 from .._storage.storage import STORAGES
@@ -26,7 +27,9 @@ class Packed:
     def __init__(self, x: Array, pack: Pack, unpack: Unpack) -> None:
         self.source = reference(x._data)
         self.shape, self.dtype, self.size = x._data.shape, x._data.dtype, x.size
-        self.device, self.unpack, self.data = x.device, unpack, pack(x)
+        self.device, self.unpack = x.device, unpack
+        with unseen():
+            self.data = pack(x)
 
     def unpacked(self) -> Any:
         """The array; ValueError where ``unpack`` gives anything else in its place."""

@@ -7,6 +7,7 @@ from threading import get_ident
 from typing import NamedTuple
 
 from .._record.plan import Record, plan_of, results_of
+from .._util.locks import reentrant_lock
 from .places import Place, Places
 from .summary import Buffers
 
@@ -29,6 +30,7 @@ class Profile:
 
     def __init__(self) -> None:
         self.places = Places()
+        self.noting = reentrant_lock()  # several threads may record on one tape
         self.restart()
 
     def restart(self) -> None:
@@ -48,8 +50,9 @@ class Profile:
         thread = get_ident()
         took = time.perf_counter() - self.since.get(thread, self.began)
         self.places(record)
-        found = self.buffers.new_in([record])
-        self.buffers.count(found)
+        with self.noting:
+            found = self.buffers.new_in([record])
+            self.buffers.count(found)
         tid = results_of(record)[0]
         place = self.places.of(record)
         self.lines[tid] = Line(plan_of(record).name, place, sum(found.values()), took)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from threading import get_ident
 from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
-from .._array.aliasing import view_record, views_of, watch_record
-from .._array.array import IS_VIEW, Array
+from .._array.aliasing import VIEW, ViewsRead, view_record, watch_record
+from .._array.array import IS_VIEW, MOVING, Array
 from .._array.exits import ENTERED, LEFT, tell_exit
 from .._array.paths import Path
 from .._array.views import location
 from .._exits.journal import Journal
 from .._exits.modes import mode_of
-from .._record.plan import Plan, Record, Structural
+from .._record.plan import Plan, Record, Structural, results_of
 from .._record.stack import OPEN, BaseRecorder, Paused, new_tid, push, recorders, remove, replace
 from .._storage.storage import HERE, inexact
 from .._util import nest
+from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_line
+from .._util.locks import reentrant_lock
 from .._util.places import block_frame
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
@@ -35,7 +36,9 @@ USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-ENTERING = threading.Lock()  # two threads must not both find a tape free; not on the op path
+# Two threads must not both find a tape free; not on the op path.  Reentrant, as what is finalised within
+# may leave a tape, and a function of ``sys.setprofile`` that is interrupted may leave it locked.
+ENTERING = reentrant_lock()
 
 
 Observer = Callable[[Record], Any]
@@ -57,12 +60,15 @@ def observed(
     def record(record: Record) -> None:
         for observer in observers:
             observer(record)
-        if journal is not None:
-            journal.note(record, len(records), depth=2)
         kept = record if packing is None else packing.packed(record)
         for account in accounts:
             account(kept)
-        records.append(kept)
+        if journal is None:
+            records.append(kept)
+            return
+        with MOVING:
+            journal.note(record, len(records), depth=2)
+            records.append(kept)
 
     return record
 
@@ -121,6 +127,7 @@ class Recording(BaseRecorder):
         self.followed: set[int] = UNFOLLOWED  # the tids, while recording
         self.active = False  # whether its own block or a worker's is open
         self.open = False  # its own block
+        self.block: Callable[[], Any] | None = None  # gives None once that is over
         self.home = 0  # the thread of its own block
         self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
         self.frames: list[int] = []  # those of the functions in which blocks are open
@@ -135,6 +142,9 @@ class Recording(BaseRecorder):
         self.forget()
 
     def forget(self) -> None:
+        self.used_up = (
+            True  # while it is done: an interrupted tape is asked nothing, and forgets again
+        )
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
         self.variables: list[Any] = []  # the Variables among them
@@ -143,20 +153,24 @@ class Recording(BaseRecorder):
         self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
-        self.used_up = False
+        self.shared = False  # whether it had workers
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
             account.restart()
+        if self.active:
+            self.followed = self.known
+        self.used_up = False
 
     def release(self) -> None:
+        self.used_up = True  # first: what is gone in part must not be asked
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
-        self.used_up = True
 
     def start_records(self) -> None:
         """An empty list of records."""
         self.records: list[Record] = []
+        self.views_read: ViewsRead | None = None  # from the first watch that asks for it on
         self.packed = False
         self.choose_record()
         if self.numerics is not None:
@@ -188,14 +202,20 @@ class Recording(BaseRecorder):
         return self.packed or bool(self.hooks) or self.profile is not None
 
     # --- entering and leaving ---------------------------------------------------------------------
-    def enter(self) -> None:
-        """Record in this thread from here on."""
+    def enter(self, block: Callable[[], Any] | None = None) -> None:
+        """Record in this thread from here on.
+
+        block : gives None when the ``with`` statement is over, whether or not it left.
+        """
+        if self.active and self.block is not None and self.block() is None:
+            self.leave()  # that was interrupted
         with ENTERING:
             if self.active:
                 raise ValueError(
                     "Tape is already recording; it can be entered again once it is left "
                     f"[at {user_line()}]"
                 )
+            self.block = block
             self.active = self.open = True
         try:
             if self.used_up:
@@ -220,6 +240,7 @@ class Recording(BaseRecorder):
         with ENTERING:
             self.open = False
             self.rest()
+            self.block = None  # last, since until then it may call for this once more
 
     def rest(self) -> None:
         """Follow nothing any more once the last block is left."""
@@ -247,8 +268,7 @@ class Recording(BaseRecorder):
             self.workers.clear()
             self.rest()
 
-    @contextmanager
-    def in_this_thread(self) -> Iterator[None]:
+    def join(self, worker: Worker) -> None:
         """Record in this thread, too: see ``GradientTape.in_this_thread``."""
         with ENTERING:
             if not self.active:
@@ -258,42 +278,27 @@ class Recording(BaseRecorder):
                 )
             if self in recorders():
                 raise ValueError(f"Tape is already recording in this thread [at {user_line()}]")
+            self.shared = True
+            worker.joined = True
             self.workers.append(get_ident())
             self.frames.append(block_frame())
         push(self)
-        try:
-            yield
-        finally:
-            remove(self)
-            with ENTERING:
-                if get_ident() in self.workers:
-                    self.workers.remove(get_ident())
-                    self.rest()
 
-    @contextmanager
-    def stop_recording(self) -> Iterator[None]:
+    def part(self) -> None:
+        """A worker's block ends."""
+        remove(self)
+        with ENTERING:
+            if get_ident() in self.workers:
+                self.workers.remove(get_ident())
+                self.rest()
+
+    def stop_recording(self) -> Stopped:
         """Record nothing in this thread: see ``GradientTape.stop_recording``."""
-        if not self.active:
-            raise ValueError(
-                "Trying to stop recording a tape which is not recording: call it inside `with tape:` "
-                f"[at {user_line()}]"
-            )
-        # A stand-in keeps the tape's place, in this thread and task only: a generator that is
-        # finished elsewhere puts nothing on a stack that is not its own.
-        paused = Paused(self)
-        replace(self, paused)
-        try:
-            yield
-        finally:
-            if self.active:
-                replace(paused, self)
-            remove(paused)
+        return Stopped(self)
 
     def reset(self) -> None:
         """Drop everything that was recorded and watched, and go on recording if it was."""
         self.forget()
-        if self.active:
-            self.followed = self.known
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
@@ -302,7 +307,7 @@ class Recording(BaseRecorder):
             self.note_exit(record)
         elif plan is ENTERED:
             if self.journal is not None:
-                self.journal.entered_inside(record[1], len(self.records) - 1)
+                self.journal.entered_inside(record[1], self.place_of(record[2]))
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
@@ -310,10 +315,16 @@ class Recording(BaseRecorder):
 
     def note_exit(self, record: Sequence[Any]) -> None:
         """A value left: from now on remember where constants enter, which may be made of it."""
-        if self.journal is None:
-            self.journal = Journal(self.known, self.frames)
-            self.choose_record()
-        self.journal.left(record)
+        with MOVING:
+            if self.journal is None:
+                self.journal = Journal(self.known, self.frames)
+                self.choose_record()
+            self.journal.left(record)
+
+    def place_of(self, tid: int) -> int:
+        """The place of the record that made a value, which is one of the last."""
+        places = range(len(self.records) - 1, -1, -1)
+        return next(place for place in places if tid in results_of(self.records[place]))
 
     def watch(self, x: Any) -> None:
         """Follow the Arrays of a nesting: see ``GradientTape.watch``."""
@@ -353,33 +364,36 @@ class Recording(BaseRecorder):
             return
         # A view is followed through its root, so what is read through other aliases counts too.
         root, path = location(x)
-        tid = root._ensure_id()
-        entry = self.watched.get(id(x))
-        if entry is not None and entry.root == tid:
-            return
-        self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
-        if x._has_state:
-            self.variables.append(x)
-        if kind == "c":
-            self.careful = True
+        with MOVING:
+            tid = root._ensure_id()
+            entry = self.watched.get(id(x))
+            if entry is not None and entry.root == tid and tid in self.known:
+                return
+            if kind == "c":
+                self.careful = True
+            if x._has_state and not any(x is other for other in self.variables):
+                self.variables.append(x)
+            self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
 
     def source_of(self, root: Array, tid: int, path: Path) -> tuple[int, Path]:
         """The tid at which the gradient of what is watched now comes together, and the path to it."""
         if tid not in self.known:
-            self.known.add(tid)
-            self.leaves.add(tid)
             if path:
                 self.implied.add(tid)
+            self.leaves.add(tid)
+            self.known.add(tid)
             return tid, path
         if not path and tid not in self.implied:
             return tid, path
         # What was recorded of the root counts for other sources, not for what is watched from now on.
         watched, shape = new_tid(), root.shape
-        seen = {tid: (), **views_of(self.records, tid)}
-        self.records += [
+        self.views_read = self.views_read or ViewsRead()
+        self.views_read.update(self.records)
+        seen = {tid: (), **self.views_read.beside(tid, path, shape)}
+        self.records.extend(
             watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
             for id_, to_id in seen.items()
-        ]
+        )
         self.leaves.add(watched)
         return watched, ()
 
@@ -392,6 +406,8 @@ class Recording(BaseRecorder):
             raise RuntimeError(
                 f"this tape never recorded: enter it with `with tape:` first [at {user_line()}]"
             )
+        if self.shared:
+            self.without_doubles()
         if not self.workers or self.persistent:
             return
         others = [thread for thread in self.workers if thread != get_ident()]
@@ -400,6 +416,20 @@ class Recording(BaseRecorder):
                 f"{len(others)} other threads still record on this tape: wait until they leave "
                 f"in_this_thread(), or make the tape persistent [at {user_line()}]"
             )
+
+    def without_doubles(self) -> None:
+        """Have each view's value recorded once: workers that read a view at once each record it.
+
+        The first record counts.  The others become those of values that nobody has, so that each record
+        keeps its place.
+        """
+        with MOVING:
+            found: set[int] = set()
+            for place, record in enumerate(self.records):
+                if record[0] == VIEW.number:
+                    if record[1] in found:
+                        self.records[place] = (VIEW.number, new_tid(), *record[2:])
+                    found.add(record[1])
 
     def tid_of(self, x: Array, current_value: bool = False) -> int:
         """The tid of an Array as a source (what it held when it was watched) or of its current value."""
@@ -411,8 +441,10 @@ class Recording(BaseRecorder):
         if x._state & IS_VIEW and tid and tid not in self.known and x._view.seen in self.known:
             # A view that was not read while the tape recorded: it is read now.
             root, path = x._view.root, x._view.path
-            self.records.append(view_record(tid, x._view.seen, root.shape, path))
-            self.known.add(tid)
+            with MOVING:
+                if tid not in self.known:
+                    self.records.append(view_record(tid, x._view.seen, root.shape, path))
+                    self.known.add(tid)
         return tid
 
     def paused(self) -> AbstractContextManager[Any]:
@@ -436,3 +468,43 @@ class Recording(BaseRecorder):
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
+
+
+class Stopped(Context):
+    """The block of ``stop_recording``.
+
+    A stand-in keeps the tape's place, in this thread and task only: a generator that is finished
+    elsewhere puts nothing on a stack that is not its own.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording, self.paused = recording, Paused(recording)
+
+    def _begin(self) -> None:
+        if not self.recording.active:
+            raise ValueError(
+                "Trying to stop recording a tape which is not recording: call it inside `with tape:` "
+                f"[at {user_line()}]"
+            )
+        replace(self.recording, self.paused)
+
+    def _end(self) -> None:
+        if self.recording.active:
+            replace(self.paused, self.recording)
+        remove(self.paused)
+
+
+class Worker(Context):
+    """The block of ``in_this_thread``."""
+
+    def __init__(self, recording: Recording, tape: Any) -> None:
+        self.recording, self.tape, self.joined = recording, tape, False
+
+    def _begin(self) -> Any:
+        self.recording.join(self)
+        return self.tape
+
+    def _end(self) -> None:
+        if self.joined:
+            self.recording.part()
+            self.joined = False

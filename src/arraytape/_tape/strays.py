@@ -8,10 +8,11 @@ followed, and a target that the source was computed of, are.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from .._array.array import IS_VIEW, Array
-from .._record.plan import made_of
+from .._record.plan import inputs_of, results_of
 from .._util.errors import TapeWarning, layout, see, stacklevel
 from .arguments import differentiable
 from .recording import Recording
@@ -36,8 +37,19 @@ def follows(recording: Recording, x: Array) -> bool:
     return any(tid in recording.known and tid not in recording.implied for tid in tids)
 
 
-def why_not_followed(recording: Recording, x: Array) -> str:
-    """Why a tape does not follow a source, and what to do; "" if it does, or a Variable is not to be."""
+def alike_among(recording: Recording) -> dict[str, Array]:
+    """Of what a tape watches, the first of each shape and dtype."""
+    handles = [entry.handle for entry in recording.watched.values()]
+    return {layout(x): x for x in reversed(handles)}
+
+
+def why_not_followed(
+    recording: Recording, x: Array, alikes: Callable[[], Mapping[str, Array]] | None = None
+) -> str:
+    """Why a tape does not follow a source, and what to do; "" if it does, or a Variable is not to be.
+
+    alikes : gives ``alike_among``, where that is asked for more than once.
+    """
     if follows(recording, x):
         return ""
     if x._has_state:
@@ -51,11 +63,10 @@ def why_not_followed(recording: Recording, x: Array) -> str:
         return (
             f"of {named(x)} only a view is watched: call tape.watch(x) on the whole, before its use"
         )
-    handles = [entry.handle for entry in recording.watched.values()]
-    alike = [one for one in handles if one.shape == x.shape and one.dtype == x.dtype]
-    if alike:
+    alike = (alikes() if alikes else alike_among(recording)).get(layout(x))
+    if alike is not None:
         return (
-            f"the tape watches {named(alike[0])}, and not this {named(x)}: an op, such as x = x + 1, "
+            f"the tape watches {named(alike)}, and not this {named(x)}: an op, such as x = x + 1, "
             "and asarray make new Arrays. Give what is watched as source, or watch the new one before "
             "it is used"
         )
@@ -65,15 +76,21 @@ def why_not_followed(recording: Recording, x: Array) -> str:
     )
 
 
-def why_swapped(
-    recording: Recording, x: Array, tid: int, targets: Sequence[Array], starts: Sequence[int]
-) -> str:
-    """That a source was computed of a target which is watched; "" if it was not."""
-    for target, start in zip(targets, starts, strict=True):
-        leaf = id(target) in recording.watched and start in recording.leaves
-        if leaf and tid != start and tid in made_of(recording.records, [start]):
-            return swapped_words(x, target)
-    return ""
+def first_targets(
+    recording: Recording, targets: Sequence[Array], starts: Sequence[int]
+) -> dict[int, Array]:
+    """Of the targets that are watched, for each value that was made of some the first of these."""
+    leaves = [
+        (target, start)
+        for target, start in zip(targets, starts, strict=True)
+        if id(target) in recording.watched and start in recording.leaves
+    ]
+    first = {start: i for i, (_, start) in reversed([*enumerate(leaves)])}
+    for record in recording.records if first else ():
+        made_of = [first[tid] for tid in inputs_of(record) if tid in first]
+        for out in results_of(record) if made_of else ():
+            first[out] = min(made_of + ([first[out]] if out in first else []))
+    return {tid: leaves[i][0] for tid, i in first.items() if tid != leaves[i][1]}
 
 
 def swapped_words(x: Array, target: Array) -> str:
@@ -89,10 +106,14 @@ def warn_of_strays(
     starts: Sequence[int],
 ) -> None:  # fmt: skip
     """A TapeWarning for each source, with its tid, that has no gradient by mistake."""
+    alikes = cache(lambda: alike_among(recording))
+    swapped = first_targets(recording, targets, starts) if asked else {}
     for x, tid in asked:
         if not differentiable(x):
             continue  # said before
-        why = why_not_followed(recording, x) or why_swapped(recording, x, tid, targets, starts)
+        why = why_not_followed(recording, x, alikes)
+        if not why and tid in swapped:
+            why = swapped_words(x, swapped[tid])
         if why:
             warnings.warn(
                 f"gradient is None: {why} {ON_THE_TAPE}", TapeWarning, stacklevel=stacklevel()

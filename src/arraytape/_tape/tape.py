@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from types import TracebackType
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn, Self
 
 from .._array.array import Array
 from .._record.stack import OfThisProcess
+from .._util.blocks import Block
 from .._util.errors import unknown_name
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
 from .numerics import Checks
-from .recording import Recording
+from .recording import Recording, Worker
 from .summary import summary
 from .table import Summary, table
 
 
-class GradientTape(OfThisProcess):
+class GradientTape(OfThisProcess, Block):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
         with GradientTape() as tape:
@@ -103,16 +103,16 @@ class GradientTape(OfThisProcess):
 
     # --- recording --------------------------------------------------------------------------------
     def __enter__(self) -> Self:
-        self._recording.enter()
+        self._recording.enter(self._held)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self._recording.leave()
+
+    def _dropped(self, held: Callable[[], Any]) -> None:
+        if self._recording.block is held:
+            self._recording.leave()
+        self._held = None
 
     def watch(self, x: Any) -> None:
         """Follow an Array from here on.
@@ -148,8 +148,7 @@ class GradientTape(OfThisProcess):
         """
         return self._recording.watched_variables()
 
-    @contextmanager
-    def in_this_thread(self) -> Iterator[Self]:
+    def in_this_thread(self) -> AbstractContextManager[Self]:
         """Record in this thread, too, while the tape's own block is open in another.
 
             with GradientTape() as tape, ThreadPoolExecutor() as pool:
@@ -160,10 +159,10 @@ class GradientTape(OfThisProcess):
         own block has been left; ``gradient`` of a tape that is not persistent raises RuntimeError
         while another thread is in such a block.
 
-        Yields
-        ------
-        GradientTape
-            The tape itself.
+        Returns
+        -------
+        context manager
+            Gives the tape itself.
 
         Raises
         ------
@@ -172,8 +171,7 @@ class GradientTape(OfThisProcess):
         ValueError
             When it records in this thread already.
         """
-        with self._recording.in_this_thread():
-            yield self
+        return Worker(self._recording, self)
 
     def stop_recording(self) -> AbstractContextManager[None]:
         """Within it this tape records nothing in this thread (or task); others go on.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+import sysconfig
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -14,12 +16,20 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 
 
+STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+INSTALLED = sysconfig.get_path("purelib") + os.sep
+COMPAT = INSTALLED + "array_api_compat" + os.sep
+
 PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
 
 
 # The file of the trampolines in ``interop``: both words in it make ``warnings.warn`` pass such a frame
 # over, as it does those of an import, when it counts ``stacklevel``.
 TRAMPOLINE = "<arraytape interop, hidden like importlib._bootstrap>"
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class TapeWarning(UserWarning):
@@ -77,9 +87,9 @@ def see(anchor: str) -> str:
 
 
 def foreign(frame: FrameType) -> bool:
-    """Whether a frame is neither arraytape's own nor NumPy's."""
+    """Whether a frame is neither arraytape's own nor NumPy's, with the layer between the two."""
     file = frame.f_code.co_filename
-    inside = file.startswith(NUMPY) and os.sep + "tests" + os.sep not in file
+    inside = file.startswith((NUMPY, COMPAT)) and os.sep + "tests" + os.sep not in file
     return not inside and not file.startswith((PACKAGE, "<arraytape"))
 
 
@@ -122,22 +132,36 @@ def layout(value: Any) -> str:
     return f"{value.dtype}({dims})" + (f" on {device}" if device != "cpu" else "")
 
 
-def describe(value: Any, array: str | None = None) -> str:
+def is_array(value: Any) -> bool:
+    """Whether a value says of itself what an array says, its dtype and its shape."""
+    try:
+        return isinstance(value.shape, tuple) and value.dtype is not None
+    except Exception:  # no such attributes, or those of a hostile object
+        return False
+
+
+def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
     """What an argument is, in few words: dtype and shape of an array, type and value of the rest.
 
-    array : what to call an array; by default the name of its type.
+    array : what to call an array; by default the name of its type.  depth : of the lists shown in full.
     """
-    if type(value) in (list, tuple) and any(hasattr(part, "dtype") for part in value):
-        parts = ", ".join(describe(part, array) for part in value)
+    if type(value) in (list, tuple) and any(hasattr(type(part), "dtype") for part in value):
+        # A list may hold itself.
+        parts = ", ".join(
+            describe(part, array, depth - 1) if depth else type(part).__name__ for part in value
+        )
         return f"[{parts}]" if type(value) is list else f"({parts})"
     if isinstance(value, type):
         return value.__name__
     kind = type(value).__name__
     if isinstance(value, np.generic):
         return f"{kind} {value}"
-    if getattr(value, "shape", None) is not None and getattr(value, "dtype", None) is not None:
+    if is_array(value):
         return f"{array or kind} {layout(value)}"
-    text, _, more = repr(value).partition("\n")
+    try:
+        text, _, more = repr(value).partition("\n")
+    except Exception:  # it is nested too deeply, or cannot be shown
+        return f"{kind} {object.__repr__(value)}"
     return f"{kind} {text if len(text) <= 40 and not more else text[:37] + '...'}"
 
 
@@ -176,16 +200,19 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     return failure(f"{op}({what})", error)
 
 
-def failure(what: str, error: Exception, end: str = "") -> Exception:
+def failure(what: str, error: Exception, end: str = "", verb: str = " failed") -> Exception:
     """The documented exception for what went wrong in ``what``, which names the function and its input.
 
     LinAlgError and AxisError stay themselves; an AttributeError or KeyError from inside becomes a
     TypeError.
-    ``end`` : what the message says of the way out.
+    ``end`` : what the message says of the way out.  ``verb`` : what it says after ``what``.
     """
+    if isinstance(error, RecursionError):
+        error = ValueError("an argument is nested too deeply, or holds itself")
     said = str(error).strip()
     section = next((anchor for words, anchor in SECTIONS if words in said), None)
-    message = f"{what} failed: {said} [at {user_line()}]{end}"
+    place = "" if "[at " in said else f" [at {user_line()}]"
+    message = f"{what}{verb}: {said}{place}{end}"
     if section is not None and PAGE not in message:
         message += f" {see(section)}"
     if isinstance(error, Warning | FloatingPointError):  # the user made warnings errors
@@ -195,3 +222,47 @@ def failure(what: str, error: Exception, end: str = "") -> Exception:
             named = type(error).__name__ in ("AxisError", "LinAlgError")
             return type(error)(message) if named else kind(message)
     return TypeError(message)
+
+
+def refuse(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoReturn:
+    """Raise what came out of a function of ours with these arguments as the documented exception.
+
+    What says where the user's line is, and what the user's own code raised, is raised as it is.  For
+    the ``except`` clause of the function that users call: nothing is done where nothing is raised.
+    """
+    if "[at " in str(error) or isinstance(error, Warning) or is_users_own(error):
+        raise error
+    given = [describe(x, "Array") for x in args]
+    given += [f"{key}: {describe(x, 'Array')}" for key, x in keywords.items()]
+    raise failure(f"{name}({', '.join(given)})", error) from error
+
+
+def entrance(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that users call, of whose errors each is a documented one: see ``refuse``.
+
+    It costs a frame, so what runs in loops has the ``except`` clause in its own body.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **keywords: P.kwargs) -> R:
+        try:
+            return function(*args, **keywords)
+        except Exception as error:
+            refuse(error, function.__name__, *args, **keywords)
+
+    return call
+
+
+def is_users_own(error: Exception) -> bool:
+    """Whether an error was raised in code of the user's, or of another library's, that we called."""
+    trace = error.__traceback__
+    while trace is not None:
+        if foreign(trace.tb_frame) and not is_library(trace.tb_frame.f_code.co_filename):
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is of Python's own library."""
+    return file.startswith((STANDARD_LIBRARY, "<frozen")) and not file.startswith(INSTALLED)

@@ -162,10 +162,10 @@ def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False)
     ]
 
 
-def holds_numbers(value: Any) -> bool:
-    """Whether a value is a number, or a list or tuple of nothing but numbers, at any depth."""
+def holds_numbers(value: Any, depth: int = 64) -> bool:
+    """Whether a value is a number, or a list or tuple of nothing but numbers, as deep as axes go."""
     if isinstance(value, list | tuple):
-        return bool(value) and all(map(holds_numbers, value))
+        return depth > 0 and bool(value) and all(holds_numbers(x, depth - 1) for x in value)
     return isinstance(value, int | float | complex | np.number | np.bool)
 
 

@@ -195,6 +195,7 @@ NAMESPACE: Table = {
         "vectorized_map": "xp.vmap",
     },
     "JAX": {
+        "checkpoint_policies": "xp.recompute_grad(f, policy=[xp.matmul])",
         "custom_jvp": "xp.custom_gradient",
         "custom_vjp": "xp.custom_gradient",
         "device_put": "x.to_device(device)",

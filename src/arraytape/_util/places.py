@@ -101,11 +101,17 @@ def names_of(frame: FrameType) -> dict[str, Any]:
 
 
 def one_of_its_kind(stack: Stack) -> Stack:
-    """The first stack that was like this one: a loop leaves at one place over and over."""
+    """The last stack that was like this one: a loop leaves at one place over and over.
+
+    In the very same frames, since ``cut`` looks for one of them.
+    """
     key = (*key_of(stack), stack[-1].frame if stack else 0)
     if len(STACKS) > MANY:
         STACKS.clear()
-    return STACKS.setdefault(key, stack)
+    known = STACKS.get(key)
+    if known is None or any(a.frame != b.frame for a, b in zip(known, stack, strict=True)):
+        known = STACKS[key] = stack
+    return known
 
 
 def cut(stack: Stack, frames: Container[int]) -> Stack:

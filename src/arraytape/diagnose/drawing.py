@@ -8,7 +8,7 @@ from typing import Any
 from .._tape.arguments import arrays_of
 from .._tape.tape import GradientTape
 from .._util import nest
-from .._util.errors import describe, user_frame, user_line
+from .._util.errors import describe, entrance, user_frame, user_line
 from .folding import folded
 from .model import Builder, Graph
 from .svg import as_html, as_svg
@@ -22,6 +22,7 @@ FORMATS: dict[str, Callable[[Graph, str], str]] = {
 }
 
 
+@entrance
 def graph(
     tape: GradientTape,
     target: Any,

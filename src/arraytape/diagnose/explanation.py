@@ -122,8 +122,9 @@ def also_left(facts: Facts) -> str:
             f" A value that depends on the source also left the tape at {listed(facts.exits)}: if it "
             "came back as a part of the target, that part counts as a constant."
         )
-    if lacks.suspected:
-        return f" But {lost(lacks.suspected, 'a part of it may be missing')}."
+    suspected = lacks.suspected(lacks.exits_without(()))
+    if suspected:
+        return f" But {lost(suspected, 'a part of it may be missing')}."
     return (
         f" A value that depends on the source left the tape at {listed(facts.exits)}, but the target is "
         "not computed from what left there, so the gradient lacks nothing."

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -26,6 +25,22 @@ from .._tape.recording import Recording
 from .line_recorder import Lines, Step
 
 PassOf = Callable[[RawData, set[int]], BackwardPass]
+T = TypeVar("T")
+
+
+class remembered(Generic[T]):
+    """A property that is computed once for each object.
+
+    ``functools.cached_property`` before Python 3.12 has a lock, which a forked child may find held.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute, self.name, self.__doc__ = compute, compute.__name__, compute.__doc__
+
+    def __get__(self, facts: Any, cls: type) -> T:
+        found = self.compute(facts)
+        facts.__dict__[self.name] = found  # where it is found before this is asked again
+        return found
 
 
 def copy_of(recording: Recording) -> Recording:
@@ -112,7 +127,7 @@ class Facts:
                 (found,) = self.request.through(pass_, [seed])
         return pass_, found
 
-    @cached_property
+    @remembered
     def gradient(self) -> Any:
         """The gradient, or the exception in its place."""
         if isinstance(self.request, LookupError):
@@ -126,13 +141,13 @@ class Facts:
         return found
 
     # --- target and source on the tape --------------------------------------------------------------
-    @cached_property
+    @remembered
     def start(self) -> int:
         """The tid of the target, 0 for what the tape does not follow."""
         with only_recorders():
             return self.recording.tid_of(self.target, current_value=True)
 
-    @cached_property
+    @remembered
     def origin(self) -> int:
         """The tid of the source."""
         with only_recorders():
@@ -145,26 +160,26 @@ class Facts:
         tids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(tids)
 
-    @cached_property
+    @remembered
     def target_is_on_tape(self) -> bool:
         return self.start in self.recording.known
 
-    @cached_property
+    @remembered
     def forward(self) -> set[int]:
         """The tids of the source and of all that the tape knows to be made of it."""
         return made_of(self.recording.records, [self.origin] if self.origin else [])
 
-    @cached_property
+    @remembered
     def backward(self) -> set[int]:
         """The tids of the target and of all that the tape knows to have gone into it."""
         return needed_by(self.recording.records, [self.start] if self.start else [])
 
-    @cached_property
+    @remembered
     def after_target(self) -> set[int]:
         """The tids of all that the tape knows to be made of the target, itself not among them."""
         return made_of(self.recording.records, [self.start]) - {self.start}
 
-    @cached_property
+    @remembered
     def between(self) -> list[Record]:
         """The records on the paths from the source to the target, in the order in which they ran."""
         forward, backward = self.forward, self.backward
@@ -175,32 +190,32 @@ class Facts:
             and not backward.isdisjoint(results_of(record))
         ]
 
-    @cached_property
+    @remembered
     def connected(self) -> bool:
         """Whether records lead from the source to the target."""
         return self.origin != 0 and self.start in self.forward
 
-    @cached_property
+    @remembered
     def users(self) -> list[Record]:
         """The records that take the source, or what was made of it; exits are none."""
         records = self.recording.records
         used = [record for record in records if not self.forward.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]
 
-    @cached_property
+    @remembered
     def exits(self) -> list[str]:
         """Where values that depend on the source left the tape, each place once: ``file:line (how)``."""
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
         return [*dict.fromkeys(shown(left) for left in found if left.value in self.forward)]
 
     # --- what was noted beside the tape -------------------------------------------------------------
-    @cached_property
+    @remembered
     def noted_ids(self) -> tuple[list[int], int]:
         """The tids of source and target, whether a tape follows them or not."""
         with only_recorders():
             return [*{*self.origins, current(self.source)[0]} - {0}], current(self.target)[0]
 
-    @cached_property
+    @remembered
     def noted_path(self) -> list[Step]:
         """The noted steps on the paths from the source to the target."""
         if self.lines is None:
@@ -210,7 +225,7 @@ class Facts:
         reached, needed = made_of(steps, origins), needed_by(steps, [start] if start else [])
         return [s for s in steps if not reached.isdisjoint(s.ins) and not needed.isdisjoint(s.outs)]
 
-    @cached_property
+    @remembered
     def cut(self) -> Step | None:
         """The first step from the source to the target that the tape has no record of."""
         reached = made_of(self.recording.records, self.noted_ids[0])

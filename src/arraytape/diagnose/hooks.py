@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -16,6 +15,7 @@ from .._array.array import Array, namespace
 from .._record.stack import Paused, recorders
 from .._tape.packing import PACKING, Pack, Packing, Unpack
 from .._tape.recording import Hook, Recording
+from .._util.blocks import Context
 from .._util.errors import describe, user_line
 
 
@@ -104,8 +104,34 @@ def recordings_here(*, paused: bool = False) -> list[Recording]:
 
 
 # --- saved data -----------------------------------------------------------------------------------
-@contextmanager
-def saved_data(pack: Pack, unpack: Unpack) -> Iterator[None]:
+class Saving(Context):
+    """The block of ``saved_data``."""
+
+    def __init__(self, packing: Packing) -> None:
+        self.packing = packing
+
+    def _begin(self) -> None:
+        for function in (self.packing.pack, self.packing.unpack):
+            if not callable(function):
+                raise TypeError(
+                    f"saved_data() takes two functions, got {describe(function)} [at {user_line()}]"
+                )
+        self.outer = PACKING.get()
+        PACKING.set(self.packing)
+        for recording in recordings_here(paused=True):
+            recording.pack_by(self.packing)
+
+    def _end(self) -> None:
+        if PACKING.get() is self.packing:
+            PACKING.set(self.outer)
+        while self.packing.recordings:
+            recording = self.packing.recordings[-1]
+            if recording.packing is self.packing:
+                recording.pack_by(self.outer)
+            self.packing.recordings.pop()
+
+
+def saved_data(pack: Pack, unpack: Unpack) -> Saving:
     """Within it, what tapes keep for the backward pass is in the hands of two functions.
 
         with saved_data(lambda x: astype(x, float16), lambda x: astype(x, float64)):
@@ -123,10 +149,10 @@ def saved_data(pack: Pack, unpack: Unpack) -> Iterator[None]:
         Called with that when a rule needs the array, once in each pass.  Gives an Array of the shape,
         dtype and device that ``pack`` was given.
 
-    Yields
-    ------
-    None
-        Nothing.
+    Returns
+    -------
+    context manager
+        Gives nothing.
 
     Raises
     ------
@@ -138,25 +164,10 @@ def saved_data(pack: Pack, unpack: Unpack) -> Iterator[None]:
     Notes
     -----
     What ``pack`` raises, the op raises, and is not recorded.  An array that several records keep is
-    packed once.  Of blocks in each other the innermost counts.  Arguments of ``recompute_grad``, what a
-    ``custom_gradient`` keeps and data of a ``vmap`` are left as they are.
+    packed once.  Of blocks in each other the innermost counts.  What ``recompute_grad`` and
+    ``custom_gradient`` keep and data of a ``vmap`` are left as they are.
     """
-    for function in (pack, unpack):
-        if not callable(function):
-            raise TypeError(
-                f"saved_data() takes two functions, got {describe(function)} [at {user_line()}]"
-            )
-    outer, packing = PACKING.get(), Packing(pack, unpack)
-    token = PACKING.set(packing)
-    try:
-        for recording in recordings_here(paused=True):
-            recording.pack_by(packing)
-        yield
-    finally:
-        PACKING.reset(token)
-        for recording in packing.recordings:
-            recording.pack_by(outer)
-        packing.recordings.clear()
+    return Saving(Packing(pack, unpack))
 
 
 def save_on_disk(

@@ -8,8 +8,7 @@ Variables, Python's own profiler hook tells it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from .._record.plan import Record, inputs_of, plan_of, results_of
 from .._record.stack import Bystander, Paused, push, recorders, remove
 from .._tape.recording import Recording
 from .._util import nest
+from .._util.blocks import Context
 from .._util.errors import user_line
 from ..variable import Variable
 
@@ -132,30 +132,38 @@ def arrays_in(value: Any) -> list[Array]:
         return []
 
 
-@contextmanager
-def lines() -> Iterator[Lines]:
+class Noting(Context):
+    """The block of ``lines``."""
+
+    def _begin(self) -> Lines:
+        self.seen, self.before = Lines(), sys.getprofile()
+        push(self.seen)
+        sys.setprofile(self.seen.event)
+        return self.seen
+
+    def _end(self) -> None:
+        seen = getattr(self, "seen", None)
+        if seen is not None:
+            if getattr(sys.getprofile(), "__self__", None) is seen:
+                sys.setprofile(self.before)
+            remove(seen)
+
+
+def lines() -> Noting:
     """Within it, all ops of this thread are noted with their lines, for ``explain`` and ``nans``.
 
         with diagnose.lines() as seen, xp.GradientTape() as tape:
             ...
         print(diagnose.explain(tape, y, x, seen))
 
-    Yields
-    ------
-    Lines
-        What was noted: no values, one entry for each op.
+    Returns
+    -------
+    context manager
+        Gives what is noted, ``Lines``: no values, one entry for each op.
 
     Notes
     -----
     Each op takes several times as long as without.  It uses ``sys.setprofile``: a profiler that uses
     it, too, sees nothing meanwhile.
     """
-    seen = Lines()
-    before = sys.getprofile()
-    push(seen)
-    sys.setprofile(seen.event)
-    try:
-        yield seen
-    finally:
-        sys.setprofile(before)
-        remove(seen)
+    return Noting()

@@ -13,6 +13,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
+import numpy as np
+
 from .._array.array import Array
 from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients, differentiable
@@ -92,7 +94,7 @@ def value_and_grad(
     ValueError
         When f's result has a shape other than (), or there is no argument at a position.
     """
-    check_function("grad", f)
+    check_function("grad", f, verify)
 
     @functools.wraps(f)
     def both(*args: Any, **keywords: Any) -> tuple[Array, Any]:
@@ -140,7 +142,7 @@ def jacobian(
     ValueError
         When there is no argument at a position.
     """
-    check_function("jacobian", f)
+    check_function("jacobian", f, verify)
 
     @functools.wraps(f)
     def derivative(*args: Any, **keywords: Any) -> Any:
@@ -225,7 +227,7 @@ def jvp(
     ValueError
         When tangents do not fit the primals.
     """
-    check_function("jvp", f)
+    check_function("jvp", f, verify)
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, list | tuple):
             raise TypeError(
@@ -280,7 +282,7 @@ def vjp(f: Function, *primals: Any, verify: bool = False) -> tuple[Any, Function
     TypeError
         When the primals or f's result are no Arrays.
     """
-    check_function("vjp", f)
+    check_function("vjp", f, verify)
     args, chosen = fresh("vjp", primals, range(len(primals)))
     with never_zeros(GradientTape(persistent=True)) as tape:
         tape.watch(chosen)
@@ -384,8 +386,12 @@ def never_zeros(tape: GradientTape) -> GradientTape:
     return tape
 
 
-def check_function(caller: str, f: Any) -> None:
-    """TypeError for what cannot be called."""
+def check_function(caller: str, f: Any, verify: Any) -> None:
+    """TypeError for what cannot be called, and for a ``verify`` that is no truth value."""
+    if not isinstance(verify, bool | np.bool):
+        raise TypeError(
+            f"{caller}: verify must be True or False, got {describe(verify)} [at {user_line()}]"
+        )
     if not callable(f):
         raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
 

@@ -7,27 +7,33 @@ replacement asks here first, and runs the original where the answer is no.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any
 
 from .._array.array import Array
 from .._storage.storage import AMBIENT
+from .._util.blocks import Context, Setting
 
 ENTERED: ContextVar[frozenset[str]] = ContextVar("arraytape.interop", default=frozenset())
 EVERYWHERE: set[str] = set()  # the libraries that were installed for all threads
 AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 
-@contextmanager
-def entered(libraries: Iterable[str]) -> Iterator[None]:
-    """Make interop with these libraries active in this thread or task."""
-    token = ENTERED.set(ENTERED.get() | {*libraries})
-    try:
-        yield
-    finally:
-        ENTERED.reset(token)
+class entered(Context):
+    """Within it interop with these libraries is active in this thread or task."""
+
+    def __init__(self, libraries: Iterable[str]) -> None:
+        self.libraries = [*libraries]
+        self.setting: Setting[frozenset[str]] | None = None
+
+    def _begin(self) -> None:
+        self.setting = Setting(ENTERED, frozenset([*ENTERED.get(), *self.libraries]))
+        self.setting._begin()
+
+    def _end(self) -> None:
+        if self.setting is not None:
+            self.setting._end()
 
 
 def is_active(library: str) -> bool:

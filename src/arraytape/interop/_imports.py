@@ -7,15 +7,16 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from threading import Lock
 from types import ModuleType
 from typing import Any
+
+from .._util.locks import reentrant_lock
 
 Action = Callable[[ModuleType], None]
 
 WAITING: dict[str, list[Action]] = {}  # by the module that they wait for
 RAN: set[str] = set()  # the awaited modules that have run, though their import may go on
-LOCK = Lock()  # of WAITING; held for no import and no action
+LOCK = reentrant_lock()  # of WAITING; held for no import and no action
 
 
 def when_imported(name: str, action: Action) -> None:

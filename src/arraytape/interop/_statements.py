@@ -16,11 +16,11 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from threading import RLock
 from types import FunctionType, ModuleType
 from typing import Any
 
 from .._util.errors import TapeWarning, stacklevel
+from .._util.locks import reentrant_lock
 from ._facades import Facade, StandIn
 from ._hooks import hook
 from ._imports import when_imported
@@ -49,7 +49,7 @@ CHANGES: dict[str, list[Change]] = {}  # what is still to be done, by the module
 RULES: set[tuple[str, str]] = set()  # the functions with a rule, by module and name
 REWORKED: set[str] = set()  # the modules in which NumPy, or compiled functions, have stand-ins
 READ: set[str] = set()  # the tables that were read and have acted on all that is imported
-LOCK = RLock()  # of both; held while a module is changed, and for no import
+LOCK = reentrant_lock()  # of both; held while a module is changed, and for no import
 
 
 # --- what a table says ------------------------------------------------------------------------------

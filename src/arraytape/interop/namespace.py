@@ -8,6 +8,7 @@ from typing import Any
 
 import arraytape
 
+from .._util.blocks import Setting
 from ._hooks import original_of
 from ._statements import hooks
 
@@ -64,8 +65,5 @@ def logsumexp(a: Any, *args: Any, **keywords: Any) -> Any:
     a = arraytape.asarray(a)
     if BELOW.get() or a.dtype.kind == "c":
         return original_of(scipy.special.logsumexp)(a, *args, **keywords)
-    token = BELOW.set(True)
-    try:
+    with Setting(BELOW, True):
         return arraytape.special.logsumexp(a, *args, **keywords)
-    finally:
-        BELOW.reset(token)

@@ -6,6 +6,8 @@ exactly 0, and that of the one taken is exact, also at 0 and at infinity.
 
 from __future__ import annotations
 
+import numpy as np
+
 import arraytape as xp
 
 from .._array.array import Array
@@ -124,7 +126,7 @@ def log_softmax(x: Array, /, axis: int = -1) -> Array:
 def below_zero(name: str, x: Array, axis: int) -> Array:
     """``x`` less its maximum along the axis, of which the caller's result does not depend."""
     x = inexact(name, x)
-    if not hasattr(axis, "__index__") or not -x.ndim <= axis < x.ndim:
+    if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{name}: {describe(x)} has no axis {axis!r} [at {user_line()}]")
     if not x.shape[axis]:
         raise ValueError(f"{name}: axis {axis} of {describe(x)} is empty [at {user_line()}]")

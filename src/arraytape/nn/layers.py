@@ -78,6 +78,10 @@ class Dense(Module):
         if self.units < 1:
             raise ValueError(f"Dense: units must be at least 1, got {units} [at {user_line()}]")
         self.activation = activation_of(activation)
+        if not isinstance(use_bias, bool | np.bool):
+            raise TypeError(
+                f"Dense: use_bias must be True or False, got {describe(use_bias)} [at {user_line()}]"
+            )
         self.use_bias = use_bias
         self.seed = seed
         np.random.default_rng(seed)  # says now what is wrong with a seed

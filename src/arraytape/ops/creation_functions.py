@@ -13,10 +13,18 @@ from .._array.views import current, in_order, laid_out, pin
 from .._define.operands import first_array
 from .._define.words import composite
 from .._storage.numpy_storage import NUMPY
-from .._storage.storage import DEFAULT, STORAGES, Storage, storage_at, storage_for, storage_of
+from .._storage.storage import (
+    DEFAULT,
+    STORAGES,
+    Storage,
+    is_known,
+    storage_at,
+    storage_for,
+    storage_of,
+)
 from .._util.attach import method
 from .._util.errors import describe, explain, failure, see, user_line
-from .data_type_functions import astype, is_known, no_dtype, placed
+from .data_type_functions import astype, no_dtype, placed
 from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
 from .searching_functions import where
@@ -85,18 +93,11 @@ def asarray(
     except Exception as error:
         what = f"asarray({describe(obj)}" + (f", dtype={dtype}" if dtype is not None else "")
         raise failure(f"{what})", error) from error
-    if data.dtype.kind not in "biufc":
-        raise TypeError(
-            f"asarray: {describe(obj)} has dtype {data.dtype}, which no Array can have "
-            f"[at {user_line()}]; give numbers or booleans"
+    if copy is False and data.dtype != getattr(obj, "dtype", data.dtype):
+        raise ValueError(
+            f"asarray: {describe(obj)} needs a copy in the machine's byte order, and copy=False "
+            f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
-    if not is_known(data.dtype):
-        if copy is False:
-            raise ValueError(
-                f"asarray: {describe(obj)} needs a copy in the machine's byte order, and copy=False "
-                f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
-            )
-        data = data.astype(data.dtype.newbyteorder("="))
     return wrap(data, 0, PINNED if copy is False else 0)
 
 
@@ -147,6 +148,10 @@ def made(name: str, *arguments: Any, device: Any = None, **keywords: Any) -> Arr
     except Exception as error:
         given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
         raise explain(name, error, **given) from error
+    if type(data) not in STORAGES:  # what a foreign object among the arguments made of it
+        raise TypeError(
+            f"{name}: arguments must be numbers or Arrays, got {describe(arguments)} [at {user_line()}]"
+        )
     if not is_known(data.dtype):
         raise no_dtype(name, data.dtype)
     return wrap(data)

@@ -11,8 +11,8 @@ from .._array.views import current
 from .._define.words import composite, linear, sample, without_derivative
 from .._storage import storage as storages
 from .._storage.numpy_storage import NUMPY
-from .._storage.storage import storage_at, storage_of
-from .._util.errors import explain, user_line
+from .._storage.storage import is_known, storage_at, storage_of
+from .._util.errors import entrance, explain, user_line
 
 
 @linear(
@@ -99,11 +99,6 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     return y
 
 
-def is_known(dtype: Any) -> bool:
-    """Whether an Array can have a dtype: one of numbers or booleans, in the machine's byte order."""
-    return dtype.kind in "biufc" and dtype.isnative
-
-
 def no_dtype(op: str, dtype: Any) -> TypeError:
     """The error for a dtype that no Array can have."""
     return TypeError(
@@ -112,6 +107,7 @@ def no_dtype(op: str, dtype: Any) -> TypeError:
     )
 
 
+@entrance
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Test whether a dtype is of a kind.
 
@@ -142,6 +138,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     return bool(NUMPY.xp.isdtype(np.dtype(dtype), kind))
 
 
+@entrance
 def result_type(*arrays_and_dtypes: Any) -> Any:
     """The dtype of an op's result on these arguments.
 
@@ -169,6 +166,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     return np.result_type(*(x.dtype if isinstance(x, Array) else x for x in arrays_and_dtypes))
 
 
+@entrance
 def can_cast(from_: Any, to: Any, /) -> bool:
     """Test whether values of one dtype may be cast to another by the promotion rules.
 
@@ -196,6 +194,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     return bool(np.can_cast(from_.dtype if isinstance(from_, Array) else from_, to))
 
 
+@entrance
 def finfo(type: Any, /) -> Any:
     """Limits of a floating-point dtype.
 
@@ -222,6 +221,7 @@ def finfo(type: Any, /) -> Any:
     return NUMPY.xp.finfo(type.dtype if isinstance(type, Array) else type)
 
 
+@entrance
 def iinfo(type: Any, /) -> Any:
     """Limits of an integer dtype.
 

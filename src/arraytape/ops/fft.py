@@ -411,7 +411,10 @@ def irfftn(
 
 
 def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool) -> Array:
-    at = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    if axes is None:
+        axes = range(x.ndim)
+    given = axes if isinstance(axes, Sequence) else (axes,)
+    at = [normalize_axis_index(op, x, axis) for axis in given]
     half = [x.shape[a] // 2 for a in at]
     return roll(x, tuple(half if forward else [-n for n in half]), axis=tuple(at))
 

@@ -11,6 +11,7 @@ from .._array.array import KEPT, SCALAR, Array
 from .._array.paths import GETITEM
 from .._array.views import BASIC, current, make_view, refresh, stable_handle, writable_copy
 from .._define.words import composite, linear, primitive, sample
+from .._record.plan import Reading
 from .._storage.batched.data import axis_ids_of, lengths_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import spread
@@ -56,7 +57,7 @@ def index(x: Array, key: Any, /) -> Array:
             raise explain("__getitem__", error, x=data, key=key) from error
         # NumPy gives a scalar for one element, other storages a 0-d view: both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
-            return make_view(x, part, ((GETITEM, raw),))
+            return make_view(x, part, ((GETITEM, raw),), data)
     elif axis_ids_of((raw,)):  # under vmap: another key for each example
         x = with_hidden_axes(x, raw)
     elif type(data) is not np.ndarray:
@@ -81,8 +82,13 @@ def whole(key: Any) -> bool:
     return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
+def _key(key: Any) -> Any:
+    """itself, added to zeros of the shape of x at the key"""
+    return key
+
+
 @linear(
-    transpose=lambda g, key, shape, xp: xp.scatter_add(g, shape, key),
+    transpose=Reading(_key),
     samples=(
         sample((4, 3), key=(1, 2)),
         sample((4, 3), key=(np.asarray([0, 2, 0, -1]),)),
@@ -140,23 +146,24 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Any) -> Array:
     return scattered(x, shape, private_key(raw) if tid else raw)
 
 
-def _along_axis(g: Any, indices: Any, axis: int, shape: Any, xp: Any) -> Any:
+def _along_axis(indices: Any, axis: int, shape: Any, xp: Any) -> Any:
     """itself, added to zeros of the shape of x at the indices"""
-    key, at = [], axis % len(g.shape)
+    key, at = [], axis % len(shape)
     for i, n in enumerate(shape):  # an axis of length 1 is named once, however often it was read
-        line = [1] * len(g.shape)
+        line = [1] * len(shape)
         line[i] = n
-        key.append(indices if i == at else xp.reshape(xp.arange(n, device=g.device), tuple(line)))
-    return xp.scatter_add(g, shape, tuple(key))
+        at_each = xp.arange(n, device=indices.device)
+        key.append(indices if i == at else xp.reshape(at_each, tuple(line)))
+    return tuple(key)
 
 
-def _along_one_axis(g: Any, indices: Any, axis: int | None, shape: Any, xp: Any) -> Any:
+def _along_one_axis(indices: Any, axis: int | None, shape: Any) -> Any:
     """itself, added to zeros of the shape of x at the indices"""
-    return xp.scatter_add(g, shape, (*(slice(None),) * ((axis or 0) % len(shape)), indices))
+    return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 
 
 @primitive(
-    _along_one_axis,
+    Reading(_along_one_axis),
     None,
     selects=True,
     linear_in=("x",),
@@ -192,7 +199,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 
 @primitive(
-    _along_axis,
+    Reading(_along_axis),
     None,
     selects=True,
     linear_in=("x",),

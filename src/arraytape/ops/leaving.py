@@ -19,7 +19,7 @@ from .._array.exits import leave
 from .._array.views import current, export, pin, refresh
 from .._storage.storage import storage_of
 from .._util.attach import attach
-from .._util.errors import describe, failure, see, user_line
+from .._util.errors import describe, entrance, failure, see, user_line
 from .creation_functions import copied
 
 
@@ -152,6 +152,10 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     ValueError
         When copy=False and a copy is needed.
     """
+    if copy is not None and not isinstance(copy, bool | np.bool):
+        raise TypeError(
+            f"np.asarray: copy must be True, False or None, got {describe(copy)} [at {user_line()}]"
+        )
     data = leave(x, "np.asarray()")
     here = type(data) is np.ndarray
     if copy is False:
@@ -161,7 +165,10 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
                 f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
             )
         return np.array(export(x, firm=True), dtype=dtype, copy=False)
-    cast = dtype is not None and np.dtype(dtype) != x.dtype
+    try:
+        cast = dtype is not None and np.dtype(dtype) != x.dtype
+    except TypeError as error:
+        raise failure(f"np.asarray({describe(x)}, dtype={describe(dtype)})", error) from error
     if copy or cast or not here or x._state & SCALAR or current(x)[0]:
         return np.array(host(x), dtype=dtype, copy=True)
     return export(x, firm=False)
@@ -179,6 +186,7 @@ def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:
     return to_numpy(x)
 
 
+@entrance
 def rounded(x: Array, ndigits: Any = None) -> Any:
     """Round to a number of decimal digits, as ``numpy.round`` does.
 
@@ -226,6 +234,7 @@ def tolist(x: Array) -> Any:
     return host(x).tolist()
 
 
+@entrance
 def dlpack(
     x: Array,
     /,

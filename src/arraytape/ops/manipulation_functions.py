@@ -25,7 +25,7 @@ from .._array.views import alias, current, laid_out
 from .._define.words import composite, linear, sample
 from .._storage.storage import storage_of
 from .._util.attach import method
-from .._util.errors import describe, explain, user_line
+from .._util.errors import describe, entrance, explain, user_line
 from .elementwise_functions import imag_part, real_part
 from .indexing_functions import take
 
@@ -469,6 +469,7 @@ def in_shape(x: Array, shape: tuple[int, ...]) -> Array:
     return reshape(x, shape) if x.size == math.prod(shape) else broadcast_to(x, shape)
 
 
+@entrance
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape to which shapes broadcast.
 

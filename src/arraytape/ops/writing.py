@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT
-from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, SCALAR, Array
+from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, MOVING, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, write_through
-from .._array.views import current, location, make_exclusive, refresh
+from .._array.unfinished import REFUSALS, put_in_place, unfinished
+from .._array.views import below, current, location, make_exclusive, refresh, settle
 from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
@@ -34,6 +35,7 @@ from .._storage.dispatch import Element
 from .._storage.storage import is_complex, storage_of
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
+from .._util.locks import in_one_step
 from .data_type_functions import astype
 from .indexing_functions import is_basic, private_key, raw_key, with_hidden_axes
 
@@ -92,20 +94,28 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
         data, raw, v = made_to_fit(x, data, raw, basic, handle, v, value)
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
-    make_exclusive(x)
+    memory = make_exclusive(x)
+    data = x._data
+    touched: Array | None = x
     try:
-        if type(data) is np.ndarray:
-            x._data[raw] = v
-        else:
-            with storage_of(data).at(data, raw, v):
-                write(x, raw, v)
-    except Exception as error:
-        if not is_warning(error):
-            raise explain("__setitem__", error, x=data, key=raw, value=v) from error
-        record_put(x, raw, vtid, v, basic)  # NumPy has written before it warns
-        at_users_line(operator.setitem, error)(x._data, raw, v)
-        return
-    record_put(x, raw, vtid, v, basic)
+        try:
+            if type(data) is np.ndarray:
+                data[raw] = v
+            else:
+                with storage_of(data).at(data, raw, v):
+                    memory = write(x, raw, v, memory)
+        except Exception as error:
+            if not is_warning(error):
+                touched = None if isinstance(error, REFUSALS) else x
+                raise explain("__setitem__", error, x=data, key=raw, value=v) from error
+            record_put(x, raw, vtid, v, basic, data, memory)  # NumPy has written before it warns
+            touched = None
+            at_users_line(operator.setitem, error)(x._data, raw, v)
+            return
+        record_put(x, raw, vtid, v, basic, data, memory)
+    except BaseException:
+        unfinished(touched, vtid)
+        raise
 
 
 def is_region(value: Array, x: Array, key: Any) -> bool:
@@ -119,7 +129,7 @@ def is_region(value: Array, x: Array, key: Any) -> bool:
     if not path and len(view.path) == 1 and view.path[0][1] is key and view.path[0][0] is GETITEM:
         return True
     raw, basic = raw_key(key)
-    return basic and bool(view.path == (*path, (GETITEM, raw)))
+    return basic and bool(view.path == below(root, path, ((GETITEM, raw),)))
 
 
 def made_to_fit(
@@ -153,16 +163,20 @@ def names_nothing(data: Any, key: Any, value: Any) -> bool:
     return trial[key].size == 0
 
 
-def write(x: Array, key: Any, value: Any) -> None:
-    """``x[key] = value`` on raw data: in the memory that x owns, or as new data of its root."""
+def write(x: Array, key: Any, value: Any, memory: Any) -> Any:
+    """``x[key] = value`` on raw data: in the memory that x owns, or as new data of its root.
+
+    memory : the root's, as ``make_exclusive`` gave it; what comes back is that to which was written.
+    """
     data = x._data
     if type(data) is np.ndarray or (storage := storage_of(data)).in_place(data):
         data[key] = value
-        return
+        return memory
     root, path = location(x)
-    root._data = write_through(root._data, path, key, value, storage)
+    memory = root._data = write_through(root._data, path, key, value, storage)
     if x is not root:
         refresh(x)
+    return memory
 
 
 def overlap(v: Any, data: Any) -> bool:
@@ -186,8 +200,8 @@ def add_hidden_axes(x: Array, *values: Any) -> None:
                 f"vmap: {describe(root)} shares its memory with foreign code, which cannot hold a value "
                 f"for each example [at {user_line()}]; write to a copy instead"
             )
-        root._tid, root._data = current(wide)
-        root._state &= ~KEPT
+        tid, data = current(wide)
+        put_in_place(root, data, tid, root._state & ~KEPT)
         current(x)
 
 
@@ -203,10 +217,20 @@ def check_writeable(x: Array, data: Any) -> None:
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
 
 
-def record_put(x: Array, key: Any, vtid: int, value: Any, basic: bool) -> None:
-    """After ``x[key] = value``: a new id for the root's value, and PUT for the recorders concerned."""
+@in_one_step(MOVING)
+def record_put(
+    x: Array, key: Any, vtid: int, value: Any, basic: bool, written: Any, memory: Any
+) -> None:
+    """After ``x[key] = value``: a new id for the root's value, and PUT for the recorders concerned.
+
+    written, memory : the data of x, and its root's, when the value was written there.
+    """
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
-    root._state |= HOT
+    state = root._state
+    if state & KEPT or root._data is not memory:  # another thread made a record, or a copy
+        settle(x, key, written, memory)
+        state = root._state
+    root._state = state | HOT
     if not (root._tid or vtid):
         return
     lost = None
@@ -217,11 +241,14 @@ def record_put(x: Array, key: Any, vtid: int, value: Any, basic: bool) -> None:
     assign_id(root, PUT, vtid, (path, kept, *shape_and_dtype(value), lost))
 
 
-def record_add(x: Array, sign: int, vtid: int, value: Any) -> None:
+@in_one_step(MOVING)
+def record_add(x: Array, sign: int, vtid: int, value: Any, written: Any, memory: Any) -> None:
     """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
     root, path = x, ()
     if x._state & IS_VIEW:
         root, path = x._view.root, x._view.path
+        if root._state & KEPT or root._data is not memory:
+            settle(x, ..., written, memory)
         root._state |= HOT
     if root._tid or vtid:
         assign_id(root, ADD, vtid, (path, sign, *shape_and_dtype(value)))
@@ -237,25 +264,32 @@ def assign_id(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -
 
     Each of these recorders takes the record of the write, and follows the new value.
     """
-    data, old, new = root._data, root._tid, 0
+    data, new = root._data, 0
     kind = data.dtype.kind
     thread, stack = active()
     if kind != "f" and kind != "c":
-        pass  # integers cut the gradient
+        root._tid = 0  # integers cut the gradient
     elif thread == get_ident():
-        for recorder in stack:
-            followed = recorder.followed
-            if old in followed or vtid in followed:
-                new = new or new_tid()
-                # put_record or add_record, without their Python frame
-                record = (plan.number, new, old, vtid, *what, data.shape, data.dtype)
-                recorder.record(record)
-                followed.add(new)
-                if kind == "c":
-                    recorder.notice(plan, record)
-    elif OPEN:
-        elsewhere((old, vtid))
-    root._tid = new
+        while True:
+            old, new = root._tid, 0
+            for recorder in stack:
+                followed = recorder.followed
+                if old in followed or vtid in followed:
+                    new = new or new_tid()
+                    # put_record or add_record, without their Python frame
+                    record = (plan.number, new, old, vtid, *what, data.shape, data.dtype)
+                    recorder.record(record)
+                    followed.add(new)
+                    if kind == "c":
+                        recorder.notice(plan, record)
+            if root._tid == old:  # there is no switch of threads up to the end of this line
+                root._tid = new
+                break
+            # Another worker of the tape has written meanwhile: the record goes on from that write.
+    else:
+        old, root._tid = root._tid, 0
+        if OPEN:
+            elsewhere((old, vtid))
     if new and root._state & EXPORTED:
         revoke(root)
 
@@ -281,7 +315,8 @@ def overwritten(x: Array, key: Any, value: Any) -> Any:
     if not storage.ordered_writes and hasattr(value, "shape"):
         # Which write lasts is left open there: write again, what won in ``turns`` everywhere.
         spread = xp.reshape(xp.broadcast_to(value, shape), (-1,))
-        write(x, key, xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape))
+        again = xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape)
+        write(x, key, again, None)
     return storage.unless_none(lasting != order)
 
 
@@ -312,9 +347,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         check_writeable(x, data)
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape):
-            if type(v) is not type(data) and hasattr(v, "dtype"):
-                _, _, v = promote(op.name, ("x1", "x2"), (x, handle), (data, v))
-            check_fits(op, data, v)
+            v = fitting(op, x, handle, data, v)
         if type(v) is Batched:
             add_hidden_axes(x, v)
             tid, data = current(x)
@@ -322,22 +355,30 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             result = functional(x, other)
             if op.name == "matmul" and type(data) is type(v) is np.ndarray:
                 sum_in_layout(result, data, v)
-            return replace_value(op, x, result)
-        make_exclusive(x)
+            return replace_value(op, x, result, v)
+        memory = make_exclusive(x)
+        written = x._data
         if type(other) is Array:  # its data may have moved with x's
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
+        touched: Array | None = x
         try:
-            if numpys and type(data) is np.ndarray:
-                raw(x._data, v)
-            else:
-                update(x, v)
-        except Exception as error:
-            if not is_warning(error):
-                raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-            record_add(x, sign, vtid, v)  # NumPy has written before it warns
-            warn_of_result(op.name, x._data, v)
-            return x
-        record_add(x, sign, vtid, v)
+            try:
+                if numpys and type(data) is np.ndarray:
+                    raw(written, v)
+                else:
+                    memory = update(x, v, memory)
+            except Exception as error:
+                if not is_warning(error):
+                    touched = None if isinstance(error, REFUSALS) else x
+                    raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
+                record_add(x, sign, vtid, v, written, memory)  # NumPy has written before it warns
+                touched = None
+                warn_of_result(op.name, x._data, v)
+                return x
+            record_add(x, sign, vtid, v, written, memory)
+        except BaseException:
+            unfinished(touched, vtid)
+            raise
         return x
 
     method.__name__ = method.__qualname__ = f"__i{short}__"
@@ -369,15 +410,16 @@ def copy_in_strides(data: Any) -> Any:
 
 def updates(
     op: Op, raw: Callable[[Any, Any], Any], functional: Callable[[Any, Any], Any]
-) -> Callable[[Array, Any], None]:
-    """``update(x, v)``: the operator on the raw data of any storage, in place where it can.
+) -> Callable[[Array, Any, Any], Any]:
+    """``update(x, v, memory)``: the operator on the raw data of any storage, in place where it can.
 
+    memory : the root's; what comes back is that which has the result.
     raw : the operator of the data itself in place.  functional : the same, giving new data.
     """
     # Where storages differ in special values, their function for it and not the data's own operator.
     function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
 
-    def update(x: Array, v: Any) -> None:
+    def update(x: Array, v: Any, memory: Any) -> Any:
         data = x._data
         if function is not None:
             compute = function[type(data)]
@@ -393,13 +435,17 @@ def updates(
                     raise
                 result = at_users_line(compute, error)(data, v)  # it has written nothing yet
             if result is not data:  # such as @=, which few libraries have in place
-                write(x, ..., result.data if type(result) is Element else result)
+                new = result.data if type(result) is Element else result
+                memory = write(x, ..., new, memory)
+        return memory
 
     return update
 
 
-def check_fits(op: Op, data: Any, other: Any) -> None:
-    """Before anything changes: the result must have x's shape, and x's dtype must hold it."""
+def fitting(op: Op, x: Array, handle: Array, data: Any, other: Any) -> Any:
+    """The other operand in x's storage: the result must have x's shape, and x's dtype must hold it."""
+    if type(other) is not type(data) and hasattr(other, "dtype"):
+        _, _, other = promote(op.name, ("x1", "x2"), (x, handle), (data, other))
     shape, dtype = getattr(other, "shape", ()), getattr(other, "dtype", None)
     if shape != data.shape and shape != () and op.name != "matmul":
         try:
@@ -418,10 +464,16 @@ def check_fits(op: Op, data: Any, other: Any) -> None:
                 f"in-place {op.name}: a result of dtype {result} does not fit into "
                 f"{describe(data)} [at {user_line()}]; write x = x {op.name} y, or use astype"
             )
+    return other
 
 
-def replace_value(op: Op, x: Array, result: Array) -> Array:
-    """Put a recorded result into x's place: views of x see it, and x's old value stays kept."""
+def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
+    """Put a recorded result into x's place: views of x see it, and x's old value stays kept.
+
+    v : the raw data of the other operand.
+    """
+    if op.name == "matmul" and type(x._data) is type(v) is np.ndarray:
+        sum_in_layout(result, x._data, v)
     if result.dtype != x.dtype:
         result = astype(result, x.dtype)
     tid, new = current(result)
@@ -431,12 +483,17 @@ def replace_value(op: Op, x: Array, result: Array) -> Array:
             f"[at {user_line()}]"
         )
     if x._state & ALIASED:
-        make_exclusive(x)
-        with storage_of(new).at(x._data, new):
-            write(x, ..., new)
-        record_put(x, ..., tid, new, basic=True)
+        memory = make_exclusive(x)
+        written = x._data
+        try:
+            with storage_of(new).at(written, new):
+                memory = write(x, ..., new, memory)
+            record_put(x, ..., tid, new, True, written, memory)
+        except BaseException:
+            unfinished(x, tid)
+            raise
     else:
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
-        x._data, x._tid, x._state = laid, tid, state if laid is new else 0
+        put_in_place(x, laid, tid, state if laid is new else 0)
     return x

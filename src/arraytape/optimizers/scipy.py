@@ -13,7 +13,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._util import nest
 from .._util.errors import describe, user_line
-from ..variable import Variable, detached
+from ..variable import Variable, detached, put_back, together
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -99,12 +99,12 @@ def minimize_scipy(
         options["callback"] = lambda v, *_: callback(problem.nested(v))
     slope = chosen not in WITHOUT_GRADIENT
     function = problem.value_and_gradient if slope else problem.value
-    before = [detached(x) for x in problem.leaves]
+    kept = [(x, x._data) for x in problem.leaves if isinstance(x, Variable)]
     try:
-        start = flat(before)
+        start = flat(problem.leaves)
         result = minimize(function, start, jac=slope or None, method=method, **options)
     finally:
-        problem.put(before)
+        put_back(kept)
     result.x = problem.nested(result.x)
     if isinstance(getattr(result, "jac", None), np.ndarray):
         result.jac = problem.nested(result.jac)
@@ -173,8 +173,12 @@ class LBFGS:
             return loss()
 
         result = minimize_scipy(value, nesting, method="L-BFGS-B", options=self.options)
-        for variable, found in zip(changed, nest.leaves(result.x), strict=True):
-            variable.assign(found)
+
+        def assign() -> None:
+            for variable, found in zip(changed, nest.leaves(result.x), strict=True):
+                variable.assign(found)
+
+        together(changed, assign)
         return result
 
 
@@ -311,7 +315,7 @@ def number(owner: str, name: str, value: Any, least: float, below: float) -> flo
     """A real number in [least, below); TypeError or ValueError else."""
     try:
         given = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         given = math.nan
     if given != given or isinstance(value, str):
         raise TypeError(

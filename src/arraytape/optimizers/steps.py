@@ -14,9 +14,9 @@ import arraytape as xp
 from .._array.array import Array
 from .._define.define_op import unregistered
 from .._util import nest
-from .._util.errors import TapeWarning, describe, layout, see, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, entrance, layout, see, stacklevel, user_line
 from ..module import Module
-from ..variable import Variable, detached
+from ..variable import Variable, detached, together
 from .scipy import number
 
 Pair = tuple[Array, Variable]
@@ -56,6 +56,7 @@ class Optimizer(Module):
         rate = number(self.name, "learning_rate", value, 0.0, math.inf)
         self._learning_rate.assign(rate)
 
+    @entrance
     def build(self, variables: Any) -> None:
         """Make the slots of these Variables (an iterable or a nesting), as far as they are not there.
 
@@ -81,6 +82,7 @@ class Optimizer(Module):
                 )
             self._place(variable)
 
+    @entrance
     def apply_gradients(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Take one step: change each Variable by its gradient.
 
@@ -128,11 +130,18 @@ class Optimizer(Module):
             )
         self.build(variable for _, variable in given)
         rate, step = self._numbers()
+        rows = []
         for g, variable in checked:
             place = self._place(variable)
-            slots = [self.slots[slot][place] for slot in self.slot_names]
-            self.update(g, variable, slots, rate, step)
-        self.iterations.assign(step)
+            rows.append((g, variable, [self.slots[slot][place] for slot in self.slot_names]))
+
+        def take() -> None:
+            for g, variable, slots in rows:
+                self.update(g, variable, slots, rate, step)
+            self.iterations.assign(step)
+
+        changed = [part for _, variable, slots in rows for part in (variable, *slots)]
+        together([*changed, self.iterations], take)
 
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
@@ -186,10 +195,17 @@ class Optimizer(Module):
     def _place(self, variable: Variable) -> int:
         place = self._updated.find(variable)
         if place is None:
-            place = self._updated.add(variable)
-            for slot_name, slots in self.slots.items():
-                value = self.slot(slot_name, detached(variable))
-                slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
+            place = len(self._updated.variables)
+            try:
+                for slot_name, slots in self.slots.items():
+                    value = self.slot(slot_name, detached(variable))
+                    slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
+                self._updated.add(variable)  # last: from here on it has its slots
+            except BaseException:
+                if len(self._updated.variables) == place:
+                    for slots in self.slots.values():
+                        del slots[place:]
+                raise
         return place
 
     def _checked_pairs(self, pair: Any) -> list[tuple[Array | None, Variable]]:
@@ -223,28 +239,26 @@ class Optimizer(Module):
 class SGD(Optimizer):
     """Gradient descent, with momentum if one likes.
 
-        ``velocity = momentum * velocity - learning_rate * gradient; variable += velocity``
+    ``velocity = momentum * velocity - learning_rate * gradient; variable += velocity``
 
-        Parameters
-        ----------
-        learning_rate : float, default 0.01
-            The size of a step.
-        momentum : float, default 0
-            The part of the last step that is taken again; at least 0 and less than 1.
-        name : str, optional
-            How messages call it.
+    Parameters
+    ----------
+    learning_rate : float, default 0.01
+        The size of a step.
+    momentum : float, default 0
+        The part of the last step that is taken again; at least 0 and less than 1.
+    name : str, optional
+        How messages call it.
 
-        Examples
-        --------
-        >>> import numpy as np
-
-    import arraytape as xp
-        >>> v = xp.Variable(2.0)
-        >>> with xp.GradientTape() as tape:
-        ...     loss = v**2
-        >>> SGD(learning_rate=0.25).apply_gradients([(tape.gradient(loss, v), v)])
-        >>> float(v)
-        1.0
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable(2.0)
+    >>> with xp.GradientTape() as tape:
+    ...     loss = v**2
+    >>> SGD(learning_rate=0.25).apply_gradients([(tape.gradient(loss, v), v)])
+    >>> float(v)
+    1.0
     """
 
     def __init__(
@@ -400,9 +414,8 @@ class Updated:
                 return place
         return None
 
-    def add(self, variable: Variable) -> int:
+    def add(self, variable: Variable) -> None:
         self.variables.append(variable)
-        return len(self.variables) - 1
 
 
 def fitting(owner: str, g: Array, variable: Variable) -> Array:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
 import types
 import warnings
 from collections import Counter
@@ -24,6 +23,7 @@ from weakref import WeakMethod
 from .._record.stack import watched
 from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from .._util.locks import reentrant_lock
 from .arguments import Apart, Form, Identity, signature_of
 from .call import Call
 from .compare import decided_by, difference
@@ -82,7 +82,7 @@ class Function(Generic[P, R]):
         self.recent: Plan | None = None
         self.gone_plans = 0  # replays of plans that are no more
         self.tracer: dict[str, object] = {}  # who traces: one at a time
-        self.changing = threading.Lock()
+        self.changing = reentrant_lock()
         self.forget = WeakMethod(self.drop_dead)
         try:
             self.signature: inspect.Signature | None = inspect.signature(f)

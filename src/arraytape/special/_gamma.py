@@ -7,6 +7,7 @@ from typing import Any
 
 from .._array.array import Array
 from .._storage.storage import is_complex, storage_of
+from .._util.errors import entrance
 from ..ops.manipulation_functions import stack
 from ..ops.statistical_functions import sum as sum_of
 from ._rules import as_data, by_order, where_defined
@@ -474,6 +475,7 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Array:
     return _riemann_zeta(x) if q is None else _zeta(x, q)
 
 
+@entrance
 def multigammaln(a: Any, d: int) -> Array:
     """The logarithm of the multivariate gamma function of dimension d.
 

@@ -11,8 +11,6 @@ array_api_strict, which has nothing beyond the standard, and several devices tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -21,6 +19,7 @@ import numpy as np
 from .._storage import numpy_namespace
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, Storage, enter
+from .._util.blocks import Context
 from ._boxed import Boxed, BoxedNamespace, Boxes, Frozen, FrozenNamespace, StrictBoxes
 
 __all__ = ["frozen", "hostile", "on", "strict"]
@@ -162,8 +161,21 @@ def strict() -> BoxedStorage:
     return storage
 
 
-@contextmanager
-def on(storage: Storage, device: Any = None) -> Iterator[None]:
+class DefaultDevice(Context):
+    """The block of ``on``."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+
+    def _begin(self) -> None:
+        self.before = [*DEFAULT]
+        DEFAULT[0] = self.device
+
+    def _end(self) -> None:
+        DEFAULT[:] = getattr(self, "before", DEFAULT)
+
+
+def on(storage: Storage, device: Any = None) -> DefaultDevice:
     """Within the block, creation functions that are given no device make data of this storage.
 
     Parameters
@@ -173,14 +185,9 @@ def on(storage: Storage, device: Any = None) -> Iterator[None]:
     device : str | None, default: None
         One of its devices; None: the first one.
 
-    Yields
-    ------
-    None
-        Nothing.
+    Returns
+    -------
+    context manager
+        Gives nothing.
     """
-    before = DEFAULT[0]
-    DEFAULT[0] = storage.devices()[0] if device is None else device
-    try:
-        yield
-    finally:
-        DEFAULT[0] = before
+    return DefaultDevice(storage.devices()[0] if device is None else device)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._util.blocks import Setting
 from ..storage import storage_of
 
 AxisIds = tuple[int, ...]
@@ -232,19 +233,9 @@ def elementwise(function: Callable[..., Any], *values: Any) -> Any:
 
 
 # --- hidden axes ------------------------------------------------------------------------------------
-class active:
+def active(axis_id: int) -> Setting[AxisIds]:
     """Within it values of this hidden axis may be used, and backward passes do not sum over it."""
-
-    __slots__ = ("axis_id", "token")
-
-    def __init__(self, axis_id: int) -> None:
-        self.axis_id = axis_id
-
-    def __enter__(self) -> None:
-        self.token = ACTIVE.set((*ACTIVE.get(), self.axis_id))
-
-    def __exit__(self, *error: object) -> None:
-        ACTIVE.reset(self.token)
+    return Setting(ACTIVE, (*ACTIVE.get(), axis_id))
 
 
 REPLAY = 0  # in ACTIVE: a backward pass goes through records of hidden axes that have ended

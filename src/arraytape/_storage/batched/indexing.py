@@ -183,6 +183,25 @@ def scatter_add(x: Any, shape: Any, key: Any) -> Any:
     return Batched(to_front(found, count), axis_ids)
 
 
+def add_at(x: Any, key: Any, value: Any) -> Any:
+    """x after ``x[key] += value``, where elements named twice add up: itself, or new data."""
+    parts = key if type(key) is tuple else (key,)
+    if not set(axis_ids_of((*parts, value))) <= set(axis_ids_of((x,))) or axis_ids_of(parts):
+        return x + scatter_add(value, x.shape, key)
+    if type(x) is not Batched:
+        return storage_of(x).add_at(x, key, value)
+    storage, count = storage_of(x.data), len(x.axis_ids)
+    if type(value) is Batched:
+        value = to_end(value.aligned(x.axis_ids, value.ndim), count)
+    else:
+        value = value[(..., *(None,) * count)]
+    # All hidden axes together, since they come last, and each part of the key names a visible one.
+    value = storage.xp.broadcast_to(value, (*value.shape[: len(value.shape) - count], *x.hidden))
+    view = to_end(x.data, count)
+    changed = storage.add_at(view, tuple(parts_of(key, x.ndim)), value)
+    return x if storage.in_place(x.data) else Batched(to_front(changed, count), x.axis_ids)
+
+
 # --- one after the other ----------------------------------------------------------------------------
 def raw_of(values: Any) -> Any:
     """The namespace of the raw data beneath the values; None where there is none."""

@@ -376,6 +376,7 @@ class BatchedNamespace:
     linalg_solve = staticmethod(products.solve)
     get = staticmethod(keys.get)
     put = staticmethod(keys.put)
+    add_at = staticmethod(keys.add_at)
     scatter_add = scattered = staticmethod(keys.scatter_add)
 
     def getitem(self, x: Any, /, key: Any) -> Any:

@@ -1,0 +1,126 @@
+"""Long paths made short: a loop that takes a view of a view, ``x = x[1:]``, must not walk all of them.
+
+Steps join where one does what several did: keys and permutations, reshapes, broadcasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, Path
+
+LONG = 8  # steps; a path of more is made short
+Axis = (
+    tuple[int, range] | None
+)  # an axis of the root's and the places along it; None: of length 1, new
+
+
+class Box:
+    """A part of data by keys and permutations alone: which places along which axes, in which order.
+
+    axes : those of the part.  fixed : the place along each axis of the data that the part has not.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.axes: list[Axis] = [(i, range(n)) for i, n in enumerate(shape)]
+        self.fixed: dict[int, int] = {}
+
+    def take(self, key: Any) -> bool:
+        """Narrow the part to its own part at a key; False for one that this cannot say."""
+        found: list[Axis] = []
+        fixed = dict(self.fixed)
+        left = iter(self.axes)
+        for part in self.written_out(key):
+            if part is None:
+                found.append(None)
+                continue
+            axis = next(left)
+            places = range(1) if axis is None else axis[1]
+            if not isinstance(part, slice):
+                if axis is not None:
+                    fixed[axis[0]] = places[int(part)]
+            elif axis is not None:
+                found.append((axis[0], places[part]))
+            elif len(places[part]) == 1:
+                found.append(None)
+            else:
+                return False
+        self.axes, self.fixed = found, fixed
+        return True
+
+    def written_out(self, key: Any) -> list[Any]:
+        """The parts of a key, one for each axis, None beside them."""
+        parts = list(key) if type(key) is tuple else [key]
+        named = sum(part is not None and part is not Ellipsis for part in parts)
+        rest = [slice(None)] * (len(self.axes) - named)
+        at = parts.index(Ellipsis) if Ellipsis in parts else len(parts)
+        return [*parts[:at], *rest, *parts[at + 1 :]]
+
+    def fold(self, shape: tuple[int, ...]) -> bool:
+        """Reshape the part where that only adds or drops axes of length 1; False where it does more."""
+        long = [axis for axis in self.axes if axis is not None and len(axis[1]) != 1]
+        if [len(places) for _, places in long] != [n for n in shape if n != 1]:
+            return False
+        self.fixed |= {axis[0]: axis[1][0] for axis in self.axes if axis and len(axis[1]) == 1}
+        left = iter(long)
+        self.axes = [None if n == 1 else next(left) for n in shape]
+        return True
+
+    def permute(self, order: Iterable[int]) -> None:
+        """Permute the axes of the part."""
+        self.axes = [self.axes[i] for i in order]
+
+    def part_shape(self) -> tuple[int, ...]:
+        """The shape of the part."""
+        return tuple([1 if axis is None else len(axis[1]) for axis in self.axes])
+
+    def path(self) -> Path:
+        """The steps to the part: a key, a permutation and new axes, as far as there are such."""
+        kept = [axis for axis in self.axes if axis is not None]
+        key = [self.fixed.get(i, slice(None)) for i in range(len(self.shape))]
+        for i, places in kept:
+            if places != range(self.shape[i]):
+                key[i] = as_slice(places)
+        order = tuple([sorted(kept).index(axis) for axis in kept])
+        steps: list[tuple[str, Any]] = []
+        if any(part != slice(None) for part in key):
+            steps.append((GETITEM, (*key, ...)))
+        if order != tuple(range(len(order))):
+            steps.append((PERMUTE, order))
+        if len(kept) < len(self.axes):
+            new = [None if axis is None else slice(None) for axis in self.axes]
+            steps.append((GETITEM, (*new, ...)))
+        return tuple(steps)
+
+
+def as_slice(places: range) -> slice:
+    """The slice that names these places."""
+    if not places:
+        return slice(0, 0)
+    return slice(places.start, places.stop if places.stop >= 0 else None, places.step)
+
+
+def shortened(path: Path, shape: tuple[int, ...]) -> Path:
+    """A path from data of this shape with fewer steps, where they join: never none at all."""
+    done: Path = ()
+    box = Box(shape)
+    last: tuple[str, Path, Box] = ("", done, box)  # a reshape or broadcast, and what is before it
+    for i, (kind, argument) in enumerate(path):
+        if kind is GETITEM:
+            if not box.take(argument):
+                return (*done, *box.path(), *path[i:])
+        elif kind is PERMUTE:
+            box.permute(argument)
+        elif kind is RESHAPE and box.fold(argument):
+            pass
+        elif kind is RESHAPE or kind is BROADCAST:
+            if last[0] is kind and not box.path():
+                _, done, box = last
+            if argument != box.part_shape():
+                last = (kind, done, box)
+                done, box = (*done, *box.path(), (kind, argument)), Box(argument)
+        else:  # it changes what an axis means; what follows is seldom long
+            return (*done, *box.path(), *path[i:])
+    return (*done, *box.path()) or ((GETITEM, ...),)

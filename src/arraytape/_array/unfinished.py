@@ -1,0 +1,77 @@
+"""Writes that did not finish: an error or an interruption came between the data and its record.
+
+    UNFINISHED  (plan, new, old, value, what)
+
+The data may hold the old value, the new one, or a part of each, so no derivative goes through it: the
+root's value gets a new id, and a record without a rule says how it came about.  Where the storage has
+refused a write, nothing was written, and nothing of this is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._record.plan import Record, Structural
+from .._record.stack import OPEN, elsewhere, new_tid, recorders, tell
+from .._util.errors import describe, user_line
+from .array import Array
+from .views import location
+
+# What NumPy, and any storage, raises before it writes: of a key, a shape or a dtype that does not fit.
+REFUSALS = (IndexError, TypeError, ValueError)
+
+
+class Unfinished:
+    """What the record of an unfinished write keeps: of what and where."""
+
+    missing = "unfinished write"
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+
+
+def unfinished(x: Array | None, vtid: int) -> None:
+    """After a write into x that may have been done in part: no derivative goes through its value.
+
+    x : None where nothing was written, or all of it was and is recorded.  vtid : the id of what was
+    to be written.
+    """
+    if x is None:
+        return
+    root, _ = location(x)
+    old = root._tid
+    if not (old or vtid):
+        return
+    stack = recorders()
+    followers = [r for r in stack if old in r.followed or vtid in r.followed]
+    root._tid = new_tid() if followers else 0
+    what = Unfinished(f"{describe(x)} at {user_line()}")
+    for recorder in followers:
+        record = (UNFINISHED.number, root._tid, old, vtid, what)
+        tell(recorder, record)
+        recorder.notice(UNFINISHED, record)
+    if OPEN and not stack:
+        elsewhere((old, vtid))
+
+
+def put_in_place(x: Array, data: Any, tid: int, state: int) -> None:
+    """Give x other data with its id and state: all of it or, when that is interrupted, nothing."""
+    before = x._data, x._tid, x._state
+    try:
+        x._data, x._tid, x._state = data, tid, state
+    except BaseException:
+        x._data, x._tid, x._state = before
+        raise
+
+
+def pull(at: Any, record: Record) -> None:
+    """UNFINISHED: nothing passes; who asks for a gradient on such a path is told before."""
+    at.take(record[1])
+
+
+def push(at: Any, record: Record) -> list[Any]:
+    """UNFINISHED: nothing passes."""
+    return [None]
+
+
+UNFINISHED = Structural("unfinished write", pull, push, inputs=slice(2, 4))

@@ -1,0 +1,204 @@
+"""Policies of recompute_grad: which results the first run keeps and the second takes.
+
+Both runs see the calls of ops through ``_define.interception``, and count them for each op.  The first
+keeps results by op and number of call; the second hands them in at the same place, once the operands
+are seen to have the layouts that they had.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .._array.array import Array, wrap
+from .._define.interception import OpCall, Results
+from .._record.op import REGISTRY, Op
+from .._storage.batched.data import ACTIVE, Batched
+from .._util.errors import describe, user_line
+
+Choice = Callable[..., Any]
+PolicyLike = Callable[..., Any] | Iterable[Callable[..., Any]]
+
+
+class ArrayLayout(NamedTuple):
+    """What a policy is told of an array."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def size(self) -> int:
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its elements take."""
+        return self.size * int(self.dtype.itemsize)
+
+
+class Policy:
+    """Which ops it is about, and which of their results are kept.
+
+    choose : called with the op's function and layouts of results and operands; None to keep all.
+    """
+
+    def __init__(self, policy: PolicyLike) -> None:
+        self.choose: Choice | None = None
+        self.ops: frozenset[Op] | None = None  # None: all that there are
+        if callable(policy) and op_of(policy) is None:
+            self.choose = policy
+            return
+        if not callable(policy) and not isinstance(policy, Iterable):
+            raise TypeError(
+                "recompute_grad: a policy is a collection of ops, such as [xp.matmul], or a function "
+                f"(op, result, *operands) -> bool, got {describe(policy)} [at {user_line()}]"
+            )
+        self.ops = frozenset(map(checked_op, [policy] if callable(policy) else policy))
+
+    def all_ops(self) -> Iterable[Op]:
+        """The ops whose calls it has to see."""
+        return list(REGISTRY.values()) if self.ops is None else self.ops
+
+    def takes(self, op: Op) -> bool:
+        return self.ops is None or op in self.ops
+
+    def keeps(self, call: OpCall, answer: Any) -> bool:
+        """Whether what a call gave is to be kept."""
+        if self.choose is None:
+            return True
+        return bool(self.choose(call.op.public, told(answer), *map(told, call.operands())))
+
+
+def op_of(function: Any) -> Op | None:
+    """The op that a public function stands for, if it is one."""
+    return next((op for op in REGISTRY.values() if op.public is function), None)
+
+
+def checked_op(function: Any) -> Op:
+    """The op in a policy; ValueError for what is no op, or is composed of others."""
+    op = op_of(function)
+    if op is not None and op.functions:
+        return op
+    name = getattr(function, "__name__", None)
+    what = describe(function) if name is None else f"{name}, which is no op of arraytape"
+    if op is not None:
+        what = f"{op.name}, which is composed of other ops"
+    raise ValueError(
+        f"recompute_grad: a policy lists ops, whose results can be kept, got {what} "
+        f"[at {user_line()}]. To see the ops that a function f runs: "
+        "policy=lambda op, result, *operands: print(op.__name__)"
+    )
+
+
+def told(value: Any) -> Any:
+    """An argument or result of a call, with layouts in the place of arrays."""
+    if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type):
+        return ArrayLayout(tuple(value.shape), value.dtype)
+    return tuple(map(told, value)) if isinstance(value, list | tuple) else value
+
+
+def compared(value: Any) -> Any:
+    """What has to be the same of an argument in both runs."""
+    value = told(value)
+    if type(value) is tuple:
+        return tuple(map(compared, value))
+    known = value is None or isinstance(value, ArrayLayout | bool | int | str)
+    return value if known else type(value)
+
+
+class Kept(NamedTuple):
+    """What is kept of a call: its arguments as they are compared, and its results."""
+
+    arguments: tuple[Any, ...]
+    results: Results
+
+
+class Keeping:
+    """The first run: the results that a policy wants are kept, by op and number of call."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy, self.busy = policy, False
+        self.calls: Counter[Op] = Counter()
+        self.kept: dict[tuple[Op, int], Kept] = {}
+        self.axes = {*ACTIVE.get()}
+
+    def takes(self, op: Op) -> bool:
+        return self.policy.takes(op)
+
+    def before(self, call: OpCall) -> None:
+        self.calls[call.op] += 1
+
+    def after(self, call: OpCall, answer: Any, arrays: Sequence[Array]) -> None:
+        # A vmap inside the function has other hidden axes in the second run.
+        stays = all(
+            type(y._data) is not Batched or self.axes.issuperset(y._data.axis_ids) for y in arrays
+        )
+        if stays and self.policy.keeps(call, answer):
+            place = call.op, self.calls[call.op]
+            self.kept[place] = Kept(arguments_of(call), Results(answer, arrays))
+
+    def arrays(self) -> list[Array]:
+        """The kept results."""
+        return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
+
+
+class Giving:
+    """The second run: kept results are handed in where the first run had them.
+
+    name : how messages call the function that runs.
+    """
+
+    def __init__(self, name: str, first: Keeping) -> None:
+        self.name, self.first, self.busy = name, first, False
+        self.calls: Counter[Op] = Counter()
+
+    def takes(self, op: Op) -> bool:
+        return self.first.takes(op)
+
+    def before(self, call: OpCall) -> Results | None:
+        self.calls[call.op] += 1
+        number = self.calls[call.op]
+        kept = self.first.kept.get((call.op, number))
+        if kept is None:
+            return None
+        arguments = arguments_of(call)
+        if arguments != kept.arguments:
+            raise self.other(
+                f"call {number} of {call.op.name} got {shown(arguments)} where it had got "
+                f"{shown(kept.arguments)}"
+            )
+        return kept.results
+
+    def after(self, call: OpCall, answer: Any, arrays: Sequence[Array]) -> None:
+        """Nothing is kept of a second run."""
+
+    def check_complete(self) -> None:
+        """RuntimeError if ops of the policy ran another number of times than in the first run."""
+        for op, times in self.first.calls.items():
+            if self.calls[op] != times:
+                raise self.other(
+                    f"{op.name} ran {self.calls[op]} times where it had run {times} times"
+                )
+
+    def other(self, what: str) -> RuntimeError:
+        return RuntimeError(
+            f"{self.name}: the function did something else when it ran again for the gradient, so "
+            f"that results kept by its policy do not fit: {what} [at {user_line()}]"
+        )
+
+
+def arguments_of(call: OpCall) -> tuple[Any, ...]:
+    """The arguments of a call as the runs compare them."""
+    return (*map(compared, call.args), *[(k, compared(v)) for k, v in sorted(call.kwargs.items())])
+
+
+def shown(arguments: Any) -> str:
+    """Arguments in a message."""
+    if isinstance(arguments, ArrayLayout):
+        return f"{arguments.dtype}{arguments.shape}"
+    if isinstance(arguments, tuple):
+        return f"({', '.join(map(shown, arguments))})"
+    return arguments.__name__ if isinstance(arguments, type) else repr(arguments)

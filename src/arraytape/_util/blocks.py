@@ -1,0 +1,119 @@
+"""Context managers whose blocks end whenever an interruption comes.
+
+A KeyboardInterrupt may come on entry to ``__exit__``, or at the end of ``__enter__``: then the block has
+ended and nobody has left it.  A ``Block`` does not count on the call alone.  What a ``with`` statement
+holds while its block is open, and nothing else does, is the bound ``__exit__``; here that is an object
+of its own, a ``partial``, and when it goes the block is left, if it has not been.  No frame refers to
+it, so a traceback that someone keeps does not keep the block open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ContextDecorator, suppress
+from contextvars import ContextVar, Token
+from copy import copy
+from functools import partial
+from typing import Any, Generic, Self, TypeVar
+from weakref import ref
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+class Exit:
+    """``__exit__`` of a Block: leaves it when it is called, or else when it goes.
+
+    Of the class, as ``contextlib.ExitStack`` asks for it, it is a function that does the first alone.
+    """
+
+    def __get__(self, block: Block | None, owner: type | None = None) -> Callable[..., None]:
+        if block is None:
+            return leave
+        held = partial(leave, block)
+        if block._held is None:
+            block._held = ref(held, block._dropped)
+        return held
+
+
+def leave(block: Block, *error: object) -> None:
+    """The block ends, as Python says."""
+    block._end()
+    block._opened = block._held = None
+
+
+class Block:
+    """What ``begin`` sets holds until ``end``, and no longer than the block.
+
+    ``_end`` may be called twice, and before ``_begin`` has done its work: it undoes what is there.
+    _held : refers to what the ``with`` statement holds.  _opened : the same, from ``_begin`` on.
+    """
+
+    _held: ref[Any] | None = None
+    _opened: ref[Any] | None = None
+
+    def __enter__(self) -> Any:
+        self._opened = self._held
+        return self._begin()
+
+    __exit__: Any = Exit()
+
+    def _begin(self) -> Any:
+        """Set what holds in the block; gives what ``as`` names."""
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        """Undo it."""
+        raise NotImplementedError
+
+    def _dropped(self, held: ref[Any]) -> None:
+        """The block is over, and was not left."""
+        if self._held is held:
+            if self._opened is held:
+                self._end()
+            self._opened = self._held = None
+
+
+class Context(Block, ContextDecorator):
+    """A Block that serves for one ``with`` statement, or as a decorator."""
+
+    def _recreate_cm(self) -> Self:
+        """A block of its own for each call of a decorated function."""
+        return copy(self)
+
+
+class Setting(Context, Generic[T]):
+    """Within it a context variable has another value."""
+
+    def __init__(self, variable: ContextVar[T], value: T) -> None:
+        self.variable, self.value = variable, value
+        self.token: Token[T] | None = None
+
+    def _begin(self) -> None:
+        self.before = (self.variable.get(),)
+        self.token = self.variable.set(self.value)
+
+    def _end(self) -> None:
+        if self.token is not None:
+            with suppress(RuntimeError):  # it was done already
+                self.variable.reset(self.token)
+        elif hasattr(self, "before") and self.variable.get() is self.value:
+            self.variable.set(*self.before)
+
+
+class Quiet(Block):
+    """Within it NumPy says nothing of infinities and NaN: ``np.errstate(all="ignore")``."""
+
+    def _begin(self) -> None:
+        self.before = np.geterr()
+        self.errors = np.errstate(all="ignore")
+        self.errors.__enter__()
+
+    def _end(self) -> None:
+        self.errors.__exit__(None, None, None)
+
+    def _dropped(self, held: ref[Any]) -> None:
+        if self._opened is held and hasattr(self, "before"):
+            np.seterr(**self.before)
+        self._opened = self._held = None

@@ -1,0 +1,58 @@
+"""Locks that a forked child can take: it has none of the threads that held them.
+
+Where Python has a GIL, threads do not switch within a few attributes that are read and set without a
+call in between: steps of this kind on the op path need no lock.  ``in_one_step`` gives them one where
+Python runs without a GIL.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+F = TypeVar("F", bound=Callable[..., Any])
+FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
+LOCKS: WeakSet[Any] = WeakSet()  # all that arraytape holds
+
+
+def reentrant_lock() -> Any:
+    """A lock that its thread may take again, also where an interruption has left it taken."""
+    return renewed(RLock())
+
+
+def renewed(made: Any) -> Any:
+    """A lock that is free in a forked child, whichever thread held it in the parent."""
+    LOCKS.add(made)
+    return made
+
+
+def in_one_step(held: Any) -> Callable[[F], F]:
+    """Decorator: where Python runs without a GIL, the function holds a reentrant lock."""
+
+    def guarded(function: F) -> F:
+        if not FREE_THREADED:
+            return function
+
+        @functools.wraps(function)
+        def guarding(*args: Any, **keywords: Any) -> Any:
+            with held:
+                return function(*args, **keywords)
+
+        return guarding  # type: ignore[return-value]
+
+    return guarded
+
+
+def renew() -> None:
+    """Free all locks: the threads that may have held them are not in this process."""
+    for made in tuple(LOCKS):
+        made._at_fork_reinit()  # as the standard library does with its own locks
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=renew)

@@ -1,0 +1,13 @@
+"""A short run of the attack on policies."""
+
+import pytest
+
+from attack import policies
+
+BLOCKS, PROGRAMS = 8, 48
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_what_a_policy_keeps_changes_no_bit(block):
+    for seed in range(block, PROGRAMS, BLOCKS):
+        policies.run(seed)

@@ -1,0 +1,26 @@
+"""Gradients of a function in two forms, to be compared in every bit."""
+
+import numpy as np
+
+import arraytape as xp
+from arraytape import GradientTape, testing
+
+
+def gradients(f, *arrays, order=1):
+    """The gradients of f at some Arrays; of second order those of the squares of the first."""
+    with GradientTape() as outer:
+        outer.watch(arrays)
+        with GradientTape() as tape:
+            tape.watch(arrays)
+            y = testing.total(f(*arrays))
+        found = tape.gradient(y, arrays, unconnected_gradients="zero")
+        if order == 1:
+            return found
+        squares = sum(xp.sum(xp.real(g * xp.conj(g))) for g in found)
+    return outer.gradient(squares, arrays, unconnected_gradients="zero")
+
+
+def same_bits(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+        assert one.dtype == other.dtype

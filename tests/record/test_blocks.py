@@ -1,0 +1,160 @@
+"""Blocks end when their ``with`` statement does, whatever interrupts it."""
+
+import contextlib
+from contextvars import ContextVar
+
+import pytest
+
+import arraytape as xp
+from arraytape import GradientTape, diagnose, interop
+from arraytape._record.stack import recorders
+from arraytape._tape.recording import Recording
+from arraytape._util import blocks
+from arraytape._util.blocks import Setting
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """What is called at the end of a block is interrupted once, before it has done anything."""
+
+    def interrupt(owner, name):
+        method = getattr(owner, name)
+
+        def once(*arguments):
+            monkeypatch.setattr(owner, name, method)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(owner, name, once)
+
+    return interrupt
+
+
+def test_a_named_tape_that_was_interrupted_on_leaving_is_left_and_can_be_entered(interrupted, near):
+    x, tape = xp.asarray(3.0), GradientTape()
+    with pytest.raises(KeyboardInterrupt) as info, tape:  # which keeps the traceback
+        interrupted(Recording, "leave")
+    assert recorders() == ()
+    assert not tape._recording.followed
+    with tape:
+        tape.watch(x)
+        y = x * x
+    near(tape.gradient(y, x), 6.0)
+    del info
+
+
+def test_a_tape_that_was_interrupted_at_the_end_of_entering_is_left(monkeypatch):
+    tape, enter = GradientTape(), Recording.enter
+
+    def entered(recording, *arguments):
+        enter(recording, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recording, "enter", entered)
+    with pytest.raises(KeyboardInterrupt), tape:
+        pass
+    assert recorders() == ()
+    monkeypatch.undo()
+    with tape:
+        assert recorders() == (tape._recording,)
+
+
+def test_the_block_inside_ends_before_the_one_around(interrupted):
+    outer, inner = GradientTape(), GradientTape()
+    with outer:
+        with pytest.raises(KeyboardInterrupt), inner, inner.stop_recording():
+            interrupted(Recording, "leave")
+        assert recorders() == (outer._recording,)
+    assert recorders() == ()
+
+
+@pytest.mark.parametrize(
+    "context", [interop.scipy, lambda: diagnose.saved_data(print, print), diagnose.lines]
+)
+def test_contexts_end_when_they_are_interrupted(context, interrupted):
+    from arraytape._tape.packing import PACKING
+    from arraytape.interop._context import is_active
+
+    block = context()
+    with pytest.raises(KeyboardInterrupt), block:
+        interrupted(type(block), "_end")
+    assert not is_active("scipy")
+    assert PACKING.get() is None
+    assert recorders() == ()
+
+
+def test_a_tape_without_a_with_statement_stays_open():
+    tape = GradientTape()
+    tape.__enter__()
+    assert callable(tape.__exit__)
+    assert hasattr(tape, "__exit__")
+    assert recorders() == (tape._recording,)
+    with pytest.raises(ValueError, match="already recording"), tape:
+        pass
+    assert recorders() == (tape._recording,)
+    tape.__exit__(None, None, None)
+    assert recorders() == ()
+
+
+def test_an_open_tape_survives_looks_at_it_and_a_second_with():
+    tape = GradientTape()
+    with tape:
+        assert isinstance(tape, contextlib.AbstractContextManager)
+        assert hasattr(tape, "__exit__")
+        with pytest.raises(ValueError, match="already recording"), tape:
+            pass
+        assert recorders() == (tape._recording,)
+    assert recorders() == ()
+
+
+def test_an_exit_stack_enters_and_leaves():
+    tape, accumulator = GradientTape(), xp.ForwardAccumulator(xp.ones(2), xp.ones(2))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(tape)
+        stack.enter_context(accumulator)
+        stack.enter_context(interop.scipy())
+        assert recorders() == (tape._recording, accumulator._pass)
+    assert recorders() == ()
+
+
+def test_a_generator_that_is_dropped_leaves_its_block():
+    def inside():
+        with GradientTape():
+            yield recorders()
+
+    generator = inside()
+    assert len(next(generator)) == 1
+    del generator
+    assert recorders() == ()
+
+
+def test_a_context_serves_as_a_decorator_of_a_recursive_function():
+    variable = ContextVar("variable", default=0)
+
+    @Setting(variable, 1)
+    def count(n):
+        assert variable.get() == 1
+        return n and 1 + count(n - 1)
+
+    assert count(3) == 3
+    assert variable.get() == 0
+
+
+def test_a_setting_gives_back_what_was_there_after_what_was_set_inside():
+    variable = ContextVar("variable", default="outside")
+    with Setting(variable, "inside"):
+        variable.set("deeper")
+    assert variable.get() == "outside"
+
+
+def test_numpys_errstate_is_what_it_was_when_its_own_exit_is_interrupted(monkeypatch):
+    import numpy as np
+
+    before = np.geterr()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), blocks.Quiet():
+        monkeypatch.setattr(np.errstate, "__exit__", interrupt)
+    monkeypatch.undo()
+    assert np.geterr() == before
