@@ -17,6 +17,7 @@ import types
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from os import getpid
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakMethod
 
@@ -81,7 +82,7 @@ class Function(Generic[P, R]):
         self.entries: dict[Any, Entry] = {}
         self.recent: Plan | None = None
         self.gone_plans = 0  # replays of plans that are no more
-        self.tracer: dict[str, object] = {}  # who traces: one at a time
+        self.tracer: dict[int, object] = {}  # who traces, by process: one at a time
         self.changing = reentrant_lock()
         self.forget = WeakMethod(self.drop_dead)
         try:
@@ -216,7 +217,7 @@ class Function(Generic[P, R]):
             return self.as_it_is(f"there are {self.limit} programs for it", args, keywords)
         me = object()
         try:
-            if self.tracer.setdefault("is", me) is me:
+            if self.tracer.setdefault(getpid(), me) is me:
                 result = self.trace(entry, form, values, args, keywords)
                 self.end(me)
                 return result
@@ -227,8 +228,8 @@ class Function(Generic[P, R]):
 
     def end(self, me: object) -> None:
         """Let others trace."""
-        if self.tracer.get("is") is me:
-            self.tracer.pop("is", None)
+        if self.tracer.get(getpid()) is me:
+            self.tracer.pop(getpid(), None)
 
     def trace(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
         """Run the function and note what it computes; two equal calls make a plan."""

@@ -8,8 +8,6 @@ function, which sees each call into the package before its body reads a handle.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from types import FrameType
 from typing import Any, NamedTuple
@@ -208,17 +206,6 @@ class Tracing:
                 sys.setprofile(self.before[1])
         if self.before[1] is not None:
             self.before[1](frame, event, argument)
-
-
-@contextmanager
-def tracing(lifter: Lifter) -> Iterator[None]:
-    """A block of ``Tracing``."""
-    block = Tracing(lifter)
-    try:
-        block.start()
-        yield
-    finally:
-        block.stop()
 
 
 def commit(x: Array, value: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from .._storage import numpy_namespace
 from .._storage.batched.data import Batched
 from .._storage.numpy_storage import NUMPY, arranged, order_in_memory
-from .._storage.storage import HOST, Storage, enter
+from .._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
 from .program import put
 from .trace import ACTIVE, Trace, Traced, call, foreign_call, looked_at, value_of, values_of
 
@@ -104,11 +104,15 @@ class TracedStorage(Storage):
             return call("astype", numpy_namespace.astype, value, dtype)
         trace = ACTIVE.get()
         if copy is False and type(value) is np.ndarray:
-            return np.array(value, dtype=dtype, copy=False)  # writes to it are to be seen outside
-        made = np.array(values_of(value), dtype=dtype)
+            # Not noted: writes to it are to be seen outside.
+            return admitted(np.array(value, dtype=dtype, copy=False))
+        made = admitted(np.array(values_of(value), dtype=dtype))
         if trace is None:
             return made
         if type(value) is np.ndarray:
+            if not is_known(value.dtype):  # what a guard would compare is no data of ours
+                trace.spoil(f"it reads an ndarray of dtype {value.dtype.str}. Convert it before")
+                return trace.traced(trace.constant(made), made)
             found = trace.from_outside(value)
             if dtype is None or value.dtype == dtype:
                 return found
@@ -150,6 +154,12 @@ class TracedStorage(Storage):
     def put(self, data: Any, key: Any, value: Any) -> Any:
         return call("put", put, data, key, value)
 
+    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+        if makes_a_view(key):  # as users' code would be traced, for which there are passes
+            total = call("add", np.add, call("getitem", numpy_namespace.getitem, data, key), value)
+            return self.put(data, key, total)
+        return call("add_at", added_at, data, key, value)
+
     def shares(self, part: Any, whole: Any) -> bool:
         return np.may_share_memory(value_of(part), value_of(whole))
 
@@ -177,6 +187,13 @@ class TracedStorage(Storage):
 def copied(x: Any) -> Any:
     """A copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
+
+
+def added_at(x: Any, key: Any, value: Any) -> Any:
+    """New data after ``x[key] += value``, where elements named twice add up."""
+    sums = x.copy(order="K")
+    np.add.at(sums, key, value)
+    return sums
 
 
 def contiguous(x: Any) -> Any:
