@@ -28,6 +28,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "threads": "attack.threads",
     "forks": "attack.forks",
     "timed-interrupts": "attack.timed_interrupts",
+    "nested-programs": "attack.nested_programs",
 }
 
 

@@ -151,7 +151,7 @@ def test_kept_are_the_inputs_and_the_results_of_the_policy():
     assert 4.9 * one < products - inputs < 5.1 * one
     assert "2.2 MB" in said  # two inputs and five products
     large, _, _ = kept_by(xp.recompute_grad(f, policy=lambda op, y, *_: y.nbytes > one))
-    assert abs(large - inputs) < 0.1 * one
+    assert abs(large - inputs) < 0.3 * one  # caches of other parts count, too
 
 
 def test_what_is_kept_goes_with_the_tape():

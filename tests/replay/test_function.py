@@ -14,6 +14,7 @@ import weakref
 
 import numpy as np
 import pytest
+from attack import forks
 
 import arraytape as xp
 from arraytape import TapeWarning
@@ -452,6 +453,32 @@ def test_other_threads_run_as_they_are_while_one_traces():
     go_on.set()
     thread.join()
     assert found[0].tolist() == [6.0, 10.0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_forked_child_traces_though_a_thread_of_its_parent_did(tmp_path):
+    entered, go_on = threading.Event(), threading.Event()
+
+    def f(x):
+        if threading.current_thread().name == "tracer":
+            entered.set()
+            go_on.wait(10)
+        return x * 2
+
+    def child():
+        for _ in range(4):
+            g(x_of())
+        assert g.counts["replayed"] == 2
+
+    g = xp.function(f)
+    thread = threading.Thread(target=lambda: g(x_of()), name="tracer")
+    thread.start()
+    entered.wait(10)
+    with open(tmp_path / "said", "w+") as said:
+        status = forks.ended(forks.fork(child, said))
+    go_on.set()
+    thread.join()
+    assert status == 0
 
 
 def test_tasks_that_trace_do_not_meet():

@@ -559,6 +559,17 @@ def test_values_that_another_thread_computes_with():
     assert g.counts["replayed"] == 0
 
 
+@pytest.mark.parametrize("dtype", [">f8", object])
+def test_ndarrays_of_dtypes_that_no_array_can_have(dtype):
+    data = np.array([1.0, 2.0]).astype(dtype)
+    g = xp.function(lambda x: x * xp.asarray(data, dtype=xp.float64))
+    with pytest.warns(TapeWarning, match="it reads an ndarray of dtype"):
+        for i in range(4):
+            data[0] = float(i)
+            assert g(xp.asarray(X)).tolist() == [X[0] * i, X[1] * 2.0]
+    assert g.counts["replayed"] == 0
+
+
 def test_programs_keep_no_object_alive():
     class Model:
         def __init__(self):

@@ -105,6 +105,26 @@ def test_jacobians_and_vmap_on_a_second_device(fake_cupy, version):
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-11, atol=1e-12)
 
 
+def test_vmap_along_another_axis_on_a_second_device(fake_cupy):
+    fake_cupy(devices=2)
+    host = np.asarray([[0.7, 0.3, 1.2], [0.1, -0.4, 0.9]])
+
+    def f(u):
+        part = xp.reshape(u * 2.0, (2, 1))
+        part[0] *= 3.0
+        u[0] *= 4.0
+        return xp.sum(part) * u
+
+    def run(device):
+        x = xp.asarray(host, device=device)
+        mapped = xp.vmap(f, 1)
+        return [mapped(x), xp.grad(lambda x: xp.sum(mapped(x) ** 2))(x)]
+
+    for found, expected in zip(run("cuda:1"), run("cpu"), strict=True):
+        assert found.device == "cuda:1"
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-11, atol=1e-12)
+
+
 # --- writes ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("devices", [1, 2])
 def test_of_repeated_writes_the_one_that_lasted_gets_the_gradient(fake_cupy, devices):

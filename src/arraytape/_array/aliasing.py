@@ -32,6 +32,7 @@ from .._storage.batched.data import Batched
 from .._storage.batched.indexing import is_mask
 from .paths import (
     GETITEM,
+    PICK,
     WHOLE,
     Cotangents,
     Path,
@@ -169,10 +170,14 @@ def pull_view(at: Cotangents, record: Record) -> None:
     g = at.take(view)
     if g is None or root not in at.followed:
         return
-    if WHOLE.issuperset(
-        [kind for kind, _ in path]
-    ):  # every element of the root: no buffer is needed
+    kinds = [kind for kind, _ in path]
+    if WHOLE.issuperset(kinds):  # every element of the root: no buffer is needed
         at.lend(root, unwalked(g, path, shape, at))
+        return
+    if PICK in kinds:  # from a root that may be the same for all examples
+        zeros = at.xp.zeros(shape, dtype=dtype_at_root(path, g.dtype), device=g.device)
+        whole = add_through(at.widened(zeros, g), path, g, at)
+        at.add(root, at.fit(whole, shape, whole.dtype))
         return
     buffer = at.gathered(root)
     if buffer is None:

@@ -348,6 +348,24 @@ class View:
     vtid: int
 
 
+class Picked(View):
+    """How a view follows its root that is cut again at each read: by another index for each example.
+
+    Its data is a copy, so that writes to it go to the root.
+    """
+
+    __slots__ = ()
+
+    @property
+    def src(self) -> Any:
+        """No data that the view shows is the root's."""
+        return None
+
+    @src.setter
+    def src(self, data: Any) -> None:
+        pass
+
+
 def wrap(data: Any, tid: int = 0, state: int = 0) -> Array:
     """An Array around raw data."""
     array = Array()

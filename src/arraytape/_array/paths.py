@@ -13,6 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy import ndarray
 
+from .._storage.batched.data import Batched
+from .._storage.batched.indexing import get as picked
+from .._storage.storage import storage_of
+
 Path = tuple[tuple[str, Any], ...]
 
 GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
@@ -20,10 +24,11 @@ GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadca
 DIAGONAL = "diagonal"  # of the last two axes; the argument is the offset
 WINDOWS = "windows"  # along an axis, on a new last one; the argument is (negative axis, length)
 REAL, IMAG = "real", "imag"  # of complex data
+PICK = "pick"  # by a key with an index for each example of a vmap: always a copy, cut at each read
 READ_ONLY = "read_only"  # the whole, not to be written to
 
 WHOLE = frozenset((PERMUTE, RESHAPE, BROADCAST, READ_ONLY))  # every element of the root lies on it
-MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, READ_ONLY))
+MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, PICK, READ_ONLY))
 UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))
 
 
@@ -73,6 +78,8 @@ def step(data: Any, kind: str, argument: Any, xp: Any) -> Any:
     if kind is BROADCAST:
         broadcast = getattr(xp, "broadcast_view", xp.broadcast_to)  # never a copy
         return broadcast(data, argument)
+    if kind is PICK:
+        return data[argument] if hasattr(data, "_tid") else picked(data, argument)
     of_an_array = getattr(data, "_part", None)
     if of_an_array is not None:
         return of_an_array(kind, argument)
@@ -83,6 +90,8 @@ def walk(data: Any, path: Path, xp: Any) -> Any:
     """The part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
     for kind, argument in path:
         data = data[argument] if kind is GETITEM else step(data, kind, argument, xp)
+        if kind is PICK and type(data) is Batched:
+            xp = storage_of(data).xp
     return data
 
 
@@ -174,6 +183,8 @@ def write_back(buffer: Any, last: tuple[str, Any], part: Any, at: Place) -> Any:
         return at.put(buffer, argument, part)
     if kind is PERMUTE:
         return at.xp.permute_dims(part, inverse(argument))
+    if kind is PICK:
+        return at.put(buffer, argument, part)
     if kind is DIAGONAL:
         return at.put(buffer, diagonal_key(part, argument, at.xp), part)
     if kind is REAL:

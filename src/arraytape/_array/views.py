@@ -19,6 +19,9 @@ What an event does, by the bits of an Array's state (those of a view's root coun
     IS_VIEW   set KEPT on the root; of a part of  make the root exclusive, cut the   by the root's bits
               SMALL size: a private copy          data again, write; set HOT on it
 
+A view by an index that differs for each example of a vmap (``Picked``) has data of its own, cut again at
+each read; what is written to it goes to the root.
+
 To read changes no bit.  An export sets EXPORTED on the root (``exports`` says when it is cleared); to
 share with a library other than NumPy sets PINNED.  When a tape begins to follow a root that is
 EXPORTED, its exports are revoked.
@@ -47,6 +50,7 @@ from .array import (
     PINNED,
     SCALAR,
     Array,
+    Picked,
     View,
     wrap,
 )  # fmt: skip
@@ -54,14 +58,17 @@ from .exports import Export, Exports, released, revoke
 from .long_paths import LONG, shortened
 from .paths import (
     BROADCAST,
+    GETITEM,
     IMAG,
     MAY_COPY,
     PERMUTE,
+    PICK,
     READ_ONLY,
     REAL,
     RESHAPE,
     Path,
     inverse,
+    step,
     walk,
 )
 
@@ -82,8 +89,13 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     data = x._data
     storage = storage_of(data)
     part = walk(data, ((kind, argument),), storage.xp)
-    if kind in MAY_COPY and kind is not READ_ONLY and not storage.shares(part, data) and x.size:
-        return None
+    if kind in MAY_COPY and kind is not READ_ONLY and x.size:
+        seen, whole = part, data
+        if type(data) is Batched and is_picked(x):
+            whole = layout_of(x)
+            seen = step(whole, kind, argument, storage_of(whole).xp)
+        if not storage_of(whole).shares(seen, whole):
+            return None
     if kind is PERMUTE:
         argument = tuple([axis % len(data.shape) for axis in argument])
     elif kind is RESHAPE or kind is BROADCAST:
@@ -114,7 +126,7 @@ def make_view(x: Array, part: Any, path: Path, data: Any) -> Array:
     view._data = part
     view._state = IS_VIEW
     view._tid = -1
-    about = view._view = View()
+    about = view._view = View() if x._tid >= 0 else type(x._view)()
     about.seen = about.vtid = 0
     if x._tid < 0:
         above = x._view
@@ -131,6 +143,20 @@ def below(root: Array, path: Path, more: Path) -> Path:
     """The path from a root to what lies at ``more`` in what lies at ``path``."""
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
+
+
+def make_picked_view(x: Array, part: Any, key: Any) -> Array:
+    """A view Array around ``part``, which a key with an index for each example of a vmap names."""
+    view = make_view(x, part, ((PICK, key),), x._data)
+    plain, about = view._view, Picked()
+    about.root, about.path, about.seen, about.vtid = plain.root, plain.path, 0, 0
+    view._view = about
+    return view
+
+
+def is_picked(x: Array) -> bool:
+    """Whether a view has data of its own: writes go to its root."""
+    return bool(x._state & IS_VIEW) and type(x._view) is Picked
 
 
 def location(x: Array) -> tuple[Array, Path]:
@@ -279,8 +305,29 @@ def laid_out(y: Array, x: Array) -> Array:
 
 def order_of(x: Array) -> str:
     """In which order x lies in memory without gaps: "C", "F", "CF" for both, "" for neither."""
-    data = refresh(x) if x._state & IS_VIEW else x._data
+    data = layout_of(x)
     return storage_of(data).order(data)
+
+
+def layout_of(x: Array) -> Any:
+    """Data that lies in memory as x: its own, or of a picked view the part that a loop would cut."""
+    if not x._state & IS_VIEW:
+        return x._data
+    data = refresh(x)
+    if type(x._view) is not Picked or not data.size or 0 in data.hidden:
+        return data
+    one = x._view.root._data
+    if type(one) is Batched:
+        one = one.data[(*(0,) * len(one.axis_ids), ...)]
+    path = [(GETITEM, first_of(key)) if kind is PICK else (kind, key) for kind, key in x._view.path]
+    return walk(one, tuple(path), storage_of(one).xp)
+
+
+def first_of(key: Any) -> Any:
+    """A key with 0 in place of each index that differs between examples."""
+    if type(key) is tuple:
+        return tuple([first_of(part) for part in key])
+    return 0 if type(key) is Batched else key
 
 
 def in_order(y: Array, order: str) -> Array:

@@ -18,6 +18,7 @@ from .._array.exits import ENTERED, pass_on_exit
 from .._array.views import keep
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders
+from .._storage.batched.data import REPLAY, active
 from .._storage.storage import is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
 from .._util import nest
@@ -122,17 +123,23 @@ class Call:
         for recorder in recorders():
             if self.told in recorder.followed:
                 continue
-            for record, noticed in self.history:
-                told = all(tid in recorder.followed for tid in results_of(record))
-                if not told and any(tid in recorder.followed for tid in inputs_of(record)):
-                    recorder.record(record)
-                    recorder.followed.update(results_of(record))
-                    if noticed is not None:
-                        recorder.notice(noticed, record)
-            if any(
-                tid in recorder.followed for record, _ in self.history for tid in results_of(record)
-            ):
-                recorder.followed.add(self.told)  # last, since it says that nothing is left to tell
+            with active(
+                REPLAY
+            ):  # a forward pass computes with the function's vmaps, which have ended
+                self._tell(recorder)
+
+    def _tell(self, recorder: Recorder) -> None:
+        for record, noticed in self.history:
+            told = all(tid in recorder.followed for tid in results_of(record))
+            if not told and any(tid in recorder.followed for tid in inputs_of(record)):
+                recorder.record(record)
+                recorder.followed.update(results_of(record))
+                if noticed is not None:
+                    recorder.notice(noticed, record)
+        if any(
+            tid in recorder.followed for record, _ in self.history for tid in results_of(record)
+        ):
+            recorder.followed.add(self.told)  # last, since it says that nothing is left to tell
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
         """A contribution to each input."""

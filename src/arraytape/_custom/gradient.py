@@ -10,7 +10,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import Array
 from .._record.stack import only_recorders, recorders
+from .._storage.batched.data import axis_ids_of
 from .._storage.storage import HERE, STORAGES
+from .._tape.hidden_axes import settled, surplus_of, with_hidden_axes
 from .._util import nest
 from .._util.errors import describe, user_line
 from .arguments import Arguments, Form, as_private_array, check_results, display_name
@@ -129,7 +131,7 @@ def call_with_rule(
     """Call ``f``, which gives ``(y, grad_fn)``, as one record; ``missing``: it has no grad_fn."""
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
-    trace = run_hidden(name, f, arguments.inputs, on_capture, keeps_records)
+    trace = run_hidden(name, for_each_example(f), arguments.inputs, on_capture, keeps_records)
     if written := arguments.written():
         raise ValueError(
             f"{name}: the function writes to {argument(signature_of, written[0])} "
@@ -170,8 +172,11 @@ class UserRule:
         parts += counted(self.name, of_variables, [], len(self.variables), "variables")
         whose = [argument(self.signature_of, owner) for owner in self.owners]
         whose += [f"variable {getattr(v, 'name', None) or i}" for i, v in enumerate(self.variables)]
-        checked = zip(parts, self.layouts, whose, strict=True)
-        return [fitting(self.name, part, layout, who) for part, layout, who in checked]
+        axes = axis_ids_of([g._data for g in cotangents])
+        return [
+            summed_over_examples(fitting(self.name, part, layout, who), layout, axes, self.name)
+            for part, layout, who in zip(parts, self.layouts, whose, strict=True)
+        ]
 
     def _answer(self, cotangents: Sequence[Array]) -> tuple[Any, Any]:
         """What ``grad_fn`` gives for the arguments and for the Variables."""
@@ -286,6 +291,44 @@ def fitting(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
             f"[at {user_line()}]"
         )
     return part if isinstance(part, Array) else as_private_array(part)
+
+
+def summed_over_examples(
+    part: Array | None, layout: Layout, axes: tuple[int, ...], name: str
+) -> Array | None:
+    """A gradient summed over the examples of a vmap that has ended, where all shared one argument.
+
+    axes : the hidden axes of the cotangents, which have been summed over any other.
+    """
+    if part is None:
+        return None
+    if not set(surplus_of(part, layout.shape)) <= set(axes):
+        raise ValueError(
+            f"{name}: under vmap, grad_fn uses a value of one example that is not among the function's "
+            f"arguments [at {user_line()}]; pass it as an argument"
+        )
+    return settled(part, layout.shape)
+
+
+def for_each_example(
+    f: Callable[..., tuple[Any, Any]],
+) -> Callable[..., tuple[Any, Any]]:
+    """``f``, which gives ``(y, grad_fn)``, with results that under vmap are all of one example.
+
+    What is the same for all examples is repeated.  Its cotangent would else be summed over them, and
+    grad_fn would add that to what belongs to a single one.
+    """
+
+    def function(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+        y, rule = f(*args, **keywords)
+        leaves = nest.leaves(y)
+        data = [x._data for x in (*nest.leaves(args), *leaves) if isinstance(x, Array)]
+        if axis_ids_of(data):
+            wide = [with_hidden_axes(x, *data) if isinstance(x, Array) else x for x in leaves]
+            y = nest.pack(y, wide)
+        return y, rule
+
+    return function
 
 
 def argument(f: Callable[..., Any], position: int | str) -> str:

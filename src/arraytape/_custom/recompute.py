@@ -9,11 +9,14 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from .._array.array import Array
 from .._array.exits import LEFT
+from .._array.views import private_handle
 from .._define.interception import intercepting
 from .._record.plan import PLANS, Record, Structural, made_of, results_of
 from .._record.stack import only_recorders, recorders
+from .._storage.batched.data import REPLAY, active
 from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
+from .._util import nest
 from .._util.errors import user_line
 from .arguments import Arguments, check_results, display_name
 from .calls import Call, CallRecord, needs_care, publish
@@ -91,7 +94,9 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     def function(*args: Any, **keywords: Any) -> Any:
         arguments = Arguments(args, keywords)
         if not recorders():
-            return f(*arguments.inputs.args, **arguments.inputs.keywords)
+            y: Any = f(*arguments.inputs.args, **arguments.inputs.keywords)
+            own = [private_handle(x) if isinstance(x, Array) else x for x in nest.leaves(y)]
+            return nest.pack(y, own)  # as when it is recorded, where results are the caller's own
         first = None if wanted is None else Keeping(wanted)
         with seen_by(first):
             trace = run_hidden(
@@ -143,7 +148,8 @@ class RecomputedCall(Call):
         recorder = FunctionRecorder(
             self.name, tids, first_values=self.variable_values, interceptors=giving
         )
-        with seen_by(self.keeping), only_recorders(*recorders(), recorder):
+        replay = active(REPLAY)  # vmaps around it may have ended
+        with seen_by(self.keeping), only_recorders(*recorders(), recorder), replay:
             y = self.function(*inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
             results = recorder.result_ids(leaves)

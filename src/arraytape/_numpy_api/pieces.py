@@ -11,7 +11,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
-from .._array.views import current, in_order, order_of, with_axes_in_memory
+from .._array.views import in_order, layout_of, order_of, with_axes_in_memory
 from .._util.errors import describe, explain, failure, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
@@ -72,6 +72,8 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     ary = array_of(ary)
     axis = normalize_axis_index("split", ary, axis)
     asked = on_host(indices_or_sections)
+    if asked.ndim == 0 and asked == 0:  # NumPy's error, of a division
+        raise ZeroDivisionError(f"np.split: 0 parts: needs one or more [at {user_line()}]")
     if not asked.ndim and ary.shape[axis] % number_of_parts(asked):
         raise ValueError(
             f"np.split: {indices_or_sections} parts of {ary.shape[axis]} are not equal "
@@ -296,7 +298,7 @@ def in_memory_order(x: Array) -> Array:
 
     Axes along which elements are repeated keep their places, as in ``numpy.nditer``.
     """
-    strides = getattr(current(x)[1], "strides", None)  # other storages have no layout to follow
+    strides = getattr(layout_of(x), "strides", None)  # other storages have no layout to follow
     if strides is None:
         return x
     inner: list[int] = []  # the innermost axis first
@@ -398,7 +400,7 @@ def like(name: str) -> Callable[..., Array]:
 
 def as_in(made: Array, a: Array) -> Array:
     """New data of another shape with its axes in memory in the order in which those of ``a`` lie."""
-    strides = getattr(current(a)[1], "strides", None)
+    strides = getattr(layout_of(a), "strides", None)
     if strides is None or order_of(a):
         return in_order(made, "F") if is_fortran(a) else made
     order = sorted(range(a.ndim), key=lambda i: -abs(strides[i]))

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from .._array.array import Array
 from .._record.plan import PLANS, STEPS, Plan, Pull, Record, Structural, inputs_of, results_of
-from .._storage.batched.data import Batched
+from .._storage.batched.data import REPLAY, Batched, active
 from .._storage.storage import HERE
 from .data import RawData
 
@@ -180,7 +180,7 @@ class BackwardPass:
             for tid, part in contributions(plan, pull, record, found):
                 if part is not None and tid in self.followed:
                     with self.data.at(part) if plan.op.moves else HERE:
-                        (self.lend if part is g or plan.op.joint else self.add)(tid, part)
+                        (self.lend if is_shared(plan, part, g) else self.add)(tid, part)
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         """The record of an op that read a part of its input: its cotangent is added to that part."""
@@ -212,9 +212,16 @@ class BackwardPass:
         if all(g is None for g in held):
             return
         cotangents = [None if g is None else self.data.array_of(g) for g in held]
-        for tid, part in zip(tids, gradients(cotangents), strict=True):
+        with active(REPLAY):  # it works on values of vmaps that have ended
+            found = gradients(cotangents)
+        for tid, part in zip(tids, found, strict=True):
             if part is not None and tid in self.followed:
                 self.lend(tid, self.data.of_array(part))
+
+
+def is_shared(plan: Plan, part: Any, g: Any) -> bool:
+    """Whether a contribution may have memory that its cotangent, or another contribution, has too."""
+    return part is g or bool(plan.op.joint) or plan.op.moves
 
 
 def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tuple[int, Any]]:

@@ -20,7 +20,7 @@ from .._storage.batched import data as raw
 from .._storage.batched.data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
 from .._util.errors import user_line
-from .hidden_axes import spread, summed
+from .hidden_axes import settled, spread
 
 
 class RawData:
@@ -148,9 +148,11 @@ class RawData:
 
     def apply(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
         """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
-        part = self.call(plan, pull, g, record)
         if plan.op.checked:
-            part = self.of_users_rule(part)
+            with raw.active(raw.REPLAY):  # it may call ops on values of vmaps that have ended
+                part = self.of_users_rule(self.call(plan, pull, g, record))
+        else:
+            part = self.call(plan, pull, g, record)
         if plan.op.joint:
             return self.fitted_all(plan, part, record)
         if part is None or pull.fit is None:
@@ -247,10 +249,7 @@ class ArrayData(RawData):
         return tuple(items)
 
     def settle(self, contribution: Any, shape: Any) -> Any:
-        data = contribution._data
-        if type(data) is Batched and (gone := raw.surplus(data, shape)):
-            return summed(contribution, gone)
-        return contribution
+        return settled(contribution, shape)
 
     def widened(self, buffer: Any, g: Any) -> Any:
         data = g._data

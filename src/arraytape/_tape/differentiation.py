@@ -111,7 +111,7 @@ class Differentiation:
             pass_.picks = picks
             return self.through(pass_, seeds)
 
-        replayed = active(REPLAY) if recorded else HERE
+        replayed = active(REPLAY) if recorded or self.recording.attended() else HERE
         with Quiet(), storage.at(seeds[0]._data), replayed:
             if self.recording.numerics is not None:
                 return self.checked(data(storage), seeds, picks, guard)
@@ -192,10 +192,13 @@ class Differentiation:
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:
-    """Whether a pass has to look out for complex data, or for several devices."""
+    """Whether a pass has to look out for complex data, or for several storages or devices."""
     if any(is_complex(seed) for seed in seeds):
         return True
-    return len(seeds) > 1 and any(seed.device != seeds[0].device for seed in seeds)
+    if len(seeds) == 1:
+        return False
+    kind, device = type(seeds[0]._data), seeds[0].device
+    return any(type(seed._data) is not kind or seed.device != device for seed in seeds)
 
 
 def has_nan(g: Array) -> bool:

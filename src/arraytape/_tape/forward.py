@@ -19,12 +19,14 @@ from .._exits.journal import Journal
 from .._exits.lacks import Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import BaseRecorder, Stack, only_recorders, push, recorders, remove
+from .._storage.batched.data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
 from .._util.blocks import Quiet, Setting
 from .._util.places import block_frame
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
 from .data import ArrayData
+from .hidden_axes import with_ended_axes, with_hidden_axes
 from .missing_rules import MissingRule, without_rule
 from .recording import UNFOLLOWED
 from .tangents import Tangents
@@ -183,6 +185,8 @@ class ForwardPass(BaseRecorder):
         given: Any
         if not op.variadic:
             given = self.tangents[record[2]]
+            if axis_ids_of(parameters.values()):  # by another key for each example
+                given = with_hidden_axes(given, *parameters.values())
         else:
             x, device = op.inputs[0], self.some_tangent(record).device
             shapes, dtypes = (plan.kept(record, f"{what} {x}") for what in LAYOUT)
@@ -205,7 +209,7 @@ class ForwardPass(BaseRecorder):
         g = []
         for y in op.outputs:
             shape, dtype = plan.layout_of(record, y)
-            g.append(xp.zeros(shape, dtype=dtype, device=device))
+            g.append(with_ended_axes(xp.zeros(shape, dtype=dtype, device=device), shape))
 
         def pull_back() -> list[tuple[int, Any]]:
             pulled: list[tuple[int, Any]] = []
@@ -261,8 +265,9 @@ class ForwardPass(BaseRecorder):
         self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
     ) -> list[Array | None]:
         """Tangents of results through the records of a second run, which calls them ``names``."""
-        for record in records:
-            self.record(record)
+        with active(REPLAY):  # vmaps of the function have ended
+            for record in records:
+                self.record(record)
         for out, name in zip(outs, names, strict=True):
             if name in self.missing:
                 self.missing[out] = self.missing[name]
@@ -286,7 +291,7 @@ class ForwardPass(BaseRecorder):
         if whole is not None:  # a view that was not read while this pass recorded
             # In its root's layout every step of the path makes a view, which is no op.
             found: Array = walk(laid_out(private_handle(whole), root), path, namespace())
-            return found
+            return found if whole._tid else private_handle(found)  # the caller's own, to write to
         return None
 
 

@@ -27,7 +27,7 @@ from .._record.plan import Plan, Pull, Record, Structural, inputs_of, results_of
 from .._storage.storage import HERE
 from .._util.errors import user_line
 from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
-from .backward import BackwardPass, contributions
+from .backward import BackwardPass, contributions, is_shared
 from .cusps import selects
 from .data import RawData
 
@@ -145,7 +145,7 @@ class GuardedPass(BackwardPass):
             arrived = contributions(plan, pull, record, found)
             for (tid, part), (_, count) in zip(parts, arrived, strict=True):
                 mask = None if count is None else self.masks.as_mask(count)
-                yield Contribution(tid, part, mask, part is g or bool(plan.op.joint))
+                yield Contribution(tid, part, mask, is_shared(plan, part, g))
 
     def all_active(
         self, plan: Plan, g: Any, record: Record, lifted: Record
@@ -153,7 +153,7 @@ class GuardedPass(BackwardPass):
         """Every element of a contribution is active."""
         for pull in plan.pulls:
             for tid, part in self.applied(plan, pull, g, record, lifted):
-                yield Contribution(tid, part, ALL, part is g or bool(plan.op.joint))
+                yield Contribution(tid, part, ALL, is_shared(plan, part, g))
 
     def in_place_of(
         self, plan: Plan, g: Any, active: Any, record: Record, lifted: Record

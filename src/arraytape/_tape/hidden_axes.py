@@ -1,15 +1,19 @@
 """Ops that make an axis hidden or visible, add and sum hidden axes, and what a pass does about them.
 
-The ops are of the linear word but in no registry: their data does not stand by itself.
+The ops are of the linear word but in no registry: their data does not stand by itself.  Hiding and
+showing an axis moves no memory, so what they give and what they were given share it until one of the
+two is written to, on raw data as well as on Arrays.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .._array.array import Array
+from .._array.array import KEPT, Array
+from .._array.views import current, stable_handle
 from .._define.compile import compile_function
 from .._record.op import Op
 from .._record.plan import Rule
@@ -32,10 +36,22 @@ def of_hidden_axes(
             saves=saves, moves=True,
         )  # fmt: skip
         EVERYWHERE[name] = function
-        op.public = compile_function(op, signature)
+        op.public = sharing(compile_function(op, signature))
         return op.public
 
     return declare
+
+
+def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose result and operand may share memory: each is copied before a write to it."""
+
+    @functools.wraps(function)
+    def call(x: Array, /, *arguments: Any, **keywords: Any) -> Array:
+        y: Array = function(stable_handle(x), *arguments, **keywords)
+        y._state |= KEPT
+        return y
+
+    return call
 
 
 ON_ARRAYS: dict[str, Callable[..., Any]] = {}
@@ -64,6 +80,40 @@ def unbatched(x: Any, axis_id: int, size: int) -> Any:
     if axis_id not in raw.axis_ids_of((x._data,)):
         x = spread(x, (axis_id,), (size,))  # first, so that its gradient is summed
     return shown(x, axis_id, size)
+
+
+def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
+    """x with a hidden axis for each that is hidden in the values: x itself where it has them all."""
+    here = raw.axis_ids_of((current(x)[1],))
+    hidden = {n: size for n, size in raw.lengths_of(values).items() if n not in here}
+    if not hidden:
+        return x
+    wide: Array = spread(x, tuple(hidden), tuple(hidden.values()), copy)
+    return wide
+
+
+def with_ended_axes(x: Array, shape: Any) -> Array:
+    """x with the hidden axes of a recorded shape that are not open here: no pass is to sum over them."""
+    hidden = raw.ended(shape)
+    if not hidden:
+        return x
+    wide: Array = spread(x, tuple(hidden), tuple(hidden.values()))
+    return wide
+
+
+def settled(contribution: Array, shape: Any) -> Array:
+    """A contribution summed over the hidden axes that its input, of this shape, lacked when recorded.
+
+    But not over those that are open where the pass was asked for.
+    """
+    gone = surplus_of(contribution, shape)
+    return summed(contribution, gone) if gone else contribution
+
+
+def surplus_of(contribution: Array, shape: Any) -> tuple[int, ...]:
+    """The hidden axes over which a contribution is to be summed: see ``settled``."""
+    data = contribution._data
+    return raw.surplus(data, shape) if type(data) is raw.Batched else ()
 
 
 ON_ARRAYS |= {"batched": batched, "unbatched": unbatched, "summed": summed, "spread": spread}

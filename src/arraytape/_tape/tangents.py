@@ -66,7 +66,7 @@ class Tangents:
         at = ArrayData(storage_of(some._data))
         if held is None:
             whole = at.xp.zeros(write.root_shape, dtype=write.root_dtype, device=some.device)
-        elif self._own.get(id(held)) == old and fits(held, t, key := key_of(write)):
+        elif self._own.get(id(held)) == old and fits(held, t, (key := key_of(write), path)):
             self._before[old] = write.new, path, key, at.copied(walk(held, path, at.xp)[key])
             del self._held[old], self._own[id(held)]
             whole = held
@@ -82,8 +82,11 @@ def key_of(write: PutRecord | AddRecord) -> Any:
 
 
 def fits(whole: Array, t: Array | None, key: Any) -> bool:
-    """Whether a write may go into a tangent: it reads another one, and adds no hidden axes."""
-    if t is whole or axis_ids_of((key,)):
+    """Whether a write may go into a tangent: it reads another one, and adds no hidden axes.
+
+    key : the key, and the path to where it is applied.
+    """
+    if t is whole or axis_ids_of(key):
         return False
     return t is None or set(axis_ids_of((t._data,))) <= set(axis_ids_of((whole._data,)))
 

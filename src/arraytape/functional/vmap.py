@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from .._array.array import KEPT, SCALAR, Array, wrap
-from .._array.views import current, keep, stable_handle
-from .._storage.batched.data import active, new_axis_id
+from .._array.views import current, keep
+from .._storage.batched.data import active, new_axis_id, without_gaps
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -25,6 +25,9 @@ def vmap(f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[P
     Inside ``f`` every value is that of one example.  Gradients taken there are per example:
 
         vmap(lambda x, y: grad(loss)(w, x, y))(X, Y)
+
+    An argument lies in memory as a copy of it would in a loop, ``f(np.array(x[..., i]))``: where its
+    examples lie with gaps (mostly with ``in_axes`` other than 0), it is copied.
 
     Parameters
     ----------
@@ -127,16 +130,20 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
 
 
 def enter(x: Any, axis: int | None, axis_id: int) -> Any:
-    """An argument as ``f`` sees it, under a handle of its own.  Memory is shared until a write."""
+    """An argument as ``f`` sees it, under a handle of its own.
+
+    Memory is shared until a write where each example lies in it as its copy would: on the layout depends
+    which reshapes are views, and so which writes are seen through them.
+    """
     if axis is None:
         if not isinstance(x, Array):
             return x
         tid, _ = current(x)
-        return wrap(keep(x), tid, KEPT | x._state & SCALAR)
+        return wrap(without_gaps(keep(x), 0), tid, KEPT | x._state & SCALAR)
     first = moveaxis(x, axis, 0) if axis % x.ndim else x
-    entered = batched(stable_handle(first), axis_id)
-    entered._state |= KEPT
-    return entered
+    tid, data = current(first)
+    apart = without_gaps(data, 1)
+    return batched(first if apart is data else wrap(apart, tid), axis_id)
 
 
 def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
@@ -149,8 +156,7 @@ def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
         raise ValueError(
             f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions [at {user_line()}]"
         )
-    left: Array = unbatched(stable_handle(y), axis_id, size)
-    left._state |= KEPT
+    left: Array = unbatched(y, axis_id, size)
     return moveaxis(left, 0, axis) if axis % left.ndim else left
 
 

@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import KEPT, SCALAR, Array
-from .._array.paths import GETITEM
-from .._array.views import BASIC, current, make_view, refresh, stable_handle, writable_copy
+from .._array.array import SCALAR, Array
+from .._array.paths import GETITEM, PICK, walk
+from .._array.views import (
+    BASIC,
+    current,
+    make_picked_view,
+    make_view,
+    refresh,
+    writable_copy,
+)
 from .._define.words import composite, linear, primitive, sample
 from .._record.plan import Reading
-from .._storage.batched.data import axis_ids_of, lengths_of
+from .._storage.batched.data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
-from .._tape.hidden_axes import spread
+from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
 from .._util.errors import explain, user_line
 
@@ -59,22 +66,17 @@ def index(x: Array, key: Any, /) -> Array:
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),), data)
     elif axis_ids_of((raw,)):  # under vmap: another key for each example
+        if is_pick(raw):
+            try:
+                part = walk(data, ((PICK, raw),), None)
+            except IndexError as error:
+                raise explain("__getitem__", error, x=data, key=key) from error
+            if part.shape or whole(raw):
+                return make_picked_view(x, part, private_key(raw))
         x = with_hidden_axes(x, raw)
     elif type(data) is not np.ndarray:
         raw = storage_of(data).key(raw, data)
     return getitem(x, private_key(raw) if x._tid else raw)
-
-
-def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
-    """x with a hidden axis for each that is hidden in the values: x itself where it has them all."""
-    here = axis_ids_of((current(x)[1],))
-    hidden = {n: size for n, size in lengths_of(values).items() if n not in here}
-    if not hidden:
-        return x
-    spread_out: Array = spread(stable_handle(x), tuple(hidden), tuple(hidden.values()), copy)
-    if not copy:
-        spread_out._state |= KEPT
-    return spread_out
 
 
 def whole(key: Any) -> bool:
@@ -234,6 +236,14 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 def is_basic(part: Any) -> bool:
     """Whether a part of a key makes a view in NumPy: integers, slices, Ellipsis, None."""
     return type(part) in BASIC or (isinstance(part, int | np.integer) and type(part) is not bool)
+
+
+def is_pick(key: Any) -> bool:
+    """Whether a raw key with hidden axes is basic for each example: 0-d indices are its only arrays."""
+    return all(
+        is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
+        for part in (key if type(key) is tuple else (key,))
+    )
 
 
 def raw_key(key: Any) -> tuple[Any, bool]:

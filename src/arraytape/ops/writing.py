@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from .._array.aliasing import ADD, PUT
-from .._array.array import ALIASED, EXPORTED, HOT, IS_VIEW, KEPT, MOVING, SCALAR, Array
+from .._array.array import ALIASED, EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, MOVING, SCALAR, Array
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, write_through
 from .._array.unfinished import REFUSALS, put_in_place, unfinished
-from .._array.views import below, current, location, make_exclusive, refresh, settle
+from .._array.views import below, current, is_picked, location, make_exclusive, refresh, settle
 from .._define.docstrings import in_place_docstring
 from .._define.operands import accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
@@ -33,11 +33,12 @@ from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
 from .._storage.batched.data import Batched, axis_ids_of, check
 from .._storage.dispatch import Element
 from .._storage.storage import is_complex, storage_of
+from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
 from .._util.errors import describe, explain, user_line
 from .._util.locks import in_one_step
 from .data_type_functions import astype
-from .indexing_functions import is_basic, private_key, raw_key, with_hidden_axes
+from .indexing_functions import is_basic, private_key, raw_key
 
 # Where there is no registry, a warning of NumPy is an exception: see ``raw_calls``.
 __warningregistry__ = ()
@@ -122,7 +123,7 @@ def is_region(value: Array, x: Array, key: Any) -> bool:
     """Whether a view is ``x[key]`` itself: ``x[key] += y`` ends with ``x[key] = x[key]``, a no-op."""
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     view = value._view
-    if view.root is not root:
+    if view.root is not root or is_picked(value):
         return False
     if key is Ellipsis and view.path == path:
         return True
@@ -142,6 +143,9 @@ def made_to_fit(
             f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
             f"[at {user_line()}]"
         )
+    if is_picked(x):
+        add_hidden_axes(x, data)
+        _, data = current(x)
     if type(v) is Batched or (not basic and axis_ids_of((raw,))):
         add_hidden_axes(x, v, raw)
         _, data = current(x)
@@ -169,7 +173,11 @@ def write(x: Array, key: Any, value: Any, memory: Any) -> Any:
     memory : the root's, as ``make_exclusive`` gave it; what comes back is that to which was written.
     """
     data = x._data
-    if type(data) is np.ndarray or (storage := storage_of(data)).in_place(data):
+    if type(data) is np.ndarray:
+        data[key] = value
+        return memory
+    storage = storage_of(data)
+    if storage.in_place(data) and not is_picked(x):
         data[key] = value
         return memory
     root, path = location(x)
@@ -206,6 +214,10 @@ def add_hidden_axes(x: Array, *values: Any) -> None:
 
 
 def check_writeable(x: Array, data: Any) -> None:
+    """ValueError for what may not be written to: a view that is read-only, foreign read-only memory.
+
+    Memory of our own is read-only where values are repeated in it: it is copied before the write.
+    """
     if type(data) is np.ndarray:
         writeable = data.flags.writeable
     else:
@@ -213,8 +225,12 @@ def check_writeable(x: Array, data: Any) -> None:
         writeable = storage.writeable(data) and UNWRITABLE.isdisjoint(
             [kind for kind, _ in location(x)[1]]
         )
-    if not writeable:
+    if writeable:
+        return
+    root, path = location(x)
+    if root._state & FOREIGN or not UNWRITABLE.isdisjoint([kind for kind, _ in path]):
         raise ValueError(f"{describe(x)} is read-only [at {user_line()}]; write to a copy instead")
+    root._state |= KEPT
 
 
 @in_one_step(MOVING)
@@ -321,7 +337,10 @@ def overwritten(x: Array, key: Any, value: Any) -> Any:
 
 
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
-    """The in-place operator of an op: its result takes x's place, in x's memory where it may."""
+    """The in-place operator of an op: its result takes x's place, in x's memory where it may.
+
+    One function, because each step of it would be a call more in every ``x += y``.
+    """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
     update = updates(op, raw, functional)
@@ -348,6 +367,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape):
             v = fitting(op, x, handle, data, v)
+        if type(data) is Batched and is_picked(x):
+            x[...] = functional(x, other)
+            return x
         if type(v) is Batched:
             add_hidden_axes(x, v)
             tid, data = current(x)

@@ -124,6 +124,12 @@ class Batched:
     def device(self) -> Any:
         return self.sample.device
 
+    @property
+    def strides(self) -> Any:
+        """The steps of the visible axes in memory; None where the data beneath has no layout."""
+        strides = getattr(self.sample, "strides", None)
+        return strides if strides is None else strides[len(strides) - self.ndim :]
+
     def aligned(self, axis_ids: AxisIds, rank: int) -> Any:
         """The data with an axis for each of ``axis_ids``, then ``rank`` visible ones."""
         data, count = self.data, len(self.axis_ids)
@@ -238,7 +244,7 @@ def active(axis_id: int) -> Setting[AxisIds]:
     return Setting(ACTIVE, (*ACTIVE.get(), axis_id))
 
 
-REPLAY = 0  # in ACTIVE: a backward pass goes through records of hidden axes that have ended
+REPLAY = 0  # in ACTIVE: a pass goes through records of hidden axes that have ended
 
 
 def check(axis_ids: AxisIds) -> None:
@@ -256,6 +262,13 @@ def surplus(data: Batched, shape: Any) -> AxisIds:
     """The hidden axes that an input of this shape lacked when recorded, and that are not open now."""
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
+
+
+def ended(shape: Any) -> dict[int, int]:
+    """The lengths of the hidden axes of a recorded shape that are not open now, by id."""
+    own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
+    lengths = shape.hidden if own else ()
+    return {n: size for n, size in zip(own, lengths, strict=True) if n not in open_axes}
 
 
 def summed(x: Any, /, axis_ids: AxisIds) -> Any:
@@ -278,6 +291,33 @@ def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = T
     if not copy:
         return Batched(xp.broadcast_view(view, shape), whole)
     return Batched(storage_of(view).arranged(xp.broadcast_view(view, shape), view, rank), whole)
+
+
+def without_gaps(data: Any, count: int) -> Any:
+    """Data of which each part along the first ``count`` visible axes lies as its copy would in a loop.
+
+    That is without gaps, its axes in the order that they have: itself, or else a copy.  Results of ops
+    then lie as they do in a loop.  Data that says nothing of its layout stays as it is.
+    """
+    if type(data) is Batched:
+        if data._data is None:
+            return data
+        whole = without_gaps(data._data, count + len(data.axis_ids))
+        return data if whole is data._data else Batched(whole, data.axis_ids)
+    strides = getattr(data, "strides", None)
+    if strides is None:
+        return data
+    inner = sorted(range(count, len(strides)), key=lambda i: -abs(strides[i]))
+    step, gaps = data.dtype.itemsize, False
+    for i in reversed(inner):
+        gaps = gaps or (data.shape[i] != 1 and strides[i] != step)
+        step *= data.shape[i]
+    if not (gaps and step):
+        return data
+    order, storage = (*range(count), *inner), storage_of(data)
+    with storage.at(data):
+        copy = storage.contiguous(storage.xp.permute_dims(data, order))
+        return storage.xp.permute_dims(copy, tuple([order.index(i) for i in range(len(order))]))
 
 
 def like(data: Any, other: Any) -> Any:

@@ -1,0 +1,69 @@
+"""Programs in which functions, state, tapes and transforms are nested: see ``nested_programs``."""
+
+import numpy as np
+import pytest
+
+from arraytape import _tape
+
+from . import nested_programs
+from .nested_programs import COUNTS, NESTINGS, Given, Program, replay
+from .nested_programs.checks import nestings_of
+
+SEEDS, PARTS = 400, 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_programs_have_the_derivatives_of_differences_in_all_nestings(part):
+    skipped = [seed for seed in range(part, SEEDS, PARTS) if replay(seed)]
+    assert len(skipped) < 0.2 * SEEDS / PARTS
+
+
+def test_all_nestings_meet_each_other():
+    pairs = {tuple(sorted(nestings_of(seed)[:2])) for seed in range(64)}
+    names = sorted(set(NESTINGS) - {"forward over forward"})
+    assert pairs == {(a, b) for i, a in enumerate(names) for b in names[i + 1 :]}
+    assert sum(len(nestings_of(seed)) == 3 for seed in range(100)) == 20
+
+
+def test_programs_have_what_the_generator_is_for():
+    text = "\n".join(Program(seed).text() for seed in range(300))
+    wanted = (
+        "class ", "self.s", "except", "t.variable", "t.vmap", "t.grad", "t.jacobian", "t.along", "t.hvp",
+        "t.ruled", "t.squash", "t.blend", "out=", "argmax", "np.diagonal", "t.fortran", "broadcast_to",
+        "'tape_in_tape'", "'persistent_tape'", "'accumulator'", "state.append",
+    )  # fmt: skip
+    assert [part for part in wanted if part not in text] == []
+
+
+def test_a_program_follows_from_its_seed():
+    first, again = Program(11), Program(11)
+    assert first.text() == again.text()
+    assert all(np.array_equal(x, again.data[name]) for name, x in first.data.items())
+
+
+def test_a_fault_is_found_and_cut_down_to_a_script(monkeypatch):
+    """Tangents that writes go into although others have them: the class that the attack was made for."""
+    write = _tape.tangents.Tangents.write
+
+    def careless(self, record):
+        held = self.get(record.old)
+        if held is not None:
+            self._own[id(held)] = record.old
+        write(self, record)
+
+    monkeypatch.setattr(_tape.tangents.Tangents, "write", careless)
+    monkeypatch.setattr(_tape.tangents.ArrayData, "copied", lambda self, x: x)
+    with pytest.raises(AssertionError, match=r"(?s)program .*import Given") as found:
+        list(map(replay, range(200)))
+    monkeypatch.undo()
+    script = str(found.value).partition("\n\n")[2]
+    assert len(script.splitlines()) < 25
+    exec(script, {})  # right again
+
+
+def test_what_is_counted():
+    before = COUNTS["checked to the end"]
+    assert nested_programs.ATTACK.run(2) == 1
+    assert COUNTS["checked to the end"] == before + 1
+    assert Given(2, Program(2).text(), Program(2).data).check() is None
