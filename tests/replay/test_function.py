@@ -14,13 +14,13 @@ import weakref
 
 import numpy as np
 import pytest
-from attack import forks
 
 import arraytape as xp
 from arraytape import TapeWarning
 from arraytape._storage.storage import MAKING
 from arraytape.replay import call, lift
 from arraytape.replay.trace import ACTIVE
+from attack import forks
 
 X = [3.0, 5.0]
 

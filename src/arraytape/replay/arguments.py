@@ -12,6 +12,7 @@ import numpy as np
 
 from .._array.array import ALIASED, FOREIGN, IS_VIEW, SCALAR, Array
 from .._array.exports import is_shared
+from .._array.paths import UNWRITABLE
 from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.containers import KINDS
@@ -135,6 +136,8 @@ def layout_of(x: Array) -> Any:
     if x._tid == -1:  # a view
         x._sync()
     data = x._data
+    if is_read_only(x):
+        raise Apart("an argument is a read-only view. Pass a copy of it, +x")
     if type(data) is not np.ndarray:
         name = type(data).__name__
         if name == "Traced":
@@ -143,6 +146,13 @@ def layout_of(x: Array) -> Any:
     if data.dtype.kind == "O":
         raise Apart("data of dtype object is not traced")
     return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR
+
+
+def is_read_only(x: Array) -> bool:
+    """Whether x is a view that cannot be written to: lifted by itself it could be."""
+    return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
+        [kind for kind, _ in x._view.path]
+    )
 
 
 def arrays_in(values: Any) -> list[Array]:

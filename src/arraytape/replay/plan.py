@@ -201,6 +201,9 @@ class Plan:
 
     # --- running ----------------------------------------------------------------------------------
     def execution(self, call: Call) -> None:
+        for i in call.writes:  # a read-only view of the same layout: see ``layout_of``
+            if self.handles[i].startswith("x"):
+                self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
         data = ", ".join(f"d{i}" for i in range(len(self.handles)))
         self.lines.append(f"outputs, writes = run({data})")
         for i in range(len(self.program.outputs)):
