@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from copy import copy
 from time import process_time
 from typing import Any
 
@@ -78,25 +79,38 @@ def arrays(work: Workload) -> list[xp.Array]:
     return [xp.asarray(p) for p in work.parameters]
 
 
+def without_raw(work: Workload) -> Workload:
+    """The workload without the ndarrays that the hand-written side reads.
+
+    A replay compares the contents of each ndarray in reach with what was traced: of the logistic
+    regression's 8 MB that took as long as the rest of the call.  The Arrays have the same memory.
+    """
+    ours = copy(work)
+    for name in ("x", "y"):
+        vars(ours).pop(name, None)
+    return ours
+
+
 # The budgets are by what was measured, with room for noise.
 @benchmark(
     "x hand",
     budget={
         "1,000 ops on scalars": 0.3, "1,000 ops on 10 elements": 1.2, "Rosenbrock, 100": 2.4, "MLP": 1.6,
-        "logistic regression": 2.2, "elementwise, large": 0.9,
+        "logistic regression": 1.3, "elementwise, large": 0.9,
     },
     workload=list(WORKLOADS),
 )  # fmt: skip
 def track_replayed(workload: str) -> float:
     """Value and gradient, replayed."""
     work = WORKLOADS[workload]
+    ours = without_raw(work)
     parameters = arrays(work)
-    replayed = xp.function(lambda *given: step(work, [*given]))
-    step(work, parameters)
+    replayed = xp.function(lambda *given: step(ours, [*given]))
+    step(ours, parameters)
     for _ in range(3):
         found = replayed(*parameters)
-    for ours, theirs in zip(found, work.hand(*work.parameters), strict=True):
-        np.testing.assert_allclose(np.from_dlpack(ours), theirs, rtol=1e-6, atol=1e-9)
+    for one, theirs in zip(found, work.hand(*work.parameters), strict=True):
+        np.testing.assert_allclose(np.from_dlpack(one), theirs, rtol=1e-6, atol=1e-9)
     assert replayed.counts["replayed"] == 1, replayed.reasons
     return ratio(
         repeated(lambda: replayed(*parameters)),
