@@ -64,7 +64,7 @@ def track_recomputed_gradient(policy: str) -> float:
 
 
 @benchmark("x bare", policy=list(POLICIES))
-def track_recomputed_gradient_of_small_ops(policy: str) -> float:
+def track_gradient_of_small_ops(policy: str) -> float:
     """The same of arrays so small that the calls themselves are what costs."""
     net = Net(2, WIDTH)
     f = checked(net, policy)

@@ -19,7 +19,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -340,8 +340,9 @@ def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
     a lock, is removed by the next save.
     """
     remove_stale(path)
-    temporary, file = new_beside(path)
+    tried: list[Path] = []
     try:
+        temporary, file = new_beside(path, tried)
         with file:
             as_owned(path, file.fileno())
             yield temporary, file
@@ -350,13 +351,27 @@ def replacing(path: Path) -> Iterator[tuple[Path, Any]]:
             os.replace(temporary, path)
             sync_folder(path.parent)
     finally:
-        temporary.unlink(missing_ok=True)
+        try:
+            remove(tried)
+        except BaseException:  # an interruption
+            remove(tried)
+            raise
 
 
-def new_beside(path: Path) -> tuple[Path, Any]:
-    """A new file beside ``path`` under a name of its own, open, and locked where there are locks."""
+def remove(files: Sequence[Path]) -> None:
+    """Remove files that are there."""
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def new_beside(path: Path, tried: list[Path]) -> tuple[Path, Any]:
+    """A new file beside ``path`` under a name of its own, open, and locked where there are locks.
+
+    tried : gets each name before there is a file of it.
+    """
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+        tried.append(temporary)
         # Nobody else may read it until it has the mode of what it replaces.
         mode = 0o600 if path.exists() else 0o666
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)

@@ -3,6 +3,7 @@
 import contextlib
 from contextvars import ContextVar
 
+import numpy as np
 import pytest
 
 import arraytape as xp
@@ -146,15 +147,26 @@ def test_a_setting_gives_back_what_was_there_after_what_was_set_inside():
     assert variable.get() == "outside"
 
 
-def test_numpys_errstate_is_what_it_was_when_its_own_exit_is_interrupted(monkeypatch):
-    import numpy as np
-
+def test_numpys_errstate_is_what_it_was_when_its_own_end_is_interrupted(monkeypatch):
     before = np.geterr()
 
-    def interrupt(*_):
+    def interrupt(**_):
+        monkeypatch.undo()
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), blocks.Quiet():
-        monkeypatch.setattr(np.errstate, "__exit__", interrupt)
-    monkeypatch.undo()
+        monkeypatch.setattr(np, "seterr", interrupt)
     assert np.geterr() == before
+
+
+def test_a_quiet_block_that_goes_after_the_one_around_it_changes_nothing():
+    before = np.geterr()
+    outer, inner = blocks.Quiet(), blocks.Quiet()
+    leave_outer, leave_inner = outer.__exit__, inner.__exit__
+    outer.__enter__()
+    inner.__enter__()
+    leave_outer(None, None, None)
+    assert np.geterr() == before
+    del leave_inner
+    assert np.geterr() == before
+    assert blocks.QUIET.get() == ()

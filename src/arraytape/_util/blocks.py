@@ -103,17 +103,21 @@ class Setting(Context, Generic[T]):
 
 
 class Quiet(Block):
-    """Within it NumPy says nothing of infinities and NaN: ``np.errstate(all="ignore")``."""
+    """Within it NumPy says nothing of infinities and NaN: ``np.errstate(all="ignore")``.
+
+    One that goes late, after a block around it has ended, changes nothing any more.
+    """
 
     def _begin(self) -> None:
-        self.before = np.geterr()
-        self.errors = np.errstate(all="ignore")
-        self.errors.__enter__()
+        self.before, self.around = np.geterr(), QUIET.get()
+        QUIET.set((*self.around, self))
+        np.seterr(all="ignore")
 
     def _end(self) -> None:
-        self.errors.__exit__(None, None, None)
-
-    def _dropped(self, held: ref[Any]) -> None:
-        if self._opened is held and hasattr(self, "before"):
+        if any(other is self for other in QUIET.get()):
             np.seterr(**self.before)
-        self._opened = self._held = None
+            QUIET.set(self.around)
+
+
+# The blocks in which NumPy is quiet here, from the outermost one on.
+QUIET: ContextVar[tuple[Quiet, ...]] = ContextVar("arraytape quiet", default=())
