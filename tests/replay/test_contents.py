@@ -336,3 +336,38 @@ def test_an_index_array_that_changes():
         x = xp.asarray(np.arange(2.0) + i)
         np.testing.assert_array_equal(np.asarray(function(x)), np.asarray(f(x)))
     assert function.counts["replayed"] >= 2
+
+
+@pytest.mark.parametrize("key", ["xp.argmax(i)", "(xp.argmax(i), None)", "(..., xp.argmax(i))"])
+def test_parts_at_an_index_that_was_computed_are_views(key):
+    def f(x, i):
+        part = x[eval(key, {"xp": xp, "i": i})]
+        part *= 10.0
+        return +x
+
+    g = xp.function(f)
+    for last in (1.0, 1.0, 1.0, 5.0, 5.0, 5.0):
+        i = xp.asarray([2.0, last])
+        expected = f(xp.asarray(np.ones((2, 2))), i)
+        x = xp.asarray(np.ones((2, 2)))
+        assert g(x, i).tolist() == expected.tolist() == x.tolist()
+    assert g.counts["replayed"] == 2
+
+
+def test_second_derivatives_of_what_is_written_at_an_array():
+    def f(x, i):
+        with xp.GradientTape() as outer:
+            outer.watch(x)
+            with xp.GradientTape() as inner:
+                inner.watch(x)
+                y = x * x
+                y[i] = 0.0
+                z = xp.sum(y * y)
+            total = xp.sum(inner.gradient(z, x))
+        return outer.gradient(total, x)
+
+    g = xp.function(f)
+    for scale in range(1, 5):
+        x, i = xp.asarray([1.0, 2.0, 3.0]) * scale, xp.asarray([0, 0])
+        assert g(x, i).tolist() == f(x, i).tolist()
+    assert g.counts["replayed"] == 2

@@ -136,7 +136,7 @@ class TracedStorage(Storage):
 
     def laid_out(self, data: Any, like: Any) -> Any:
         value = value_of(data)
-        if NUMPY.laid_out(value, value_of(like)) is value:
+        if not hasattr(like, "strides") or NUMPY.laid_out(value, value_of(like)) is value:
             return data
         return call("laid_out", arranged, data, order_in_memory(value_of(like), like.ndim))
 
