@@ -101,6 +101,7 @@ BY_DESIGN = {
     "empty_like",
     "finfo",
     "from_dlpack",
+    "function",
     "grad",
     "hessian",
     "hvp",

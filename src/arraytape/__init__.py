@@ -182,10 +182,12 @@ from .variable import Variable  # isort: skip
 if _typing.TYPE_CHECKING:
     from . import checkpoint, diagnose, interop, nn, optimizers, special, testing
     from .module import Module
+    from .replay import function
 
 __all__ = [
     # arrays, tapes, derivatives
-    "Array", "Variable", "Module", "GradientTape", "ForwardAccumulator", "UnconnectedGradients",
+    "Array", "Variable", "Module", "function",
+    "GradientTape", "ForwardAccumulator", "UnconnectedGradients",
     "LostGradientError", "TapeWarning", "grad", "hessian", "hvp", "jacobian", "jvp",
     "value_and_grad", "vjp", "vmap",
     # rules and functions of one's own
@@ -256,7 +258,9 @@ _PUBLIC.append(_sys.modules[__name__])
 
 
 # Imported at their first use: importing the package must not take long.
-_ON_DEMAND = ("checkpoint", "diagnose", "interop", "nn", "optimizers", "special", "testing")
+_ON_DEMAND = (
+    "checkpoint", "diagnose", "interop", "nn", "optimizers", "replay", "special", "testing",
+)  # fmt: skip
 
 
 def _has_rule(functions: _Sequence[str]) -> _typing.Any:
@@ -276,6 +280,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that
 
             globals()[name] = Module
             return Module
+        if name == "function":
+            return globals().setdefault(name, _import_module(".replay", __name__).function)
         message = f"module {__name__!r} has no attribute {name!r}"
         raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
 

@@ -23,6 +23,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "bad-inputs": "attack.bad_inputs",
     "checkpoints": "attack.checkpoints",
     "numpy-programs": "attack.numpy_programs",
+    "replayed-programs": "attack.replayed_programs",
     "policies": "attack.policies",
     "threads": "attack.threads",
     "forks": "attack.forks",

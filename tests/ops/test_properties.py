@@ -27,6 +27,7 @@ EXEMPT = {
     "define_op": "declares an op: define/test_define_op",
     "einsum": "its subscripts decide what fits: numpy_api/test_products, all small products",
     "grad_pass_through": "a decorator: custom/test_pass_through",
+    "function": "replays a function: replay/test_function",
     "host_function": "makes a function: custom/test_host_functions",
     "no_gradient": "declares that an op has no gradient",
     "numpy_function": "calls any function of NumPy arrays: custom/test_host_functions",
@@ -43,9 +44,10 @@ EXEMPT = {
 
 def public_functions():
     """Every public function: of the package, and of its two extensions."""
+    everything = {**vars(xp), "function": xp.function}  # that is imported on demand
     main = {
         name
-        for name, value in vars(xp).items()
+        for name, value in everything.items()
         if callable(value) and not isinstance(value, type) and not name.startswith("_")
     }
     linalg = {f"linalg.{name}" for name in xp.linalg.__all__}

@@ -99,3 +99,19 @@ def test_complex_elements_that_are_not_selected_contribute_zero():
 
     found = gradients(f, np.asarray([0.0j, 1.0 + 1.0j]))[0]
     np.testing.assert_array_equal(found, [0.0, 0.5 + 0.5j])
+
+
+@pytest.mark.parametrize("ord", [np.inf, -np.inf])
+def test_the_greatest_of_a_row_keeps_its_gradient_beside_rows_that_are_not_taken(ord):
+    x, zeros = np.asarray([[0.5, -3.0, 1.0], [2.0, 1.0, -1.0], [1.0, 2.0, 4.0]]), np.zeros(2)
+
+    def f(x, zeros):
+        norms = xp.linalg.vector_norm(x, axis=1, ord=ord)
+        taken = xp.where(xp.asarray([True, False, True]), norms, 0.0)
+        return xp.sum(taken) + xp.sum(xp.where(zeros > 0, xp.sqrt(zeros), 0.0))  # NaN: guarded
+
+    size = np.abs(x) if ord > 0 else -np.abs(x)
+    expected = np.sign(x) * (size == size.max(axis=1, keepdims=True)) * [[1.0], [0.0], [1.0]]
+    found = gradients(f, x, zeros)
+    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(found[1], zeros)

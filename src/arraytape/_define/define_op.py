@@ -194,6 +194,18 @@ def define_op(
     return public
 
 
+def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Arrays without a derivative, from one of raw data: an op in no registry."""
+    signature, inputs, _ = inputs_of_forward(name, forward, "nondifferentiable")
+    op = Op(
+        name,
+        "nondifferentiable",
+        inputs,
+        parameters=[p for p in signature.parameters if p not in inputs],
+    )
+    return compile_function(op, signature, given=Forward(op, forward))
+
+
 def check_statement(name: Any, forward: Any, word: Any) -> None:
     """The name is free, the word is one of the five, forward can be called."""
     if not isinstance(name, str) or not name.isidentifier():
@@ -346,7 +358,8 @@ class Forward(dict[type, Callable[..., Any]]):
 
     def __missing__(self, kind: type) -> Callable[..., Any]:
         storage = STORAGES[kind]
-        if storage.mixed and self.op.per_element:  # many arrays at once, by the raw data beneath
+        # Many arrays at once, or calls that are noted, by the raw data beneath.
+        if storage.mixed and (self.op.per_element or not storage.many):
             self[kind] = batched = storage.elementwise(self)
             return batched
         function = self.forward

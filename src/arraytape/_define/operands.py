@@ -190,14 +190,13 @@ def promote(
     # NumPy scalars have no say about the storage, unless there is nothing else.
     deciding = [i for i in arrays if handles[i] is not GENERIC] or arrays
     check_devices(name, names, {i: data[i] for i in deciding})
-    mixed = [data[i] for i in deciding if STORAGES[type(data[i])].mixed]
-    home = mixed[0] if mixed else data[deciding[0]]
+    home = max((data[i] for i in deciding), key=lambda d: STORAGES[type(d)].mixed)
     kind, storage = type(home), STORAGES[type(home)]
     device = storage.device(home)
     return kind, *(
         storage.asarray(d, d.dtype, device, None)
         if handle is GENERIC and type(d) is not kind
-        else d
+        else (d if type(d) is kind or type(d) not in STORAGES else storage.adopted(d))
         for handle, d in zip(handles, data, strict=True)
     )
 

@@ -220,7 +220,7 @@ def from_signature(
     samples: Sequence[Sample] = (),
     domain: tuple[float, float] = (-2.0, 2.0),
     saves: dict[str, Rule] | None = None,
-    selects: bool | None = None,
+    selects: Cusped | None = None,
     moves: bool = False,
     linear_in: Sequence[str] = (),
     alone: Callable[..., Any] | None = None,

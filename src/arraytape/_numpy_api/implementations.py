@@ -63,15 +63,15 @@ def maker(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def empty(*args: Any, **options: Any) -> Any:
-    """``numpy.empty``; of integers it is a list of lengths, which stays NumPy's."""
-    made = np.empty(*args, **options)
+    """``numpy.empty``, with zeros in it; of integers it is a list of lengths, which stays NumPy's."""
+    made = np.zeros(*args, **options)  # the same in each call, so that it can be replayed
     return made if made.dtype.kind in "iu" else as_array(made)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, **layout: Any) -> Any:
     """``numpy.full``, which keeps the gradient of the value."""
     value = as_array(fill_value)
-    made = as_array(np.empty(shape, value.dtype if dtype is None else dtype))
+    made = as_array(np.zeros(shape, value.dtype if dtype is None else dtype))
     made[...] = value
     return made
 

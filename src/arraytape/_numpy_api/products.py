@@ -253,8 +253,8 @@ def eigvals(a: Any) -> Array:
 def all_real(a: Array, values: Array) -> bool:
     """Whether a and its eigenvalues are real; not known under ``vmap``, where they stay complex."""
     data = current(values)[1]
-    mixed = storage_of(data).mixed
-    return a.dtype.kind != "c" and not mixed and not np.any(np.imag(on_host(values)))
+    many = storage_of(data).many
+    return a.dtype.kind != "c" and not many and not np.any(np.imag(on_host(values)))
 
 
 def eig(a: Any) -> Any:

@@ -29,7 +29,7 @@ from .plan import LAYOUT, PLANNING, Plan, Reading, Rule, Unknown
 P = ParamSpec("P")
 R = TypeVar("R")
 Function = Callable[..., Any]
-Cusped = bool | Callable[[Callable[[str], Any]], bool]  # see Op.cusped
+Cusped = bool | Callable[[Callable[[str], Any]], bool]  # see Op.cusped, Op.selects
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 REGISTRY: dict[str, Op] = {}
@@ -79,7 +79,8 @@ class Op:
     saves
         What is computed from the inputs while recording, by name, for rules that ask for it.
     selects
-        The VJPs only select, move and add up elements, so a guarded pass may run them on counts.
+        The VJPs only select, move and add up elements, so a guarded pass may run them on counts; or a
+        function that tells so of a record, as of ``cusped``.
     moves
         The result may lie in another storage than the inputs.
     cusped
@@ -121,7 +122,7 @@ class Op:
         saves: dict[str, Function] | None = None,
         samples: Sequence[Sample] = (),
         domain: tuple[float, float] | None = None,
-        selects: bool | None = None,
+        selects: Cusped | None = None,
         moves: bool = False,
         cusped: Cusped = False,
         linear_in: Sequence[str] = (),

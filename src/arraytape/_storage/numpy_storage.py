@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import numpy_namespace
-from .storage import HOST, Storage, admitted, enter, makes_a_view
+from .storage import HOST, MAKING, Storage, admitted, enter, makes_a_view
 
 
 class NumPyStorage(Storage):
@@ -40,9 +40,15 @@ class NumPyStorage(Storage):
         return data.copy()
 
     def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        making = MAKING.get()
+        if making is not None:
+            return making.create(name, device, *arguments, **keywords)
         return attrgetter(name)(np)(*arguments, **keywords)
 
     def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        making = MAKING.get()
+        if making is not None:
+            return making.asarray(value, dtype, device, copy)
         return admitted(np.array(value, dtype=dtype, copy=copy))
 
     def from_dlpack(self, x: Any, copy: bool | None) -> Any:
@@ -66,6 +72,9 @@ class NumPyStorage(Storage):
             return data
         copy[...] = data
         return copy
+
+    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+        return arranged(data, order_in_memory(like, rank))
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         return data  # type: ignore[no-any-return]
@@ -99,6 +108,22 @@ class NumPyStorage(Storage):
         flat = data.ravel()
         square = flat.dot(flat)  # of real data not negative, so only a NaN makes one
         return bool(square != square)
+
+
+def order_in_memory(like: Any, rank: int) -> tuple[int, ...]:
+    """The last axes of data in the order in which they lie in memory, the outermost first."""
+    steps = like.strides[like.ndim - rank :]
+    return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
+
+
+def arranged(data: Any, order: tuple[int, ...]) -> Any:
+    """A copy whose last axes lie in memory in this order."""
+    count = data.ndim - len(order)
+    axes = (*range(count), *[count + axis for axis in order])
+    made = np.empty([data.shape[axis] for axis in axes], data.dtype)
+    copy = made.transpose(sorted(range(data.ndim), key=axes.__getitem__))
+    copy[...] = data
+    return copy
 
 
 NUMPY = NumPyStorage()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,12 @@ from .._util.errors import see, user_line
 COMPLEX = "complex floating"
 HOST = "cpu"
 HERE: AbstractContextManager[Any] = nullcontext()
+# The storage that makes new data of the host in place of NumPy's, while a function is traced.
+MAKING: ContextVar[Storage | None] = ContextVar("arraytape making", default=None)
+
+# What surrounds a call and changes what functions compute, such as the contexts of interop: each
+# function gives its state now.  A traced program holds where all are what they were.
+AMBIENT: list[Callable[[], Any]] = []
 
 
 class Storage:
@@ -32,7 +39,8 @@ class Storage:
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = False  # whether its namespace takes the data of other storages, too
+    mixed = 0  # above 0 its namespace takes the data of others, too; the greatest is asked
+    many = False  # whether its data stands for many arrays at once
     dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
@@ -51,6 +59,14 @@ class Storage:
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
         """An elementwise function for data of this kind, from those by type of data."""
         return functions[self.kind]
+
+    def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function on NumPy's data that is no op, for this storage to note by a name."""
+        return function
+
+    def adopted(self, data: Any) -> Any:
+        """Data of another storage that meets data of this mixed one."""
+        return data
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
@@ -118,6 +134,13 @@ class Storage:
     def laid_out(self, data: Any, like: Any) -> Any:
         """Data in the memory layout of other data of its shape: itself where it is so already."""
         return data
+
+    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+        """A copy whose last ``rank`` axes lie in memory as those of other data do, without gaps.
+
+        On that depends which reshapes share memory, and so which writes are seen through them.
+        """
+        return self.copy(data)
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         """The data as a NumPy array, sharing memory where it can."""
@@ -251,7 +274,7 @@ def devices() -> tuple[Any, ...]:
 def moved(data: Any, /, device: Any) -> Any:
     """A copy of raw data on any device, from any other."""
     source, target = storage_of(data), storage_at(device)
-    if source is target:
+    if source.beneath(data) is target:
         return source.moved(data, device)
     return target.asarray(source.host(data), None, device, True)
 

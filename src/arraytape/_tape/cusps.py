@@ -16,6 +16,14 @@ def has_cusp(plan: Plan, record: Record) -> bool:
     return cusped(lambda name: unpacked(plan.kept(record, name)) if plan.keeps(name) else None)
 
 
+def selects(plan: Plan, record: Record) -> bool:
+    """Whether a record's op selects elements of its inputs by their values, or moves them."""
+    chosen = plan.op.selects
+    if not callable(chosen):
+        return chosen
+    return chosen(lambda name: unpacked(plan.kept(record, name)) if plan.keeps(name) else None)
+
+
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Whether a selection follows an op with a cusp.
 
@@ -31,7 +39,7 @@ def hides_a_cusp(records: Iterable[Record]) -> bool:
                 cusped.update(results_of(record))
             if cusped.isdisjoint(inputs_of(record)):
                 continue
-            if plan.op.selects:
+            if selects(plan, record):
                 return True
             cusped.update(results_of(record))
         elif not cusped.isdisjoint(inputs_of(record)) or getattr(record[-1], "cusped", False):

@@ -39,9 +39,12 @@ class RawData:
 
     def move_to(self, data: Any) -> None:
         """Compute where this data lies: a tape may hold values of several storages."""
-        if type(data) is not self.storage.kind and not self.storage.mixed:
-            self.storage = storage_of(data)
-            self.kind, self.xp = self.storage.kind, self.storage.xp
+        if type(data) is self.storage.kind:
+            return
+        storage = storage_of(data)
+        if storage.mixed >= self.storage.mixed:
+            self.storage = storage
+            self.kind, self.xp = storage.kind, storage.xp
 
     def owns(self, held: Any) -> bool:
         """Whether data is memory of its own, so that a sum may be formed in it."""

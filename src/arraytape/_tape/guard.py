@@ -28,6 +28,7 @@ from .._storage.storage import HERE
 from .._util.errors import user_line
 from .activity import ALL, ActivityData, ActivityPass, Probe, probe, raw_of
 from .backward import BackwardPass, contributions, is_shared
+from .cusps import selects
 from .data import RawData
 
 
@@ -122,7 +123,7 @@ class GuardedPass(BackwardPass):
         """The contributions of a record's rules, by the strategy that suits its op."""
         op, lifted = plan.op, self.data.lift(plan, record)
         masks = active if type(active) is tuple else (active,)
-        if op.selects:
+        if selects(plan, record):
             return self.by_rule_of_op(plan, g, active, record, lifted)
         if all(mask is None or mask is ALL for mask in masks):
             return self.all_active(plan, g, record, lifted)

@@ -12,10 +12,12 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._array.array import Array
+from .._storage.storage import AMBIENT
 from .._util.blocks import Context, Setting
 
 ENTERED: ContextVar[frozenset[str]] = ContextVar("arraytape.interop", default=frozenset())
 EVERYWHERE: set[str] = set()  # the libraries that were installed for all threads
+AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 
 class entered(Context):

@@ -25,6 +25,7 @@ from .._record.op import Cusped, Op
 from .._record.plan import Rule
 from .._storage.batched.data import Batched, axis_ids_of
 from .._storage.batched.indexing import each_one
+from .._storage.storage import MAKING
 from .._util.errors import TRAMPOLINE, describe, user_frame, user_line
 
 Function = Callable[..., Any]
@@ -98,6 +99,10 @@ class Raw(dict[type, Function]):
         self[Batched] = self.each if cores is None else self.stacks
 
     def __missing__(self, kind: type) -> Function:
+        making = MAKING.get()
+        if making is not None and kind is making.kind:
+            return self.compute
+
         def refuse(*args: Any, **keywords: Any) -> Any:
             raise TypeError(
                 f"{self.op.name} is computed on NumPy data, got {describe(args[0])}: move it to the "
@@ -107,6 +112,13 @@ class Raw(dict[type, Function]):
         return refuse
 
     def compute(self, *args: Any, **keywords: Any) -> Any:
+        """The library's results; a trace notes the call."""
+        making = MAKING.get()
+        if making is not None:
+            return making.noted(self.op.name, self.on_numpy)(*args, **keywords)
+        return self.on_numpy(*args, **keywords)
+
+    def on_numpy(self, *args: Any, **keywords: Any) -> Any:
         """The library's results, in memory of their own; its warnings point at the user's line."""
         given = [read_only(arg) for arg in args]
         found = at_users_line(self.forward)(*given, **keywords)

@@ -260,7 +260,7 @@ def raw_key(key: Any) -> tuple[Any, bool]:
         return tuple([part for part, _ in parts]), all(basic for _, basic in parts)
     if isinstance(key, Array):
         _, data = current(key)
-        if data.shape == () and data.dtype.kind in "iu" and type(data) is np.ndarray:
+        if data.shape == () and data.dtype.kind in "iu" and is_at_hand(data):
             return int(data), True  # on other storages an index array: no look at its value
         return data, False
     if isinstance(key, bool):
@@ -268,6 +268,14 @@ def raw_key(key: Any) -> tuple[Any, bool]:
     if isinstance(key, list | range):
         return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp), False
     return key, is_basic(key)
+
+
+def is_at_hand(data: Any) -> bool:
+    """Whether a look at one value costs no transfer: NumPy's data, also while it is traced."""
+    if type(data) is np.ndarray:
+        return True
+    storage = storage_of(data)
+    return storage.beneath(data).kind is np.ndarray and not storage.many
 
 
 def private_key(key: Any) -> Any:

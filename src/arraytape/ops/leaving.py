@@ -295,7 +295,7 @@ def representation(x: Array) -> str:
         The text.
     """
     tid, data = current(x)
-    if storage_of(data).mixed:  # under vmap: one value for many
+    if storage_of(data).many:  # under vmap: one value for many
         body = repr(data)
     else:
         body = np.array2string(host(x), separator=", ", prefix="Array(")
@@ -327,7 +327,7 @@ def text(x: Array) -> str:
     str
         The text.
     """
-    return repr(x) if storage_of(x._data).mixed else str(host(x))
+    return repr(x) if storage_of(x._data).many else str(host(x))
 
 
 def rebuild(data: Any) -> Array:

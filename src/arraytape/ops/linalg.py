@@ -697,6 +697,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
 @primitive(
     rules.vector_norm,
     cusped=True,
+    selects=lambda kept: abs(kept("ord")) == float("inf"),
     samples=(
         sample((3, 4)),
         sample((3, 4), axis=0),

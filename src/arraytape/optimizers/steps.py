@@ -7,9 +7,12 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 import arraytape as xp
 
 from .._array.array import Array
+from .._define.define_op import unregistered
 from .._util import nest
 from .._util.errors import TapeWarning, describe, entrance, layout, see, stacklevel, user_line
 from ..module import Module
@@ -126,7 +129,7 @@ class Optimizer(Module):
                 stacklevel=stacklevel(),
             )
         self.build(variable for _, variable in given)
-        rate, step = float(self._learning_rate), int(self.iterations) + 1
+        rate, step = self._numbers()
         rows = []
         for g, variable in checked:
             place = self._place(variable)
@@ -176,6 +179,18 @@ class Optimizer(Module):
             The value.
         """
         return xp.zeros_like(like)
+
+    def _numbers(self) -> tuple[Any, Any]:
+        """The learning rate and the count of steps with this one, as numbers.
+
+        While ``xp.function`` traces a step, numbers would be those of that step for good: updates of
+        ours are given Arrays then.
+        """
+        rate, count = detached(self._learning_rate), detached(self.iterations)
+        ours = type(self).update in (SGD.update, Adam.update)
+        if ours and not is_at_hand(count):
+            return rate, count + 1
+        return float(rate), int(count) + 1
 
     def _place(self, variable: Variable) -> int:
         place = self._updated.find(variable)
@@ -271,6 +286,7 @@ class SGD(Optimizer):
         step : int
             How many steps there were, with this one.
         """
+        rate = beside(rate, g)
         if not slots:
             variable.assign_sub(rate * g)
             return
@@ -354,8 +370,31 @@ class Adam(Optimizer):
         squared = xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
         mean.assign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
         square.assign(self.beta_2 * square + (1.0 - self.beta_2) * squared)
-        scale = rate * math.sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step)
-        variable.assign_sub(scale * mean / (xp.sqrt(square) + self.epsilon))
+        scale_of = adam_step_size if isinstance(step, Array) else step_size
+        scale = scale_of(rate, step, self.beta_1, self.beta_2)
+        variable.assign_sub(beside(scale, g) * mean / (xp.sqrt(square) + self.epsilon))
+
+
+def step_size(rate: Any, step: Any, beta_1: float = 0.9, beta_2: float = 0.999) -> Any:
+    """Adam's factor of ``mean / root``, which makes up for means that began with zeros."""
+    # In Python's numbers, so that each processor gives the same bits.
+    count = int(step)
+    return float(rate) * math.sqrt(1.0 - beta_2**count) / (1.0 - beta_1**count)
+
+
+adam_step_size = unregistered("adam_step_size", step_size)
+
+
+def is_at_hand(x: Array) -> bool:
+    """Whether a look at the value of an Array on the host tells no more than NumPy's data does."""
+    return type(x._data) is np.ndarray
+
+
+def beside(number: Any, g: Array) -> Any:
+    """A number of the optimizer's state as an operand beside a gradient."""
+    if not isinstance(number, Array):
+        return number
+    return xp.astype(number, xp.finfo(g.dtype).dtype, copy=False, device=g.device)
 
 
 class Updated:

@@ -290,22 +290,7 @@ def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = T
     shape = (*(sizes[axis_id] for axis_id in whole), *view.shape[len(view.shape) - rank :])
     if not copy:
         return Batched(xp.broadcast_view(view, shape), whole)
-    if type(view) is np.ndarray:
-        made = alike(view, shape, rank)
-        made[...] = view
-        return Batched(made, whole)
-    return Batched(xp.asarray(xp.broadcast_to(view, shape), copy=True), whole)
-
-
-def alike(view: Any, shape: tuple[int, ...], rank: int) -> Any:
-    """Memory in which the visible axes lie as they do in other data.
-
-    On that depends which reshapes share memory, and so which writes are seen through them.
-    """
-    count, strides = len(shape) - rank, view.strides[len(view.shape) - rank :]
-    order = sorted(range(rank), key=lambda i: -abs(strides[i]))
-    made = np.empty((*shape[:count], *[shape[count + i] for i in order]), view.dtype)
-    return made.transpose((*range(count), *[count + order.index(i) for i in range(rank)]))
+    return Batched(storage_of(view).arranged(xp.broadcast_view(view, shape), view, rank), whole)
 
 
 def without_gaps(data: Any, count: int) -> Any:

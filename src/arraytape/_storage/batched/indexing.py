@@ -6,11 +6,11 @@ At the end, what is left for functions that no other way serves: one array after
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..._util.attach import method
-from ..storage import STORAGES, storage_of
+from ..storage import STORAGES, Storage, storage_of
 from .data import (
     Batched,
     NoBatchedForm,
@@ -204,15 +204,20 @@ def add_at(x: Any, key: Any, value: Any) -> Any:
 
 # --- one after the other ----------------------------------------------------------------------------
 def raw_of(values: Any) -> Any:
-    """The namespace of the raw data beneath the first array among the values."""
+    """The namespace of the raw data beneath the values; None where there is none."""
+    storages = [*storages_of(values)]
+    return max(storages, key=lambda storage: storage.mixed).xp if storages else None
+
+
+def storages_of(values: Any) -> Iterator[Storage]:
+    """The storages of the raw data beneath values, also in lists and tuples."""
     for value in values:
         if type(value) is Batched:
-            return namespace_of(value.sample)
-        if type(value) in STORAGES:
-            return namespace_of(value)
-        if type(value) in (list, tuple) and (found := raw_of(value)) is not None:
-            return found
-    return None
+            yield storage_of(value.sample)
+        elif type(value) in STORAGES:
+            yield STORAGES[type(value)]
+        elif type(value) is list or type(value) is tuple:
+            yield from storages_of(value)
 
 
 def picked(value: Any, at: dict[int, int]) -> Any:

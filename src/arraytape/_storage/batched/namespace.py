@@ -17,13 +17,12 @@ import numpy as np
 
 from ..._record.op import REGISTRY
 from .. import numpy_namespace
-from ..storage import STORAGES, storage_at
+from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
 from . import products
 from .data import (
     Batched,
     aligned,
-    alike,
     axis_ids_of,
     dense,
     lengths_of,
@@ -236,7 +235,8 @@ class BatchedNamespace:
             x = x if dtype is None or dtype == x.dtype else self.astype(x, dtype)
             return self.fresh(x) if copy else x
         if type(x) in STORAGES:
-            return namespace_of(x).asarray(x, dtype=plain(dtype), copy=copy)
+            storage = storage_of(x)
+            return storage.asarray(x, plain(dtype), storage.device(x), copy)
         return storage_at(device).asarray(x, plain(dtype), device, copy)
 
     def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -381,11 +381,12 @@ class BatchedNamespace:
 
     def getitem(self, x: Any, /, key: Any) -> Any:
         part = self.get(x, key)
-        if type(x) is not Batched or type(x.data) is not np.ndarray or not math.prod(x.hidden):
+        if type(x) is not Batched or not math.prod(x.hidden):
+            return self.fresh(part)
+        storage = storage_of(x.data)
+        if storage.beneath(x.data).kind is not np.ndarray:
             return self.fresh(part)
         if axis_ids_of(key if type(key) is tuple else (key,)):
             return part
         one = x.data[(0,) * len(x.axis_ids)][key]  # in whose memory layout the others are put, too
-        copy = alike(np.asarray(one), part.data.shape, np.ndim(one))
-        copy[...] = part.data
-        return Batched(copy, part.axis_ids)
+        return Batched(storage.arranged(part.data, one, len(one.shape)), part.axis_ids)

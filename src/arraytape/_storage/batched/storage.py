@@ -21,7 +21,7 @@ def each(value: Any) -> Any:
 class BatchedStorage(Storage):
     """Batched data over the data of any other storage."""
 
-    name, kind, mixed = "batched", Batched, True
+    name, kind, mixed, many = "batched", Batched, 2, True
 
     def __init__(self) -> None:
         self.xp = BatchedNamespace()
@@ -37,7 +37,7 @@ class BatchedStorage(Storage):
         return checked
 
     def beneath(self, data: Any) -> Storage:
-        return storage_of(data.sample)
+        return storage_of(data.sample).beneath(data.sample)
 
     def devices(self) -> tuple[Any, ...]:
         return ()

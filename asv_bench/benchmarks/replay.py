@@ -1,0 +1,135 @@
+"""Replayed functions beside the same written by hand in NumPy, and what a trace costs."""
+
+from __future__ import annotations
+
+import gc
+from copy import copy
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .measure import QUICK, benchmark, ratio, repeated
+from .workloads import MLP, LogisticRegression, ScalarChain, Workload, step
+
+Raw = np.ndarray[Any, Any]
+
+
+class Rosenbrock:
+    """A few ops on parts of one vector."""
+
+    def __init__(self, size: int) -> None:
+        self.parameters = [np.random.default_rng(0).uniform(-1.0, 1.0, size)]
+
+    def f(self, xp: Any, x: Any) -> Any:
+        return xp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+    def hand(self, x: Raw) -> list[Raw]:
+        u, d = x[:-1], x[1:] - x[:-1] * x[:-1]
+        e = 1.0 - u
+        _ = 100.0 * np.dot(d, d) + np.dot(e, e)
+        g = np.zeros_like(x)
+        np.multiply(d, 200.0, out=g[1:])
+        d *= u
+        d *= 400.0
+        e *= 2.0
+        d += e
+        g[:-1] -= d
+        return [g]
+
+
+class Elementwise:
+    """Elementwise ops on arrays that fit in no cache."""
+
+    def __init__(self, size: int) -> None:
+        random = np.random.default_rng(0)
+        self.parameters = [random.standard_normal(size), np.asarray(0.7), np.asarray(0.1)]
+
+    def f(self, xp: Any, x: Any, a: Any, b: Any) -> Any:
+        return xp.sum(xp.tanh(a * x + b) * xp.exp(-(x**2)))
+
+    def hand(self, x: Raw, a: Raw, b: Raw) -> list[Raw]:
+        t = np.tanh(a * x + b)
+        e = np.exp(-x * x)
+        _ = np.dot(t, e)
+        g = 1.0 - t * t
+        g *= e
+        gb, ga = g.sum(), np.dot(g, x)
+        g *= a
+        t *= e
+        t *= x
+        t *= 2.0
+        g -= t
+        return [g, ga, gb]
+
+
+WORKLOADS: dict[str, Workload] = {
+    "1,000 ops on scalars": ScalarChain(()),
+    "1,000 ops on 10 elements": ScalarChain((10,)),
+    "Rosenbrock, 100": Rosenbrock(100),
+    "MLP": MLP(),
+    "logistic regression": LogisticRegression(),
+    "elementwise, large": Elementwise(100_000 if QUICK else 2_000_000),
+}
+
+
+def arrays(work: Workload) -> list[xp.Array]:
+    return [xp.asarray(p) for p in work.parameters]
+
+
+def without_raw(work: Workload) -> Workload:
+    """The workload without the ndarrays that the hand-written side reads.
+
+    A replay compares the contents of each ndarray in reach with what was traced: of the logistic
+    regression's 8 MB that took as long as the rest of the call.  The Arrays have the same memory.
+    """
+    ours = copy(work)
+    for name in ("x", "y"):
+        vars(ours).pop(name, None)
+    return ours
+
+
+# The budgets are by what was measured, with room for noise.
+@benchmark(
+    "x hand",
+    budget={
+        "1,000 ops on scalars": 0.3, "1,000 ops on 10 elements": 1.2, "Rosenbrock, 100": 2.4, "MLP": 1.6,
+        "logistic regression": 1.3, "elementwise, large": 0.9,
+    },
+    workload=list(WORKLOADS),
+)  # fmt: skip
+def track_replayed(workload: str) -> float:
+    """Value and gradient, replayed."""
+    work = WORKLOADS[workload]
+    ours = without_raw(work)
+    parameters = arrays(work)
+    replayed = xp.function(lambda *given: step(ours, [*given]))
+    step(ours, parameters)
+    for _ in range(3):
+        found = replayed(*parameters)
+    for one, theirs in zip(found, work.hand(*work.parameters), strict=True):
+        np.testing.assert_allclose(np.from_dlpack(one), theirs, rtol=1e-6, atol=1e-9)
+    assert replayed.counts["replayed"] == 1, replayed.reasons
+    return ratio(
+        repeated(lambda: replayed(*parameters)),
+        repeated(lambda: work.hand(*work.parameters)),
+    )
+
+
+@benchmark("eager calls", budget=120.0, workload=["1,000 ops on 10 elements", "MLP"])
+def track_first_two_calls(workload: str) -> float:
+    """The two calls that are traced, and the making of the program."""
+    work = WORKLOADS[workload]
+    parameters = arrays(work)
+
+    def first_two() -> float:
+        replayed = xp.function(lambda *given: step(work, [*given]))
+        gc.collect()
+        start = process_time()
+        replayed(*parameters)
+        replayed(*parameters)
+        return process_time() - start
+
+    return ratio(first_two, repeated(lambda: step(work, parameters)))

@@ -1,0 +1,14 @@
+"""Trace a function once, replay it as a straight program of NumPy calls: ``xp.function``.
+
+    @xp.function
+    def step(x, y):
+        with xp.GradientTape() as tape: ...
+        return loss, tape.gradient(loss, x)
+
+Everything that the function does with Arrays, tapes and their backward passes included, is noted as
+calls of NumPy's functions on raw data.  Later calls run these alone.
+"""
+
+from .function import Function, function
+
+__all__ = ["Function", "function"]

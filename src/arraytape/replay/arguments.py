@@ -1,0 +1,187 @@
+"""The arguments of a call: in the order of the function's parameters, and what calls must share."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._array.array import ALIASED, FOREIGN, IS_VIEW, SCALAR, Array
+from .._array.exports import is_shared
+from .._array.paths import UNWRITABLE
+from .._storage.storage import AMBIENT
+from .._util import nest
+from .._util.containers import KINDS
+from .state import PLAIN
+
+EMPTY = inspect.Parameter.empty
+
+
+class Apart(Exception):
+    """Why one call runs as it is, whatever calls like it do."""
+
+
+class Form:
+    """How calls with so many positional arguments and these keywords give the parameters.
+
+    names : of the values, such as "x", "args[0]", "options['rate']".  take : takes args and keywords,
+    gives the values, defaults among them; None where the values are args.
+    """
+
+    def __init__(self, signature: inspect.Signature | None, count: int, keywords: Any) -> None:
+        marks = [*range(count)], {name: name for name in keywords}
+        found: dict[str, Any] = {}
+        if signature is None:
+            found = {f"argument {i}": i for i in marks[0]}
+            found |= dict(sorted(marks[1].items()))
+            self.values = found
+        else:
+            self.values = self.bound(signature, signature.bind(*marks[0], **marks[1]))
+        self.names = (*self.values,)
+        given = [*self.values.values()] == marks[0] and not keywords
+        self.take = None if given else self.compiled()
+
+    def bound(self, signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
+        """By name the place of the value in a call, or its default in a list of its own."""
+        found: dict[str, Any] = {}
+        for name, parameter in signature.parameters.items():
+            if name not in bound.arguments:
+                if parameter.default is not EMPTY:
+                    found[name] = [parameter.default]
+                continue
+            value = bound.arguments[name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                found |= {f"{name}[{i}]": mark for i, mark in enumerate(value)}
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                found |= {f"{name}[{key!r}]": value[key] for key in sorted(value)}
+            else:
+                found[name] = value
+        return found
+
+    def compiled(self) -> Callable[[Any, Any], Any]:
+        scope: dict[str, Any] = {}
+        parts = []
+        for i, mark in enumerate(self.values.values()):
+            if type(mark) is list:
+                scope[f"k{i}"] = mark[0]
+                parts.append(f"k{i}")
+            else:
+                parts.append(f"args[{mark}]" if type(mark) is int else f"keywords[{mark!r}]")
+        text = "".join(f"{part}, " for part in parts)
+        return eval(f"lambda args, keywords: ({text})", scope)  # type: ignore[no-any-return]
+
+
+class Identity:
+    """Stands for an object in a signature, without keeping it alive where that can be."""
+
+    __slots__ = ("hash", "of")
+
+    def __init__(self, value: Any, gone: Callable[[], None]) -> None:
+        self.hash = id(value)
+        try:
+            self.of: Callable[[], Any] = weakref.ref(value, lambda _: gone())
+        except TypeError:
+            self.of = lambda: value
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        found = self.of()
+        return self is other or (
+            type(other) is Identity and found is not None and found is other.of()
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self.of()).__name__}"
+
+
+def signature_of(form: Form, values: Any, gone: Callable[[], None]) -> Any:
+    """What calls must have in common to run one program; Apart for a call that cannot be replayed."""
+    places: dict[int, int] = {}
+    parts = tuple([key_of(value, places, gone) for value in values])
+    return form.names, parts, ambient()
+
+
+def ambient() -> Any:
+    """What surrounds the call and changes what functions compute."""
+    return tuple([ask() for ask in AMBIENT])
+
+
+def key_of(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
+    """The part of a signature for one value."""
+    kind = type(value)
+    if isinstance(value, Array):
+        place = places.setdefault(id(value), len(places))
+        return place, *layout_of(value)
+    if kind in PLAIN or isinstance(value, np.generic | np.dtype):
+        return kind, repr(value)
+    if kind is np.ndarray:
+        return kind, value.shape, value.dtype.str, value.strides
+    if kind is types.FunctionType:
+        return kind, value.__code__
+    parts = nest.parts_of(value)
+    if parts is None:
+        return Identity(value, gone)
+    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    return kind, tuple([(name, key_of(part, places, gone)) for name, part in items])
+
+
+def layout_of(x: Array) -> Any:
+    """What of an Array decides about the program."""
+    if x._tid == -1:  # a view
+        x._sync()
+    data = x._data
+    if is_read_only(x):
+        raise Apart("an argument is a read-only view. Pass a copy of it, +x")
+    if type(data) is not np.ndarray:
+        name = type(data).__name__
+        if name == "Traced":
+            raise Apart("another thread traces with one of its arguments")
+        raise Apart(f"data of another storage is not traced ({type(data).__module__}.{name})")
+    if data.dtype.kind == "O":
+        raise Apart("data of dtype object is not traced")
+    return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR
+
+
+def is_read_only(x: Array) -> bool:
+    """Whether x is a view that cannot be written to: lifted by itself it could be."""
+    return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
+        [kind for kind, _ in x._view.path]
+    )
+
+
+def arrays_in(values: Any) -> list[Array]:
+    """The Arrays among arguments, each once."""
+    found = {id(x): x for x in leaves_of(values) if isinstance(x, Array)}
+    return [*found.values()]
+
+
+def leaves_of(values: Any) -> Iterator[Any]:
+    """The leaves of all values."""
+    for value in values:
+        yield from nest.leaves(value)
+
+
+def is_flat(values: Any) -> bool:
+    """Whether no value is a container."""
+    return all(KINDS[type(value)] is None for value in values)
+
+
+def check_apart(handles: Any) -> None:
+    """Apart where a write to one handle may be seen by another one, or by foreign code."""
+    roots = set()
+    for x in handles:
+        root = x._view.root if x._state & IS_VIEW else x
+        if id(root) in roots:
+            raise Apart("two Arrays that it uses share memory")
+        roots.add(id(root))
+        if root._state & FOREIGN and is_shared(root):
+            raise Apart("an Array that it uses shares memory with foreign code")
+
+
+__all__ = ["ALIASED", "AMBIENT", "Apart", "Form", "Identity", "check_apart", "signature_of"]

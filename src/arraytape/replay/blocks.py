@@ -1,0 +1,185 @@
+"""A pass over large programs: elementwise calls on one shape are computed block by block.
+
+What is between two calls of a block stays in the cache, and needs no memory of the whole shape.
+"""
+
+from __future__ import annotations
+
+from operator import getitem
+from typing import Any
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .program import CONSTANT, INPUT, Node, Program, operands, replaced, result_of
+from .simplify import copied
+from .ufuncs import ufunc_of
+
+LEAST = 32_000  # elements of what is worth a loop
+BLOCK = 8192  # elements of a block
+BLOCKED, ITEM = "blocks", "item"
+CASTS = ("astype", "cast")
+
+
+class Blocks:
+    """Calls on one shape, and full sums of their results, that are computed block by block.
+
+    members : the calls, in their order.  inputs : what they read from outside.  results : the members
+    that are read from outside.  items : the nodes for these in the program.  rows : of one block.
+    """
+
+    def __init__(self, members: list[Node], results: list[Node]) -> None:
+        self.members, self.results = members, results
+        inside = set(members)
+        found = {x: None for member in members for x in operands(member) if x not in inside}
+        self.inputs = [*found]
+        self.shape: Any = next(x.shape for x in members if not is_sum(x))
+        self.rows = rows_of(self.shape)
+        self.items: list[Node] = []
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        """The results, not in blocks: what the text must compute."""
+        known = dict(zip(self.inputs, values, strict=True))
+        for node in self.members:
+            args, keywords = replaced((node.args, node.keywords), known.__getitem__)
+            known[node] = result_of(node, args, keywords)
+        return tuple([known[node] for node in self.results])
+
+    def is_cut(self, x: Node) -> bool:
+        """Whether a block reads a part of an input, rather than all of it."""
+        return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
+
+
+def rows_of(shape: tuple[int, ...]) -> int:
+    """How many rows of a shape are about as large as a block; 0 where one row is too large."""
+    row = int(np.prod(shape[1:], dtype=int))
+    return BLOCK // row if row else 0
+
+
+def is_sum(node: Node) -> bool:
+    """Whether a node is the sum of all elements of something of its dtype."""
+    if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
+        return False
+    axis, x = node.keywords.get("axis"), node.args[0]
+    if type(x) is not Node or len(node.args) != 1:
+        return False
+    if node.keywords.get("dtype") is not None or node.keywords.get("keepdims"):
+        return False
+    every = axis is None or axis == tuple(range(len(x.shape)))
+    return every and node.dtype == x.dtype and node.dtype.kind in "fc" and node.dtype.itemsize > 2
+
+
+def is_member(node: Node) -> bool:
+    """Whether each element of a node's value depends on one element of each operand."""
+    if node.op in (INPUT, CONSTANT) or not node.shape or node.size < LEAST:
+        return False
+    if node.strides != packed(node.shape, node.dtype.itemsize) or not rows_of(node.shape):
+        return False
+    if any(x.shape is None or x.dtype is None for x in operands(node)) or node.keywords:
+        return False
+    if node.op == "where":
+        return len(node.args) == 3 and getattr(node.args[0], "dtype", None) == np.bool_
+    if node.op in CASTS:
+        x = node.args[0]
+        return len(node.args) == 2 and type(x) is Node and x.dtype.kind != "c" and not node.view
+    ufunc = ufunc_of(node)
+    return ufunc is not None and ufunc.signature is None
+
+
+def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
+    """The strides of new data."""
+    strides: list[int] = []
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def blocked(program: Program) -> Program:
+    """The program with groups of elementwise calls in one node each."""
+    if not any(map(is_member, program.nodes)):
+        return program
+    group = groups_of(program)
+    wanted = read_outside(program, group)
+    of: dict[Node, Node] = {}
+    nodes: list[Node] = []
+    for node in ordered(program, group):
+        if node not in group:
+            of[node] = node
+            if any(of[x] is not x for x in operands(node)):
+                of[node] = copied(node, of)
+            nodes.append(of[node])
+        elif node is group[node][0]:
+            nodes += collapsed(group[node], wanted, of)
+    return Program(
+        program.inputs,
+        nodes,
+        [guard._replace(node=of[guard.node]) for guard in program.guards],
+        [of[node] for node in program.outputs],
+        [of[node] for node in program.writes],
+    )
+
+
+def groups_of(program: Program) -> dict[Node, list[Node]]:
+    """The group of each member: those of one shape and level.
+
+    The level rises along each way out of a group, so that no way leads back into it.
+    """
+    level: dict[Node, int] = {}
+    shape: dict[Node, Any] = {}  # of members; of sums, that of what they sum
+    groups: dict[Any, list[Node]] = {}
+    for node in program.nodes:
+        own = node.shape if is_member(node) else None
+        if own is None and is_sum(node):
+            own = shape.get(node.args[0])  # a sum's own operand is no sum: that has shape ()
+        ups = [level[x] + (x in shape and (shape[x] != own or is_sum(x))) for x in operands(node)]
+        level[node] = max(ups, default=0)
+        if own is not None:
+            shape[node] = own
+            groups.setdefault((own, level[node]), []).append(node)
+    return {node: members for members in groups.values() if len(members) > 1 for node in members}
+
+
+def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
+    """The nodes that are read outside of their group."""
+    wanted = set(program.roots())
+    for node in program.nodes:
+        own = group.get(node)
+        wanted.update(x for x in operands(node) if group.get(x) is not own)
+    return wanted
+
+
+def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> list[Node]:
+    """One node of a group, and an item of it for each result."""
+    inside = {x: of[x] for node in members for x in operands(node) if x in of}
+    for node in members:
+        inside[node] = copied(node, inside)
+    results = [node for node in members if node in wanted]
+    blocks = Blocks([inside[node] for node in members], [inside[node] for node in results])
+    whole = Node(BLOCKED, blocks, tuple(blocks.inputs))
+    for i, node in enumerate(results):
+        of[node] = Node(ITEM, getitem, (whole, i), like=node)
+        blocks.items.append(of[node])
+    return [whole, *blocks.items]
+
+
+def ordered(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
+    """The nodes, those of a group one after the other, behind all that the group reads."""
+    done: dict[Node, None] = {}
+    for root in program.nodes:
+        waiting = [root]
+        while waiting:
+            if waiting[-1] in done:
+                waiting.pop()
+                continue
+            members = group.get(waiting[-1]) or waiting[-1:]
+            own = {*members}
+            before = [x for y in members for x in operands(y) if x not in done and x not in own]
+            if before:
+                waiting += before
+            else:
+                done.update(dict.fromkeys(members))
+    return [*done]
+
+
+__all__ = ["BLOCKED", "Blocks", "blocked"]

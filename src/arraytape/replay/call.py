@@ -1,0 +1,241 @@
+"""One traced call: the function runs as ever, and what it computes becomes a program."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.array import IS_VIEW, SCALAR, Array
+from .._array.views import current
+from .._util import nest
+from .arguments import arrays_in, check_apart, leaves_of
+from .lift import Lifter, Tracing, commit
+from .state import PLAIN, Changed, State, same_data
+from .trace import Trace, Traced
+
+
+class Given(NamedTuple):
+    """A leaf of a function's result: one of these.
+
+    output : the program's output of this number, in state ``state``.  handle : the lifted Array of this
+    number.  argument : the leaf of this number among the arguments.  value : a plain value.
+    """
+
+    output: int = -1
+    handle: int = -1
+    argument: int = -1
+    value: Any = None
+    state: int = 0
+
+
+class Call:
+    """A call while it is traced, and what came of it.
+
+    values : the arguments, in the order of the parameters.  spoiled : "" or why there is no program.
+    """
+
+    def __init__(self, function: Callable[..., Any], names: Any, values: Any) -> None:
+        self.function, self.names, self.values = function, names, values
+        self.trace = Trace()
+        self.lifter = Lifter(self.trace)
+        self.tracing = Tracing(self.lifter)
+        self.arrays = arrays_in(values)
+        check_apart(self.arrays)
+        self.state = State(function, dict(zip(names, values, strict=True)))
+        self.reached = self.state.read(values)
+        self.result: Any = None
+        self.structure: Any = None  # of the result, which the caller may change later
+        self.leaves: list[Any] = []
+        self.given: list[Given] = []
+        self.outputs: dict[int, int] = {}  # by id of a result, its number
+        self.written: dict[int, Any] = {}  # by place, the node and value that are not committed yet
+        self.writes: list[int] = []
+        self.closed = False
+        self.others: list[Any] = []
+
+    @property
+    def spoiled(self) -> str:
+        return self.trace.spoiled
+
+    def spoil(self, why: str) -> None:
+        self.trace.spoiled = self.trace.spoiled or why
+
+    def run(self, args: Any, keywords: Any) -> Any:
+        """Run the function; whatever happens, all handles have their data afterwards."""
+        try:
+            return self.traced_run(args, keywords)
+        except BaseException:  # an interrupt, perhaps in the middle of ``close``
+            self.close()
+            raise
+
+    def traced_run(self, args: Any, keywords: Any) -> Any:
+        try:
+            for x in self.arrays:
+                self.lifter.argument(x)
+            self.tracing.start()
+            self.result = self.function(*args, **keywords)
+            self.lifter.loans.collect()
+            self.tracing.stop()
+            self.take_apart()
+            self.given = [self.described(leaf) for leaf in self.leaves]
+        finally:
+            self.close()
+        self.others = self.other_arrays()
+        self.check()
+        return self.result
+
+    def other_arrays(self) -> list[Any]:
+        """The Arrays that are no arguments: the number of the path to each, or itself without one."""
+        paths = {id(x): i for i, x in enumerate(self.reached)}
+        return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
+
+    def take_apart(self) -> None:
+        """The leaves of the result; a nesting that holds itself has none."""
+        try:
+            self.leaves, self.structure = nest.leaves(self.result), structure(self.result)
+        except (TypeError, ValueError, RecursionError) as error:
+            self.spoil(f"its result cannot be taken apart ({error})")
+
+    def close(self) -> None:
+        """Give all handles their data, and write what the function wrote; twice is as good as once."""
+        self.tracing.stop()
+        self.trace.open = False
+        self.written |= self.lifter.put_back()
+        if not self.closed:
+            self.writes = [*self.written]
+            self.trace.program.writes = [node for node, _ in self.written.values()]
+            self.closed = True
+        handles = self.lifter.handles
+        while self.written:
+            place = next(iter(self.written))
+            commit(handles[place], self.written[place][1])
+            del self.written[place]
+        self.lifter.loans.end()
+
+    def set_aside(self) -> None:
+        """Keep what a comparison needs, and no Array or object of this call's arguments and results."""
+        self.values, self.result, self.leaves, self.arrays = (), None, [], []
+        del self.state, self.reached
+        self.lifter.lifted.clear()
+
+    # --- the result -------------------------------------------------------------------------------
+    def described(self, leaf: Any) -> Given:
+        """What a leaf of the result is made of; an Array gets its value in the place of traced data."""
+        if not isinstance(leaf, Array):
+            return self.plain(leaf)
+        root = leaf._view.root if leaf._state & IS_VIEW else leaf
+        if type(root._data) is np.ndarray and id(leaf) not in self.outputs:
+            self.lifter.found(root)  # not used, and yet given
+        lifted = [*self.lifter.lifted]
+        if id(leaf) in self.lifter.lifted:
+            return Given(handle=lifted.index(id(leaf)))
+        if id(root) in self.lifter.lifted:
+            self.spoil("a result is a view of an Array that the call did not make")
+        return Given(output=self.output(leaf, root), state=leaf._state & SCALAR)
+
+    def plain(self, leaf: Any) -> Given:
+        """A leaf that is no Array: an argument, or a value that nobody can write to."""
+        for i, given in enumerate(leaves_of(self.values)):
+            if given is leaf and type(leaf) not in PLAIN:
+                return Given(argument=i)
+        if type(leaf) not in PLAIN and not isinstance(leaf, np.generic | np.dtype | type):
+            self.spoil(
+                f"a part of its result is a {type(leaf).__name__}, neither an Array nor a number"
+            )
+        return Given(value=leaf)
+
+    def output(self, leaf: Array, root: Array) -> int:
+        """The number of an output for an Array that the call has made."""
+        if id(leaf) in self.outputs:
+            return self.outputs[id(leaf)]
+        if id(root) in self.outputs or (root is not leaf and self.has_view_of(root)):
+            self.spoil("two results share memory")
+        program = self.trace.program
+        number = self.outputs[id(leaf)] = len(program.outputs)
+        _, data = current(leaf)
+        program.outputs.append(self.trace.node_of(data))
+        if root is leaf and any(
+            x is not leaf and isinstance(x, Array) and x._state & IS_VIEW and x._view.root is root
+            for x in self.leaves
+        ):
+            self.spoil("two results share memory")
+        self.settle(root)
+        current(leaf)
+        return number
+
+    def has_view_of(self, root: Array) -> bool:
+        """Whether several results are views of one Array."""
+        views = {
+            id(x) for x in self.leaves
+            if isinstance(x, Array) and x._state & IS_VIEW and x._view.root is root
+        }  # fmt: skip
+        return len(views) > 1
+
+    def settle(self, x: Array) -> None:
+        """Give an Array that the call has made its value in the place of traced data."""
+        if type(x._data) is Traced:
+            value = x._data.value
+            lifted = self.lifter.lifted.values()
+            if not value.flags.writeable or any(
+                np.may_share_memory(value, one.data) for one in lifted
+            ):
+                value = value.copy(order="K")
+            x._data = value
+
+    # --- afterwards -------------------------------------------------------------------------------
+    def check(self) -> None:
+        """Spoil the program where the call did more than a program can."""
+        if self.state.full:
+            self.spoil(f"it can reach too much Python state ({self.state.full})")
+        try:
+            self.check_state()
+        finally:
+            self.release()
+
+    def check_state(self) -> None:
+        try:
+            after = self.state.read(self.values)
+        except Changed as change:
+            self.spoil(f"it changes {change}. Make it an Array, or pass and return it")
+            return
+        except Exception as error:
+            self.spoil(f"what it reads cannot be looked at ({type(error).__name__}: {error})")
+            return
+        for path, x, y in zip(self.state.paths, self.reached, after, strict=True):
+            if x is not y:
+                self.spoil(f"it binds {path} to another Array. Write to it ({path}[...] = value)")
+        for data, node in self.trace.foreign:
+            if not same_data(data, node.value):
+                self.spoil(
+                    f"memory outside arraytape, of shape {data.shape}, changes while it runs"
+                )
+
+    def release(self) -> None:
+        """Whatever else holds traced data gets values: an Array that was kept beside the result."""
+        if not self.kept():
+            return
+        gc.collect()
+        for traced in self.kept():
+            self.spoil(
+                f"an Array of shape {traced.shape} that it made is kept beside its result. Return it"
+            )
+            for holder in gc.get_referrers(traced):
+                if isinstance(holder, Array) and holder._data is traced:
+                    self.settle(holder)
+
+    def kept(self) -> list[Traced]:
+        """Traced data that is alive, beside that of the lifter."""
+        own = {id(one.traced) for one in self.lifter.lifted.values()}
+        return [traced for traced in self.trace.live if id(traced) not in own]
+
+
+def structure(value: Any) -> Any:
+    """The kinds of containers in a nesting, with the names of their parts."""
+    parts = nest.parts_of(value)
+    if parts is None:
+        return None
+    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    return type(value), tuple([(name, structure(part)) for name, part in items])

@@ -1,0 +1,108 @@
+"""Whether two calls ran the same program: if not, something decides that a trace does not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .call import Call
+from .program import CONSTANT, Guard, Node, Program
+
+
+def decided_by(first: Call, second: Call) -> Guard | None:
+    """The first guard of the second call that tells it from the first; None where values are equal."""
+    a, b = first.trace.program.guards, second.trace.program.guards
+    for before, guard in zip(a, b, strict=False):
+        if (before.kind, before.expected, before.line) != (guard.kind, guard.expected, guard.line):
+            return guard
+    return None if len(a) == len(b) else [*b, *a][min(len(a), len(b)) - 1 :][-1]
+
+
+def difference(first: Call, second: Call) -> str:
+    """What differs between two calls that looked at equal values, in words; "" for nothing."""
+    return (
+        programs_differ(first, second)
+        or results_differ(first, second)
+        or other_arrays(first, second)
+    )
+
+
+def programs_differ(one: Call, other: Call) -> str:
+    """What differs between the programs of two calls."""
+    first, second = one.trace.program, other.trace.program
+    places = [{node: i for i, node in enumerate(program.nodes)} for program in (first, second)]
+    for a, b in zip(first.nodes, second.nodes, strict=False):
+        if (a.op, a.shape, a.dtype, a.strides) != (b.op, b.shape, b.dtype, b.strides):
+            return f"{a.op} of shape {a.shape} in one call, {b.op} of shape {b.shape} in the next"
+        if a.op == CONSTANT:
+            if not same_data(a.value, b.value):
+                return made_outside(other, b)
+        elif text((a.args, a.keywords), places[0]) != text((b.args, b.keywords), places[1]):
+            return f"{a.op} of shape {a.shape} has other arguments (a number that changes?)"
+    if len(first.nodes) != len(second.nodes):
+        return f"{len(first.nodes)} calls in one call, {len(second.nodes)} in the next"
+    return ends_differ(first, second, places)
+
+
+def made_outside(call: Call, node: Node) -> str:
+    """Where data came from that is another in each call."""
+    line = call.trace.lines.get(node, "")
+    where = f" at {line}" if line else ""
+    return (
+        f"data of shape {node.shape} was made outside arraytape{where} (random numbers?). Pass it as "
+        "an argument; it runs eagerly"
+    )
+
+
+def ends_differ(first: Program, second: Program, places: Any) -> str:
+    for name in ("inputs", "outputs", "writes"):
+        ends = [
+            [places[i][node] for node in getattr(program, name)]
+            for i, program in enumerate((first, second))
+        ]
+        if ends[0] != ends[1]:
+            return f"other {name}"
+    return ""
+
+
+def results_differ(first: Call, second: Call) -> str:
+    """Whether two calls gave results of different make."""
+    if first.structure != second.structure:
+        return "results of another structure"
+    for a, b in zip(first.given, second.given, strict=True):
+        same_value = a.value is b.value or (
+            type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
+        )
+        if a._replace(value=None) != b._replace(value=None) or not same_value:
+            return "a result that is no Array. Return it as an Array"
+    return "" if first.writes == second.writes else "another number of writes"
+
+
+def other_arrays(first: Call, second: Call) -> str:
+    """Whether Arrays that are no arguments are others, by their paths or by themselves."""
+    if [*map(id, first.others)] != [*map(id, second.others)]:
+        return "another Array was used that is no argument. Pass it as an argument"
+    return ""
+
+
+def same_data(a: Any, b: Any) -> bool:
+    return (
+        a is b
+        or bool(a.tobytes() == b.tobytes())
+        or bool(a.dtype.kind in "fc" and np.array_equal(a, b, equal_nan=True))
+    )
+
+
+def text(value: Any, places: dict[Node, int]) -> Any:
+    """Arguments with the places of nodes."""
+    kind = type(value)
+    if kind is Node:
+        return Node, places[value]
+    if kind is tuple or kind is list:
+        return kind, tuple([text(part, places) for part in value])
+    if kind is dict:
+        return kind, tuple([(name, text(part, places)) for name, part in value.items()])
+    if callable(value):
+        return kind
+    return kind, repr(value)

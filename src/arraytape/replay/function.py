@@ -1,0 +1,453 @@
+"""``xp.function``: calls are traced until two computed the same, and then replayed.
+
+For each signature there is an ``Entry``, in one of these states:
+
+    no plan     calls are traced.  Two with equal guards and equal programs make a plan; two with equal
+                guards and other programs: eager for good.
+    plans       a call runs the plan whose guards hold; where none does it is traced.
+    eager       calls run as they are, for a reason that was said once.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from os import getpid
+from typing import Any, Generic, ParamSpec, TypeVar
+from weakref import WeakMethod
+
+from .._record.stack import watched
+from .._storage.batched.data import ACTIVE as HIDDEN_AXES
+from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from .._util.locks import reentrant_lock
+from .arguments import Apart, Form, Identity, signature_of
+from .call import Call
+from .compare import decided_by, difference
+from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
+from .program import GuardFailed
+from .trace import ACTIVE
+
+P = ParamSpec("P")
+R = TypeVar("R")
+SIGNATURES = 64  # that are traced
+RECORDED = "a tape or accumulator around it records it"
+MAPPED = "vmap around it maps it"
+TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what varies as an Array"
+
+
+class Entry:
+    """What is known of the calls of one signature.
+
+    pending : traced calls that no later one was equal to.  plans : the last one used first.  eager : ""
+    or why calls run as they are.  misses : how many traced calls led to no plan.
+    """
+
+    def __init__(self) -> None:
+        self.pending: list[Call] = []
+        self.plans: list[Plan] = []
+        self.eager = ""
+        self.spoiled = ""
+        self.misses = 0
+
+
+class Function(Generic[P, R]):
+    """A function whose calls are replayed; made by ``function``.
+
+    Attributes
+    ----------
+    eager : Callable
+        The function itself.
+    counts : dict[str, int]
+        How many calls were "traced", "replayed" and run "eager".
+    reasons : Counter[str]
+        Why calls were not replayed, and how many.
+    source : str
+        The program that was replayed last, as Python.
+    traces : list[TraceInfo]
+        The programs.
+    """
+
+    def __init__(self, f: Callable[P, R], limit: int, strict: bool) -> None:
+        functools.update_wrapper(self, f)
+        self.eager, self.limit, self.strict = f, limit, strict
+        self.reasons: Counter[str] = Counter()
+        self.traced = self.run_eagerly = 0
+        self.name = getattr(f, "__qualname__", type(f).__qualname__)
+        self.forms: dict[Any, Form] = {}
+        self.entries: dict[Any, Entry] = {}
+        self.recent: Plan | None = None
+        self.gone_plans = 0  # replays of plans that are no more
+        self.tracer: dict[int, object] = {}  # who traces, by process: one at a time
+        self.changing = reentrant_lock()
+        self.forget = WeakMethod(self.drop_dead)
+        try:
+            self.signature: inspect.Signature | None = inspect.signature(f)
+        except (TypeError, ValueError):  # written in C
+            self.signature = None
+
+    # --- what users see ---------------------------------------------------------------------------
+    @property
+    def counts(self) -> dict[str, int]:
+        replayed = self.gone_plans + sum([plan.replayed for plan in self.plans()])
+        return {"traced": self.traced, "replayed": replayed, "eager": self.run_eagerly}
+
+    @property
+    def traces(self) -> list[TraceInfo]:
+        return [plan.info for plan in self.plans()]
+
+    @property
+    def source(self) -> str:
+        plan = self.recent or next(iter(self.plans()), None)
+        return plan.source.text if plan is not None else ""
+
+    def plans(self) -> list[Plan]:
+        return [plan for entry in [*self.entries.values()] for plan in [*entry.plans]]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {what}" for what, count in self.counts.items())
+        return f"<function {self.name}: {counts}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else BoundFunction(self, instance)
+
+    def __reduce__(self) -> Any:
+        found: Any = sys.modules.get(self.__module__)
+        for name in self.name.split("."):
+            found = getattr(found, name, None)
+        return self.name if found is self else (Function, (self.eager, self.limit, self.strict))
+
+    # --- calls ------------------------------------------------------------------------------------
+    def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
+        if ACTIVE.get() is not None:  # part of another trace
+            return self.eager(*args, **keywords)
+        if watched():
+            return self.as_it_is(RECORDED, args, keywords)  # type: ignore[no-any-return]
+        if HIDDEN_AXES.get():
+            return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
+        form = self.forms.get((len(args), *keywords) if keywords else len(args))
+        if form is None:
+            form = self.new_form(args, keywords)
+            if form is None:
+                return self.eager(*args, **keywords)  # raises what Python raises
+        values = args if form.take is None else form.take(args, keywords)
+        plan = self.recent
+        why: Exception | None = None
+        if plan is not None and plan.names == form.names:
+            try:
+                result = plan.replay(values)
+                if result is not MISFIT:
+                    plan.replayed = plan.tick()
+                    return result  # type: ignore[no-any-return]
+            except NotCommitted as error:
+                raise error.__cause__ from None  # type: ignore[misc]
+            except Exception as error:
+                why = error.with_traceback(None)
+        return self.other_plan(form, values, args, keywords, plan, why)  # type: ignore[no-any-return]
+
+    def new_form(self, args: Any, keywords: Any) -> Form | None:
+        """How calls like this one give the parameters; None where they do not."""
+        try:
+            form = Form(self.signature, len(args), keywords)
+        except TypeError:
+            return None
+        self.forms[(len(args), *keywords) if keywords else len(args)] = form
+        return form
+
+    def other_plan(
+        self, form: Form, values: Any, args: Any, keywords: Any, tried: Any, why: Exception | None
+    ) -> Any:
+        """The result, where the plan that was used last does not serve."""
+        try:
+            key = signature_of(form, values, self.gone)
+        except Exception as error:
+            return self.as_it_is(unreadable(error), args, keywords)
+        entry = self.entries.get(key)
+        if entry is None:
+            if len(self.entries) >= SIGNATURES:
+                return self.as_it_is(TOO_MANY, args, keywords)
+            entry = self.entries.setdefault(key, Entry())
+        if entry.eager:
+            return self.as_it_is(entry.eager, args, keywords)
+        plans = [plan for plan in entry.plans if plan is not tried or why is None]
+        if tried in entry.plans and why is not None and self.is_final(why):
+            return self.as_it_is(said(why), args, keywords)
+        for plan in plans:
+            try:
+                result = plan.replay(values)
+            except NotCommitted as error:
+                raise error.__cause__ from None  # type: ignore[misc]
+            except Exception as error:
+                why = error.with_traceback(None)
+                if self.is_final(why):
+                    return self.as_it_is(said(why), args, keywords)
+                continue
+            if result is not MISFIT:
+                plan.replayed = plan.tick()
+                self.recent = plan
+                return result
+        if why is not None and entry.plans:
+            self.reasons[said(why)] += 1
+        return self.trace_alone(entry, form, values, args, keywords)
+
+    def is_final(self, why: Exception) -> bool:
+        """Whether a call that a plan could not serve is to run as it is, rather than be traced."""
+        return not isinstance(why, Changed | GuardFailed)
+
+    def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
+        """Run the function itself."""
+        if self.strict and why is not RECORDED and why is not MAPPED:
+            raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
+        with self.changing:
+            self.run_eagerly += 1
+            self.reasons[why] += 1
+        return self.eager(*args, **keywords)
+
+    # --- tracing ----------------------------------------------------------------------------------
+    def trace_alone(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
+        """Trace a call, unless another thread does or cannot be followed."""
+        profiler = sys.getprofile()
+        if profiler is not None and not callable(profiler):
+            return self.as_it_is("a profiler that is written in C runs", args, keywords)
+        if len(entry.plans) >= self.limit:
+            return self.as_it_is(f"there are {self.limit} programs for it", args, keywords)
+        me = object()
+        try:
+            if self.tracer.setdefault(getpid(), me) is me:
+                result = self.trace(entry, form, values, args, keywords)
+                self.end(me)
+                return result
+        except BaseException:  # an interrupt, perhaps within ``end``
+            self.end(me)
+            raise
+        return self.as_it_is("another thread traced it", args, keywords)
+
+    def end(self, me: object) -> None:
+        """Let others trace."""
+        if self.tracer.get(getpid()) is me:
+            self.tracer.pop(getpid(), None)
+
+    def trace(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
+        """Run the function and note what it computes; two equal calls make a plan."""
+        try:
+            call = Call(self.eager, form.names, values)
+        except Exception as error:
+            return self.as_it_is(unreadable(error), args, keywords)
+        self.traced += 1
+        entry.misses += 1
+        try:
+            result = call.run(args, keywords)
+        except Exception:
+            if entry.misses >= self.limit:
+                entry.eager = f"it raised an exception in each of {entry.misses} calls"
+            raise
+        if call.spoiled:
+            self.spoiled(entry, call.spoiled)
+        else:
+            entry.spoiled = ""
+            self.compare(entry, call)
+        return result
+
+    def spoiled(self, entry: Entry, why: str) -> None:
+        """A first call may do what later ones do not: make Variables, fill a cache."""
+        chance = "another thread" in why  # what others do meanwhile says nothing of later calls
+        if (entry.spoiled and not chance) or entry.misses >= self.limit:
+            self.give_up(entry, why)
+        entry.spoiled = "" if chance else why
+        self.reasons[why] += 1
+
+    def compare(self, entry: Entry, call: Call) -> None:
+        """Make a plan if an earlier call was equal, or give up where nothing explains the difference."""
+        guard = None
+        for before in entry.pending:
+            guard = decided_by(before, call)
+            if guard is not None:
+                continue
+            why = difference(before, call)
+            if why:
+                self.give_up(
+                    entry, f"call {self.traced} computed something else than one before: {why}"
+                )
+                return
+            entry.pending.remove(before)
+            entry.misses = len(entry.pending)
+            try:
+                plan = Plan(call, self.name.rpartition(".")[2] if self.has_plain_name() else "f")
+            except Exception as error:
+                self.give_up(entry, f"no program could be made of it ({error!r})")
+                return
+            entry.plans.insert(0, plan)
+            self.recent = plan
+            return
+        call.set_aside()
+        entry.pending.append(call)
+        if entry.misses >= self.limit and guard is not None:
+            self.give_up(
+                entry,
+                f"{guard.line} gave another value in each of {entry.misses} calls. Return it, keep "
+                "it an Array, or pass it as an argument",
+            )
+        elif entry.misses >= self.limit:
+            why = self.reasons.most_common(1)[0][0] if self.reasons else "its calls differ"
+            self.give_up(entry, f"in each of {entry.misses} calls {why}")
+
+    def has_plain_name(self) -> bool:
+        return self.name.rpartition(".")[2].isidentifier()
+
+    def give_up(self, entry: Entry, why: str) -> None:
+        """Run calls of this signature as they are from now on, and say so once."""
+        entry.eager = why
+        entry.pending.clear()
+        self.gone_plans += sum(plan.replayed for plan in entry.plans)
+        entry.plans.clear()
+        self.recent = None
+        message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
+        if self.strict:
+            raise RuntimeError(message)
+        warnings.warn(message, TapeWarning, stacklevel=stacklevel())
+
+    # --- objects that are gone --------------------------------------------------------------------
+    @property
+    def gone(self) -> Callable[[], None]:
+        forget = self.forget
+
+        def gone() -> None:
+            drop = forget()
+            if drop is not None:
+                drop()
+
+        return gone
+
+    def drop_dead(self) -> None:
+        """Forget signatures of objects that are no more."""
+        for key, entry in [*self.entries.items()]:
+            if is_dead(key):
+                self.gone_plans += sum(plan.replayed for plan in entry.plans)
+                self.entries.pop(key, None)
+                if self.recent in entry.plans:
+                    self.recent = None
+
+
+def is_dead(key: Any) -> bool:
+    """Whether a signature has an object that is no more."""
+    if type(key) is tuple:
+        return any(map(is_dead, key))
+    return type(key) is Identity and key.of() is None
+
+
+class BoundFunction:
+    """A method whose calls are replayed, of one instance; it is the first of the arguments."""
+
+    def __init__(self, function: Function[Any, Any], instance: Any) -> None:
+        self.__func__, self.__self__ = function, instance
+        functools.update_wrapper(self, function.eager)
+
+    def __call__(self, /, *args: Any, **keywords: Any) -> Any:
+        return self.__func__(self.__self__, *args, **keywords)
+
+    @property
+    def eager(self) -> Any:
+        return types.MethodType(self.__func__.eager, self.__self__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("counts", "reasons", "source", "traces", "limit", "strict"):
+            return getattr(self.__func__, name)
+        raise AttributeError(name, name=name, obj=self)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BoundFunction)
+            and self.__func__ is other.__func__
+            and self.__self__ is other.__self__
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.__func__), id(self.__self__)))
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.__self__, self.__func__.eager.__name__)
+
+    def __repr__(self) -> str:
+        return f"<bound {self.__func__!r} of {self.__self__!r}>"
+
+
+def unreadable(error: Exception) -> str:
+    """Why a call runs as it is whose arguments or state cannot be looked at."""
+    if isinstance(error, Apart):
+        return str(error)
+    return f"what it takes or reads cannot be looked at ({type(error).__name__}: {error})"
+
+
+def said(why: Exception) -> str:
+    """A reason in words."""
+    if isinstance(why, GuardFailed):
+        return f"{why.guard.line} gave another value"
+    if isinstance(why, Changed):
+        return f"{why} has changed"
+    if isinstance(why, Apart):
+        return str(why)
+    return f"the program raised {type(why).__name__}"
+
+
+REFUSED: dict[str, Callable[[Any], bool]] = {
+    "a coroutine function": inspect.iscoroutinefunction,
+    "a generator function": inspect.isgeneratorfunction,
+    "an asynchronous generator function": inspect.isasyncgenfunction,
+}
+
+
+def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False) -> Any:
+    """Replay a function's calls as one straight program of NumPy calls.
+
+    The first calls run as ever and are traced: everything that they compute with Arrays is noted, the
+    tapes and backward passes inside included.  From two calls that computed the same comes a program,
+    which takes the place of the function in later calls, as long as all that decided about it is as it
+    was.  Where it is not, the call is traced anew, or runs as it is.
+
+    A decorated method has programs for each instance.  Under a tape, an accumulator or ``vmap`` outside
+    the function runs as it is.  What no guard can see, such as prints and random numbers that happened
+    to be equal twice, happens when tracing alone: see docs/replay.md.
+
+    Parameters
+    ----------
+    f : Callable | None, default: None
+        Takes and gives Arrays, Variables, nestings of these and Python values; None: ``function``
+        gives a decorator.
+    limit : int, default: 8
+        How many programs there may be for one signature, and how many calls are traced in search of
+        one, before its calls run as they are.
+    strict : bool, default: False
+        Whether to raise where a call cannot be replayed, instead of running it as it is.
+
+    Returns
+    -------
+    Function
+        Takes the arguments of f and gives its result.  ``counts``, ``reasons``, ``traces``, ``source``
+        and ``eager`` say what became of the calls.
+
+    Raises
+    ------
+    TypeError
+        When f cannot be called, or is a coroutine or generator function.
+    ValueError
+        When limit is less than 2.
+    RuntimeError
+        At a call, with strict=True, when calls like it cannot be replayed.
+    """
+    if not isinstance(limit, int) or limit < 2:
+        raise ValueError(f"function: limit must be 2 or more, got {limit!r} [at {user_line()}]")
+    if f is None:
+        return functools.partial(function, limit=limit, strict=strict)
+    if not callable(f):
+        raise TypeError(f"function: needs a function, got {describe(f)} [at {user_line()}]")
+    for what, refused in REFUSED.items():
+        if refused(f):
+            raise TypeError(
+                f"function: {what} cannot be replayed: {f!r} [at {user_line()}]. Decorate the "
+                "function that computes, and call it there"
+            )
+    return Function(f, limit, strict)

@@ -1,0 +1,93 @@
+"""Memory that a traced function hands to NumPy code: ``np.asarray(x)``.
+
+In eager code that is the memory of x: each side sees the other's writes.  Traced data has none, so NumPy
+is handed a copy.  As long as it lives, each call into the package looks for writes of NumPy code, and
+each return for writes to x, and brings them to the other side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from sys import getrefcount
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
+from .._array.views import current
+from ..ops.leaving import to_numpy
+from .state import same_data
+from .trace import Traced
+
+CODE = to_numpy.__code__
+OWN = 2  # references to a copy that nobody else has: the loan's, and that of the question
+
+
+class Loan:
+    """One copy that was handed out; known: the value of x that it has."""
+
+    __slots__ = ("copy", "known", "x")
+
+    def __init__(self, x: Array, copy: np.ndarray[Any, Any]) -> None:
+        self.x, self.copy, self.known = x, copy, current(x)[1]
+
+    @property
+    def lives(self) -> bool:
+        """Whether NumPy code has the copy, or a view of it."""
+        return getrefcount(self.copy) > OWN
+
+
+class Loans:
+    """All copies that a trace handed out; spoil: says why there is no program."""
+
+    def __init__(self, spoil: Callable[[str], None]) -> None:
+        self.spoil = spoil
+        self.live: list[Loan] = []
+
+    def returned(self, frame: FrameType, value: Any) -> None:
+        """Note what ``to_numpy`` returns, where eager code would share memory."""
+        names = frame.f_locals
+        x, dtype = names["x"], names["dtype"]
+        if not isinstance(value, np.ndarray) or type(x._data) is not Traced:
+            return
+        cast = dtype is not None and np.dtype(dtype) != x.dtype
+        if not (names["copy"] or cast or x._state & SCALAR or current(x)[0]):
+            self.live.append(Loan(x, value))
+
+    def collect(self) -> None:
+        """Bring what NumPy code has written to the Arrays."""
+        for loan in [*self.live]:
+            if not same_data(loan.copy, value_of(loan.known)):
+                self.spoil("NumPy code writes to memory of an Array that it uses")
+                loan.x[...] = wrap(loan.copy.copy(), 0, 0)
+                loan.known = current(loan.x)[1]
+            if not loan.lives and loan in self.live:  # the write above looks, too
+                self.live.remove(loan)
+
+    def give(self) -> None:
+        """Bring what was written to the Arrays to NumPy code."""
+        for loan in self.live:
+            now = current(loan.x)[1]
+            if now is not loan.known:
+                if not same_data(value_of(now), value_of(loan.known)):
+                    self.spoil("an Array is written whose memory NumPy code has")
+                    loan.copy[...] = value_of(now)
+                loan.known = now
+
+    def end(self) -> None:
+        """After the call: an Array whose memory NumPy code still has lies there from now on."""
+        for loan in self.live:
+            if not loan.lives:
+                continue
+            x = loan.x
+            self.spoil("NumPy code keeps memory of an Array that it uses")
+            if not x._state & IS_VIEW:
+                x._data = loan.copy
+                x._state |= PINNED
+        self.live.clear()
+
+
+def value_of(data: Any) -> Any:
+    """The value of traced data, or plain data itself."""
+    return data.value if type(data) is Traced else data

@@ -1,0 +1,217 @@
+"""Arrays that a traced function is given, or finds: their data is traced while it runs.
+
+A handle keeps its identity: its data is put aside, traced data takes its place, and what the function
+has written is found when the data is put back.  Arrays that are no arguments are found by a trace
+function, which sees each call into the package before its body reads a handle.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
+from .._array.exports import is_shared
+from .._array.views import current
+from .._storage.storage import MAKING
+from .._util.errors import PACKAGE
+from ..variable import Variable
+from .lent import CODE, Loans
+from .program import Node
+from .storage import TRACED
+from .trace import ACTIVE, Trace, Traced
+
+RAW = tuple(
+    f"{PACKAGE}{room}" for room in ("replay", "_storage", "_record", "_util")
+)  # see data alone
+OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
+MANY = 64  # parts of a list that are looked at
+
+
+@lru_cache(maxsize=4096)
+def is_seen(file: str) -> bool:
+    """Whether the functions of a file may be given Arrays that are to be lifted."""
+    return file.startswith(OURS) and not file.startswith(RAW)
+
+
+class Lifted(NamedTuple):
+    """A handle whose data is traced, and what it held before."""
+
+    handle: Array
+    data: Any
+    state: int
+    tid: int
+    traced: Traced
+
+
+class Lifter:
+    """Lifts handles into a trace, and puts them back."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.lifted: dict[int, Lifted] = {}  # by id of the handle
+        self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
+
+        self.loans = Loans(self.spoil)
+        self.restored: set[int] = set()
+        self.written: dict[int, tuple[Node, Any]] = {}
+
+    @property
+    def handles(self) -> list[Array]:
+        """The lifted handles, in the order of the program's inputs."""
+        return [one.handle for one in self.lifted.values()]
+
+    def argument(self, x: Array) -> None:
+        """Lift an Array that the function is given; a view by itself, without its root."""
+        current(x)  # brings a view up to date
+        if x._state & IS_VIEW:
+            self.views.setdefault(id(x._view.root), []).append(x)
+        self.put_in(x)
+
+    def found(self, x: Array) -> None:
+        """Lift an Array that the function uses without having been given it."""
+        try:
+            root = x._view.root if x._state & IS_VIEW else x
+            data = root._data
+        except AttributeError:  # it is being made
+            return
+        if id(root) in self.lifted or type(data) is not np.ndarray:
+            return
+        if root._state & PINNED:
+            return  # its contents become a constant, behind a guard
+        if is_shared(root):
+            self.spoil("an Array that it uses shares memory with foreign code")
+            return  # it stays as it is, so that writes are seen on both sides
+        self.put_in(root)
+        if id(root) in self.views:
+            self.rejoin(root, self.views.pop(id(root)))
+
+    def rejoin(self, root: Array, views: list[Array]) -> None:
+        """Make arguments views again, of a root that the function uses, too."""
+        self.spoil("an argument is a view of an Array that it uses")
+        for x in views:
+            one = self.lifted[id(x)]
+            now = x._data
+            x._state, x._tid = one.state, one.tid
+            x._view.src = None
+            if now is not one.traced:
+                x[...] = wrap(now, 0, 0)
+
+    def put_in(self, x: Array) -> None:
+        if type(x._data) is not np.ndarray:
+            self.spoil(f"data of {type(x._data).__name__} is not traced")
+            return
+        traced = self.trace.input(x._data)
+        self.lifted[id(x)] = Lifted(x, x._data, x._state, x._tid, traced)
+        if not isinstance(x, Variable):
+            x._tid, x._state = 0, x._state & SCALAR
+        x._data = traced
+
+    def spoil(self, why: str) -> None:
+        self.trace.spoil(why)
+
+    def put_back(self) -> dict[int, tuple[Node, Any]]:
+        """Give each handle its data; what was written, by the handle's place: node and value.
+
+        An interrupt may come at any moment: to call this again does what is left to do.
+        """
+        for place, (x, data, state, tid, traced) in enumerate(self.lifted.values()):
+            if place in self.restored:
+                continue
+            now = current(x)[1] if not x._state & IS_VIEW else traced  # a view of a lifted root
+            if now is not traced and now is not data:
+                if is_shared(x._view.root if state & IS_VIEW else x):
+                    self.spoil("it writes to memory that foreign code shares")
+                node = self.trace.node_of(now)
+                self.written[place] = node, now.value if type(now) is Traced else now
+            x._state, x._tid = state, tid
+            x._data = data
+            if state & IS_VIEW:
+                x._view.src = x._view.root._data
+            self.restored.add(place)
+        return self.written
+
+    # --- the trace function -----------------------------------------------------------------------
+    def see(self, frame: FrameType) -> None:
+        """Lift the Arrays among the arguments of a call into the package."""
+        if self.loans.live:
+            self.loans.collect()
+        for value in frame.f_locals.values():
+            if isinstance(value, Array):
+                self.found(value)
+            elif type(value) is tuple or type(value) is list:
+                for part in value[:MANY]:
+                    if isinstance(part, Array):
+                        self.found(part)
+
+
+class Tracing:
+    """Within it what this thread computes is noted; a debugger, coverage or a profiler goes on.
+
+    A trace function sees the calls.  A profile function would see returns, too, for twice the
+    time: it is there only as long as NumPy code has memory of an Array.  An interrupt may come
+    between a block and its end: who cannot have that calls ``stop`` in a ``finally``, once more
+    where it was interrupted itself.
+    """
+
+    def __init__(self, lifter: Lifter) -> None:
+        self.lifter, self.loans, self.see = lifter, lifter.loans, lifter.see
+        self.before = sys.gettrace(), sys.getprofile(), ACTIVE.get(), MAKING.get()
+        self.leaving = 0  # how many calls of ``to_numpy`` go on
+        self.trace_function = self.trace
+
+    def start(self) -> None:
+        """Begin to note."""
+        ACTIVE.set(self.lifter.trace)
+        MAKING.set(TRACED)
+        sys.settrace(self.trace_function)
+
+    def stop(self) -> None:
+        """End it: all is as it was before."""
+        sys.settrace(self.before[0])
+        sys.setprofile(self.before[1])
+        ACTIVE.set(self.before[2])
+        MAKING.set(self.before[3])
+
+    def trace(self, frame: FrameType, event: Any, argument: Any) -> Any:
+        """What Python calls for each call."""
+        code = frame.f_code
+        if is_seen(code.co_filename):
+            self.see(frame)
+            if code is CODE:
+                self.leaving += 1
+                sys.setprofile(self.profile)
+        before = self.before[0]
+        if before is None:
+            return None
+        local = before(frame, event, argument)
+        if sys.gettrace() is not self.trace_function:  # one written in C takes our place
+            sys.settrace(self.trace_function)
+        return local
+
+    def profile(self, frame: FrameType, event: Any, argument: Any) -> None:
+        """What Python calls for each return while memory is lent."""
+        if event == "return":
+            if frame.f_code is CODE:
+                self.leaving -= 1
+                self.loans.returned(frame, argument)
+            elif self.loans.live:
+                self.loans.give()
+                self.loans.collect()
+            if not self.leaving and not self.loans.live:
+                sys.setprofile(self.before[1])
+        if self.before[1] is not None:
+            self.before[1](frame, event, argument)
+
+
+def commit(x: Array, value: Any) -> None:
+    """Write a value to a handle, as the function did."""
+    new = wrap(value, 0, 0)
+    if isinstance(x, Variable):
+        x.assign(new)
+    else:
+        x[...] = new

@@ -1,0 +1,148 @@
+"""The text of a loop that computes elementwise calls block by block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .blocks import CASTS, Blocks, is_sum
+from .program import Node, operands
+from .simplify import same_layout
+from .ufuncs import ufunc_of
+
+
+class Loop:
+    """Writes the lines of a loop to a program's text; ``names`` has what each value is in a block."""
+
+    def __init__(self, source: Any, place: int, blocks: Blocks) -> None:
+        self.source, self.place, self.blocks = source, place, blocks
+        self.names: dict[Node, str] = {}
+        self.lines: list[str] = []
+        self.scratch: dict[str, list[str]] = {}  # by dtype, parts of memory that are free
+        self.own: set[Node] = set()  # values that lie in such memory
+        self.made = 0
+        self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
+        self.items = dict(zip(blocks.results, blocks.items, strict=True))
+        self.guarded = {guard.node for guard in source.program.guards if guard.kind == "no NaN"}
+        source.scope |= {"empty": np.empty, "copyto": np.copyto, "add_reduce": np.add.reduce}
+        for x in blocks.inputs:
+            self.input(x)
+        for i, node in enumerate(blocks.members):
+            if not is_sum(node) and node in self.items:
+                self.result(i, node)
+        for i, node in enumerate(blocks.members):
+            self.member(i, node)
+        self.write()
+
+    def write(self) -> None:
+        rows, count = self.blocks.rows, self.blocks.shape[0]
+        source = self.source
+        sums = [node for node in self.blocks.members if is_sum(node)]
+        source.lines += [f"{self.names[node]} = []" for node in sums]
+        source.lines.append(f"for i in range(0, {count}, {rows}):")
+        source.lines.append(f"    j = min(i + {rows}, {count})")
+        source.lines += [f"    {line}" for line in self.lines]
+        for node in sums:
+            item = self.items[node]
+            source.scalars.add(item)
+            source.assign(item, f"add_reduce({self.names[node]})")
+
+    # --- memory -----------------------------------------------------------------------------------
+    def input(self, x: Node) -> None:
+        name = self.source.text_of(x, False)
+        self.names[x] = name
+        if self.blocks.is_cut(x):
+            self.cut(x, name)
+
+    def cut(self, x: Node, name: str) -> None:
+        self.names[x] = f"{name}_"
+        self.lines.append(f"{name}_ = {name}[i:j]")
+
+    def result(self, i: int, node: Node) -> None:
+        """Memory for a result: that of an input that is not read any more, or new."""
+        item = self.items[node]
+        for x in self.blocks.inputs:
+            if self.last[x] <= i and self.may_go(x, node):
+                self.source.take_over(item, x)
+                self.names[node] = self.names[x]
+                return
+        self.source.assign(item, f"empty({node.shape!r}, {self.dtype(node)})")
+        self.cut(node, self.source.names[item])
+
+    def may_go(self, x: Node, node: Node) -> bool:
+        """Whether a result may take the memory of an input, which no other input shares."""
+        source = self.source
+        if not same_layout(x, node) or not source.is_free(self.place, x) or x in source.taken_over:
+            return False
+        if node.op == "where" and any(y is x for y in node.args[:2]):
+            return False
+        place = source.place_of(x)
+        return not any(
+            y is not x and place in {source.place_of(root) for root in source.memory[y]}
+            for y in self.blocks.inputs
+        )
+
+    def dtype(self, node: Node) -> str:
+        return str(self.source.named(str(node.dtype), node.dtype))
+
+    def room(self, i: int, node: Node) -> str:
+        """Memory of a block for a value: that of an operand that is not read any more, or free one."""
+        kind = self.dtype(node)
+        for x in node.args[2:] if node.op == "where" else node.args:
+            if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
+                self.own.remove(x)
+                return self.names[x]
+        if self.scratch.get(kind):
+            return self.scratch[kind].pop()
+        name = f"t{self.made}"
+        self.made += 1
+        shape = (self.blocks.rows, *self.blocks.shape[1:])
+        self.source.lines.append(f"{name}_ = empty({shape!r}, {kind})")
+        self.lines.append(f"{name} = {name}_[:j - i]")
+        return name
+
+    # --- calls ------------------------------------------------------------------------------------
+    def text(self, x: Any) -> str:
+        return self.names[x] if type(x) is Node else str(self.source.text_of(x, False))
+
+    def member(self, i: int, node: Node) -> None:
+        """The lines of one call."""
+        args = [self.text(x) for x in node.args]
+        if is_sum(node):
+            self.names[node] = f"p{i}"
+            self.lines.append(f"p{i}.append(add_reduce({args[0]}, None))")
+        else:
+            if node not in self.names:
+                self.names[node] = self.room(i, node)
+                self.own.add(node)
+            self.call(node, args, self.names[node])
+            self.look(i, node)
+        for x in {*operands(node)}:
+            if x in self.own and self.last[x] <= i:
+                self.own.remove(x)
+                self.scratch.setdefault(self.dtype(x), []).append(self.names[x])
+
+    def look(self, i: int, node: Node) -> None:
+        """Look for NaN in a block of a result, where a guard does, while the block is in the cache."""
+        item = self.items.get(node)
+        if item not in self.guarded or node.dtype.kind != "f":
+            return
+        name = self.names[node]
+        self.source.lines.append(f"n{i} = []")
+        self.lines.append(f"q = {name}.ravel(); n{i}.append(q.dot(q))")
+        self.source.looks[item] = f"array(n{i})"
+
+    def call(self, node: Node, args: list[str], into: str) -> None:
+        if node.op == "where":
+            if args[2] != into:
+                self.lines.append(f"copyto({into}, {args[2]})")
+            self.lines.append(f"copyto({into}, {args[1]}, where={args[0]})")
+        elif node.op in CASTS:
+            self.lines.append(f"copyto({into}, {args[0]}, 'unsafe')")
+        else:
+            function = self.source.named(node.op.replace(".", "_"), ufunc_of(node))
+            self.lines.append(f"{function}({', '.join(args)}, out={into})")
+
+
+__all__ = ["Loop"]

@@ -1,0 +1,273 @@
+"""A plan: a program in a function's place, with all that must hold for it in one flat function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.array import ALIASED, SCALAR, Array, wrap
+from .._util import nest
+from .._util.containers import KINDS
+from .._util.errors import layout
+from ..variable import Variable
+from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
+from .blocks import blocked
+from .call import Call, Given
+from .lift import commit
+from .simplify import simplified
+from .source import Source
+from .state import PLAIN, Changed, changed, same, same_data
+
+MISFIT = object()  # what ``replay`` gives for arguments of another signature
+
+
+class NotCommitted(Exception):
+    """A write failed after others were done: its cause is what the caller must see."""
+
+
+class TraceInfo(NamedTuple):
+    """What is known of one program.
+
+    signature : the parameters, each with its type.  ops : how many calls of NumPy were traced and how
+    many are left.  guards : where the function looked at a value.  replayed : how often it ran.
+    """
+
+    signature: str
+    ops: tuple[int, int]
+    guards: list[str]
+    replayed: int
+
+
+class Plan:
+    """What takes the place of a function for calls like the one that was traced.
+
+    blocks : whether large elementwise programs run in blocks that fit the cache: sums may then differ
+    in the last bits.  replay : takes the arguments in the order of the parameters, gives the result.
+    MISFIT for others; Changed, Apart, GuardFailed or what NumPy raises where the program does not hold:
+    nothing was written then.
+    """
+
+    def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
+        program = call.trace.program
+        self.before = len(program.nodes)
+        self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
+        self.program = simplified(program)
+        if blocks:
+            self.program = blocked(self.program)
+        taken = {*dir(np), *globals(), *(node.op for node in self.program.nodes)}
+        self.source = Source(self.program, f"{name}_" if name in taken else name)
+        self.names = call.names
+        self.said = said_of(call)
+        self.lines: list[str] = []
+        self.scope: dict[str, Any] = {
+            "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
+            "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
+            "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
+            "same_data": same_data, "AMBIENT": AMBIENT, "ambient": ambient,
+        }  # fmt: skip
+        self.handles: list[str] = []
+        self.arguments(call)
+        self.found(call)
+        self.apart(call)
+        self.foreign(call)
+        self.execution(call)
+        body = "\n    ".join(self.lines)
+        self.text = f"def replay(values):\n    {body}\n"
+        exec(compile(self.text, f"<arraytape plan of {name}>", "exec"), self.scope)
+        self.replay = self.scope["replay"]
+        self.replayed = 0
+        self.tick = count(1).__next__
+
+    @property
+    def info(self) -> TraceInfo:
+        ops = self.before, len(self.program.nodes)
+        return TraceInfo(self.said, ops, self.guards, self.replayed)
+
+    def run_of(self, call: Call) -> Callable[..., Any]:
+        """The program; silent where the function set np.errstate for a part of it."""
+        run = self.source.function
+        if not call.trace.quiet:
+            return run
+
+        def silent(*data: Any) -> Any:
+            if "raise" in np.geterr().values():
+                raise Apart("np.errstate says that errors are raised")
+            with np.errstate(all="ignore"):
+                return run(*data)
+
+        return silent
+
+    def named(self, value: Any) -> str:
+        name = f"k{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    # --- arguments --------------------------------------------------------------------------------
+    def arguments(self, call: Call) -> None:
+        """Take the leaves, and compare what decides about the program."""
+        surroundings = self.named(ambient())
+        self.lines.append(f"if AMBIENT and ambient() != {surroundings}: return MISFIT")
+        leaves = [*leaves_of(call.values)]
+        known: dict[int, str] = {}
+        if leaves:
+            names = "".join(f"x{i}, " for i in range(len(leaves)))
+            if is_flat(call.values):
+                self.lines.append(f"{names}= values")
+            else:
+                self.lines += [
+                    "found = [*leaves(values)]",
+                    f"if len(found) != {len(leaves)}: return MISFIT",
+                    f"{names}= found",
+                ]
+        for i, leaf in enumerate(leaves):
+            if isinstance(leaf, Array):
+                if id(leaf) in known:
+                    self.lines.append(f"if x{i} is not {known[id(leaf)]}: return MISFIT")
+                    continue
+                known[id(leaf)] = f"x{i}"
+                self.lines.append(f"if type(x{i}) is not {self.kind(leaf)}: return MISFIT")
+                self.layout(f"x{i}", leaf, "return MISFIT")
+            elif type(leaf) in PLAIN or isinstance(leaf, np.generic | np.dtype):
+                value = self.named(leaf)
+                self.lines.append(
+                    f"if x{i} is not {value} and not same(x{i}, {value}): return MISFIT"
+                )
+
+    def kind(self, x: Array) -> str:
+        return "Array" if type(x) is Array else self.named(type(x))
+
+    def layout(self, name: str, x: Array, otherwise: str) -> None:
+        """Demand the layout of x of an Array, and give its data a name."""
+        data = x._data
+        number = len(self.handles)
+        if not isinstance(x, Variable):
+            self.lines.append(f"if {name}._tid == -1: {name}._sync()")
+        d, dtype = f"d{number}", self.named(data.dtype)
+        self.lines += [
+            f"{d} = {name}._data",
+            f"if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
+            f"or {d}.strides != {data.strides!r} "
+            f"or {name}._state & {SCALAR} != {x._state & SCALAR}: {otherwise}",
+        ]
+        self.handles.append(name)
+
+    # --- what the call found ----------------------------------------------------------------------
+    def found(self, call: Call) -> None:
+        """Python state, and the Arrays that are no arguments, by the paths to them where there are."""
+        self.lines.append("state = read(values)")
+        paths = {id(x): i for i, x in enumerate(call.reached)}
+        lifted = call.lifter.handles
+        for x in lifted[len(call.arrays) :]:
+            place = paths.get(id(x))
+            name = f"f{len(self.handles)}"
+            where = "an Array that it uses" if place is None else call.state.paths[place]
+            value = self.named(x) if place is None else f"state[{place}]"
+            self.lines.append(f"{name} = {value}")
+            self.layout(name, x, f"changed({where + ' (its layout)'!r})")
+        roots = {id(x) for x in lifted}
+        for x, name in zip(call.arrays, self.handles, strict=False):
+            if id(x) in paths:
+                path = call.state.paths[paths[id(x)]]
+                self.lines.append(f"if state[{paths[id(x)]}] is not {name}: changed({path!r})")
+        for i, x in enumerate(call.reached):
+            if id(x) not in roots and x._tid == -1 and id(x._view.root) in roots:
+                path = call.state.paths[i]
+                self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
+
+    def apart(self, call: Call) -> None:
+        """Demand that no two of the Arrays are one, or share memory."""
+        names = self.handles
+        if len(names) == 2:
+            self.lines.append(f"if {names[0]} is {names[1]}: return MISFIT")
+        elif len(names) > 2:
+            ids = ", ".join(f"id({name})" for name in names)
+            self.lines.append(f"if len({{{ids}}}) != {len(names)}: return MISFIT")
+        if names:
+            states = " | ".join(f"{name}._state" for name in names)
+            handles = "".join(f"{name}, " for name in names)
+            self.lines.append(f"if ({states}) & ALIASED: check_apart(({handles}))")
+
+    def foreign(self, call: Call) -> None:
+        """Memory of others whose contents became constants."""
+        alive = set(self.program.nodes)
+        for data, node in call.trace.foreign:
+            if node in alive:
+                a, b = self.named(data), self.named(node.value)
+                path = f"an ndarray of shape {node.shape} that it uses"
+                self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
+
+    # --- running ----------------------------------------------------------------------------------
+    def execution(self, call: Call) -> None:
+        for i in call.writes:  # a read-only view of the same layout: see ``layout_of``
+            if self.handles[i].startswith("x"):
+                self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
+        data = ", ".join(f"d{i}" for i in range(len(self.handles)))
+        self.lines.append(f"outputs, writes = run({data})")
+        for i in range(len(self.program.outputs)):
+            state = next(given.state for given in call.given if given.output == i)
+            self.lines.append(f"y{i} = wrap(outputs[{i}], 0, {state})")
+        names = iter([self.result_leaf(given) for given in call.given])
+        result = self.rebuilt(call.result, names)
+        if call.writes:
+            written = "".join(f"{self.handles[i]}, " for i in call.writes)
+            self.lines.append(f"commit_all(({written}), writes)")
+        self.lines.append(f"return {result}")
+
+    def result_leaf(self, given: Given) -> str:
+        if given.output >= 0:
+            return f"y{given.output}"
+        if given.handle >= 0:
+            return self.handles[given.handle]
+        if given.argument >= 0:
+            return f"x{given.argument}"
+        return self.named(given.value)
+
+    def rebuilt(self, structure: Any, names: Any) -> str:
+        """An expression for a nesting like this one, made anew, with names in the place of leaves."""
+        kind = KINDS[type(structure)]
+        if kind is None:
+            return str(next(names))
+        parts, rest = kind.flatten(structure)
+        if isinstance(parts, dict):
+            pairs = [f"{self.key(key)}: {self.rebuilt(part, names)}" for key, part in parts.items()]
+            inner = f"{{{', '.join(pairs)}}}"
+        else:
+            inner = f"[{', '.join([self.rebuilt(part, names) for part in parts])}]"
+        if type(structure) in (list, dict):
+            return inner
+        if type(structure) is tuple:
+            return f"({inner[1:-1]}{',' if parts else ''})"
+        return f"{self.named(kind.unflatten)}({self.named(rest)}, {inner})"
+
+    def key(self, key: Any) -> str:
+        return repr(key) if type(key) in (str, int) else self.named(key)
+
+
+def commit_all(handles: Any, values: Any) -> None:
+    """Write what the program wrote; NotCommitted where that fails."""
+    try:
+        for x, value in zip(handles, values, strict=True):
+            commit(x, value)
+    except Exception as error:
+        raise NotCommitted from error
+
+
+def said_of(call: Call) -> str:
+    """The parameters with their types, for people."""
+    parts = []
+    for name, value in zip(call.names, call.values, strict=True):
+        if isinstance(value, Array):
+            text = f"{type(value).__name__} {layout(value)}"
+        elif type(value) in PLAIN:
+            text = repr(value)[:40]
+        else:
+            inner = [layout(x) for x in nest.leaves(value) if isinstance(x, Array)]
+            text = f"{type(value).__name__}{' of ' if inner else ''}{', '.join(inner)}"
+        parts.append(f"{name}: {text}")
+    return f"({', '.join(parts)})"
+
+
+__all__ = ["MISFIT", "Changed", "NotCommitted", "Plan", "TraceInfo"]

@@ -1,0 +1,187 @@
+"""A program: calls of raw functions in the order in which they run, each result named once.
+
+Programs have no writes: what writes to data makes new data (``put``).  So a pass over a program never
+has to ask what shares memory with what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+INPUT, CONSTANT = "input", "constant"
+
+
+class Node:
+    """One value of a program: the result of a call, an input or a constant.
+
+    op : the name of the raw function, "input", or "constant".  call : the raw function.  args,
+    keywords : of the call, with nodes in the place of data, also in lists and tuples.  shape, dtype,
+    strides : of the value; shape is None for what is no array (a tuple of several results).  view :
+    whether it shares memory with an operand.  value : of a constant.
+    """
+
+    __slots__ = (
+        "_operands", "args", "call", "dtype", "keywords", "op", "shape", "strides", "value", "view",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        op: str,
+        call: Callable[..., Any] | None = None,
+        args: tuple[Any, ...] = (),
+        keywords: Mapping[str, Any] | None = None,
+        like: Any = None,
+        value: Any = None,
+    ) -> None:
+        self.op, self.call, self.args, self.keywords = op, call, args, keywords or {}
+        self.shape: Any = None
+        self.dtype: Any = None
+        self.strides: Any = None
+        if like is not None:
+            self.shape, self.dtype, self.strides = like.shape, like.dtype, like.strides
+        self.value = value
+        self.view = False
+        self._operands: tuple[Node, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.dtype}{self.shape}>"
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape or (), dtype=int))
+
+
+class Guard(NamedTuple):
+    """What must hold of a value for the program to be the one that the function runs.
+
+    kind : "value", "shape" or "no NaN".  expected : the value's bytes, or the shape.  line : where the
+    function looked.
+    """
+
+    kind: str
+    node: Node
+    expected: Any
+    line: str
+
+    def holds(self, value: Any) -> bool:
+        """Whether the program may go on with this value."""
+        if self.kind == "shape":
+            return bool(value.shape == self.expected)
+        if self.kind == "value":
+            return bool(value.tobytes() == self.expected)
+        return not np.isnan(value).any()
+
+
+class GuardFailed(Exception):
+    """A value of a replay on which the traced program does not hold."""
+
+    def __init__(self, guard: Guard) -> None:
+        super().__init__(guard)
+        self.guard = guard
+
+
+@dataclass(eq=False)
+class Program:
+    """Inputs, the nodes in their order, and what is asked of them.
+
+    outputs : the values that the function gives.  writes : the values that it writes to what it was
+    given or has state, by the place of the handle.
+    """
+
+    inputs: list[Node] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    outputs: list[Node] = field(default_factory=list)
+    writes: list[Node] = field(default_factory=list)
+
+    def roots(self) -> Iterator[Node]:
+        """The nodes that are asked for from outside."""
+        yield from self.outputs
+        yield from self.writes
+        yield from (guard.node for guard in self.guards)
+
+    def run(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The outputs and writes for inputs, computed call by call: what each pass must keep.
+
+        Raises GuardFailed at the first guard that does not hold.
+        """
+        known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
+        guards: dict[Node, list[Guard]] = {}
+        for guard in self.guards:
+            guards.setdefault(guard.node, []).append(guard)
+        for node in self.nodes:
+            if node.op == CONSTANT:
+                known[node] = node.value
+            elif node.op != INPUT:
+                args, keywords = replaced((node.args, node.keywords), known.__getitem__)
+                known[node] = result_of(node, args, keywords)
+            for guard in guards.get(node, ()):
+                if not guard.holds(known[node]):
+                    raise GuardFailed(guard)
+        return [known[node] for node in self.outputs], [known[node] for node in self.writes]
+
+
+def result_of(node: Node, args: Any, keywords: Any) -> Any:
+    """What a node's call gives; NumPy's scalars as arrays of shape ()."""
+    assert node.call is not None
+    result = node.call(*args, **keywords)
+    return np.asarray(result) if isinstance(result, np.generic) else result
+
+
+def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
+    """Arguments with something else in the place of nodes."""
+    kind = type(value)
+    if kind is Node:
+        return of_node(value)
+    if kind is tuple or kind is list:
+        return kind([replaced(part, of_node) for part in value])
+    if kind is dict:
+        return {name: replaced(part, of_node) for name, part in value.items()}
+    return value
+
+
+def nodes_in(value: Any) -> Iterator[Node]:
+    """The nodes among arguments, each as often as it occurs."""
+    kind = type(value)
+    if kind is Node:
+        yield value
+    elif kind is tuple or kind is list:
+        for part in value:
+            yield from nodes_in(part)
+    elif kind is dict:
+        for part in value.values():
+            yield from nodes_in(part)
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    """The nodes that a call takes."""
+    if node._operands is None:
+        found = [*nodes_in(node.args), *(nodes_in(node.keywords) if node.keywords else ())]
+        node._operands = tuple(found)
+    return node._operands
+
+
+def key_of(value: Any) -> Any:
+    """What is equal for equal arguments of a call: nodes by identity, numbers by type and value."""
+    kind = type(value)
+    if kind is Node:
+        return Node, id(value)
+    if kind is tuple or kind is list:
+        return kind, tuple([key_of(part) for part in value])
+    if kind is dict:
+        return kind, tuple([(name, key_of(part)) for name, part in sorted(value.items())])
+    if kind is slice:
+        return kind, key_of((value.start, value.stop, value.step))
+    return kind, repr(value)  # tells 0.0 from -0.0, and NaN is equal to itself
+
+
+def put(x: Any, key: Any, value: Any) -> Any:
+    """New data in the layout of x, after ``x[key] = value``."""
+    changed = x.copy(order="K")
+    changed[key] = value
+    return changed

@@ -1,0 +1,412 @@
+"""Passes that make a program shorter: equal calls once, exact algebra, reads of what was written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
+
+SMALL = 1 << 16  # bytes of a result that is computed once and for all
+New = Callable[[Node], Node]  # what a node made by a rule becomes
+MOST = 8  # rules that are tried on one node, one after the other
+WITHOUT_EFFECT = frozenset(
+    ("astype", "broadcast_to", "broadcast_view", "cast", "contiguous", "copied", "laid_out", "positive",
+     "reshape", "reshaped", "stop_gradient")
+)  # fmt: skip
+FULL_SHAPE = frozenset(
+    ("add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum",
+     "minimum", "multiply", "not_equal", "subtract")
+)  # fmt: skip
+
+
+def simplified(program: Program) -> Program:
+    """The program after all passes of this module, in one sweep."""
+    known: dict[Any, Node] = {}
+
+    def new_of(node: Node) -> Node:
+        return shared(rewritten(folded(node), new_of), known)
+
+    return without_dead_code(mapped(program, new_of))
+
+
+def mapped(program: Program, new_of: Callable[[Node], Node]) -> Program:
+    """A program whose nodes are what ``new_of`` gives for those of another one, in their order.
+
+    new_of : takes a node whose operands are new already.  A new node may be one that is there.
+    """
+    of: dict[Node, Node] = {}
+    nodes: dict[Node, None] = {}
+    for node in program.nodes:
+        moved = any(of[x] is not x for x in operands(node))
+        new = of[node] = new_of(copied(node, of) if moved else node)
+        insert(new, nodes)
+    return Program(
+        [of[node] for node in program.inputs],
+        [*nodes],
+        [guard._replace(node=of[guard.node]) for guard in program.guards],
+        [of[node] for node in program.outputs],
+        [of[node] for node in program.writes],
+    )
+
+
+def insert(node: Node, nodes: dict[Node, None]) -> None:
+    """Put a node behind its operands, some of which a rule may have made."""
+    if node not in nodes:
+        for operand in operands(node):
+            insert(operand, nodes)
+        nodes[node] = None
+
+
+def copied(node: Node, of: dict[Node, Node]) -> Node:
+    """A node of the same call on what its operands have become."""
+    args, keywords = replaced((node.args, node.keywords), of.__getitem__)
+    new = Node(node.op, node.call, args, keywords)
+    new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
+    return new
+
+
+# --- dead code ----------------------------------------------------------------------------------------
+def without_dead_code(program: Program) -> Program:
+    """Only what outputs, writes and guards need; each guard once."""
+    guards = {
+        (guard.kind, guard.node, guard.expected): guard
+        for guard in program.guards
+        if guard.node.op != CONSTANT
+    }
+    program = Program(
+        program.inputs, program.nodes, [*guards.values()], program.outputs, program.writes
+    )
+    live = set(program.roots())
+    for node in reversed(program.nodes):
+        if node in live:
+            live.update(operands(node))
+    program.nodes = [node for node in program.nodes if node in live or node.op == INPUT]
+    return program
+
+
+# --- equal calls --------------------------------------------------------------------------------------
+def shared(node: Node, known: dict[Any, Node]) -> Node:
+    """A node that is known already for an equal call on equal operands, or this one."""
+    if node.op == INPUT:
+        return node
+    if node.op == CONSTANT:
+        value = node.value
+        small = value.nbytes <= SMALL
+        key: Any = (
+            (value.shape, value.strides, value.dtype.str, value.tobytes()) if small else id(value)
+        )
+    else:
+        keywords = key_of(dict(node.keywords)) if node.keywords else None
+        key = node.op, key_of(node.args), keywords, node.strides, node.dtype
+    return known.setdefault(key, node)
+
+
+# --- constants ----------------------------------------------------------------------------------------
+def folded(node: Node) -> Node:
+    """A call on constants alone as a constant, unless that is large."""
+    if node.op in (INPUT, CONSTANT, "item", "empty") or node.shape is None or node.dtype is None:
+        return node
+    if any(operand.op != CONSTANT for operand in operands(node)):
+        return node
+    if node.size * node.dtype.itemsize > SMALL:
+        return node
+    args, keywords = replaced((node.args, node.keywords), lambda constant: constant.value)
+    assert node.call is not None
+    with np.errstate(all="ignore"):
+        value = np.asarray(node.call(*args, **keywords))
+    return Node(CONSTANT, like=value, value=value)
+
+
+# --- algebra ------------------------------------------------------------------------------------------
+def rewritten(node: Node, new_of: New) -> Node:
+    """A node after the rules, until none of them applies."""
+    if node.op in (INPUT, CONSTANT):
+        return node
+    for _ in range(MOST):
+        for rule in RULES.get(node.op, ()):
+            new = rule(node, new_of)
+            if new is not None:
+                break
+        else:
+            return node
+        if new.op in (INPUT, CONSTANT) or new is node:
+            return new
+        node = new
+    return node
+
+
+def same_layout(x: Any, node: Node) -> bool:
+    """Whether an operand is a node of the shape, dtype and strides of another one."""
+    return type(x) is Node and (x.shape, x.dtype, x.strides) == (
+        node.shape,
+        node.dtype,
+        node.strides,
+    )
+
+
+def nothing_changed(node: Node, new: New) -> Node | None:
+    """Casts, reshapes, broadcasts and copies that change nothing are their operand."""
+    x = node.args[0]
+    return x if same_layout(x, node) else None
+
+
+def is_one(x: Any) -> bool:
+    """Whether an operand is 1 in each element."""
+    if type(x) in (int, float):
+        return bool(x == 1)
+    if type(x) is not Node or x.op != CONSTANT:
+        return False
+    return bool(x.value.dtype.kind == "f" and x.value.size and (x.value == 1.0).all())
+
+
+def times_one(node: Node, new: New) -> Node | None:
+    """A product with 1 is the other factor."""
+    if not node.keywords:
+        for x, y in (node.args[:2], node.args[1::-1]):
+            if is_one(y) and same_layout(x, node):
+                return x  # type: ignore[no-any-return]
+    return None
+
+
+def or_false(node: Node, new: New) -> Node | None:
+    """``x | False`` is x."""
+    x, y = node.args
+    return x if y is False and same_layout(x, node) else None
+
+
+def square(node: Node, new: New) -> Node | None:
+    """``x ** 2`` is a product in NumPy, too."""
+    x, exponent = node.args
+    plain = type(x) is Node and type(exponent) in (int, float) and exponent == 2
+    return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
+
+
+def mean(node: Node, new: New) -> Node | None:
+    """The mean of floats as NumPy computes it: a sum and a quotient."""
+    if node.dtype is None or node.dtype not in (np.float64, np.float32):
+        return None
+    if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1:
+        return None
+    x = node.args[0]
+    count = math.prod(x.shape) // max(1, math.prod(node.shape))
+    if not count:
+        return None
+    whole = like(node, "sum", numpy_namespace.sum, x)
+    whole.keywords = dict(node.keywords)
+    return like(node, "divide", np.true_divide, new(whole), node.dtype.type(count))
+
+
+def like(node: Node, op: str, call: Any, *args: Any) -> Node:
+    """Another call in the place of a node."""
+    new = Node(op, call, args)
+    new.shape, new.dtype, new.strides = node.shape, node.dtype, node.strides
+    return new
+
+
+def unspread(node: Node, new: New) -> Node | None:
+    """An operand that was broadcast is used as it was, beside one of the full shape."""
+    for i in (0, 1):
+        x, y = node.args[i], node.args[1 - i]
+        if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
+            inner = before_spread(x, new)
+            if inner is not None:
+                pair = (inner, y) if i == 0 else (y, inner)
+                product = like(node, node.op, node.call, *pair)
+                product.keywords = node.keywords
+                return product
+    return None
+
+
+def before_spread(x: Any, new: New) -> Node | None:
+    """What was broadcast to give an operand; also what was computed of it and a number."""
+    if type(x) is not Node:
+        return None
+    if x.op in ("broadcast_to", "broadcast_view"):
+        inner = x.args[0]
+        return inner if type(inner) is Node and inner.dtype == x.dtype else None
+    if x.op not in FULL_SHAPE or x.keywords:
+        return None
+    for i in (0, 1):
+        number = x.args[1 - i]
+        inner = before_spread(x.args[i], new) if type(number) in (int, float) else None
+        if inner is not None and inner.shape == ():
+            pair = (inner, number) if i == 0 else (number, inner)
+            product = Node(x.op, x.call, pair, like=inner)
+            product.dtype = x.dtype
+            return new(product)
+    return None
+
+
+# --- writes -------------------------------------------------------------------------------------------
+def is_basic(key: Any) -> bool:
+    """Whether a key has integers, slices, None and ... alone."""
+    parts = key if type(key) is tuple else (key,)
+    return all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts)
+
+
+def apart(key: Any, other: Any, shape: Any) -> bool:
+    """Whether two keys begin with different integers."""
+    first = key[0] if type(key) is tuple and key else key
+    second = other[0] if type(other) is tuple and other else other
+    return type(first) is type(second) is int and first % shape[0] != second % shape[0]
+
+
+def read_of_write(node: Node, new: New) -> Node | None:
+    """What is read at the key of a write is what was written; past other writes it is what was there."""
+    if not is_basic(node.args[1]):
+        return None
+    x, key = node.args
+    before = x
+    while x.op == "put" and x.args[0].strides == x.strides:
+        if apart(x.args[1], key, x.shape):
+            x = x.args[0]
+            continue
+        written = x.args[2]
+        if same_layout(written, node) and key_of(x.args[1]) == key_of(key):
+            return written  # type: ignore[no-any-return]
+        break
+    if x is before:
+        return None
+    read = like(node, "getitem", node.call, x, key)
+    read.view = node.view
+    return read
+
+
+def write_over_write(node: Node, new: New) -> Node | None:
+    """A write takes the place of one at the same key; writing back what is there is nothing."""
+    if not is_basic(node.args[1]):
+        return None
+    x, key, value = node.args
+    if (key is Ellipsis or key == ()) and same_layout(value, node):
+        return value  # type: ignore[no-any-return]
+    read = type(value) is Node and value.op == "getitem" and value.args[0] is x
+    if read and key_of(value.args[1]) == key_of(key):
+        return x  # type: ignore[no-any-return]
+    if x.op == "put" and key_of(x.args[1]) == key_of(key):
+        return like(node, "put", put, x.args[0], key, value)
+    return None
+
+
+def is_zero(x: Any) -> bool:
+    """Whether an operand is 0 in each element."""
+    if type(x) is not Node:
+        return False
+    return x.op == "zeros" or (x.op == CONSTANT and x.dtype is not None and not x.value.any())
+
+
+def plus_zero(node: Node, new: New) -> Node | None:
+    """A sum with 0 is the other operand: of -0.0 it would be 0.0, which is equal."""
+    for x, y in (node.args, node.args[::-1]):
+        if is_zero(y) and same_layout(x, node):
+            return x  # type: ignore[no-any-return]
+    return None
+
+
+def part_of_zeros(node: Node, new: New) -> Node | None:
+    """A part of new zeros is new zeros."""
+    x, key = node.args
+    if x.op != "zeros" or not is_basic(key):
+        return None
+    return like(node, "zeros", np.zeros, node.shape, node.dtype)
+
+
+def accumulated(node: Node, new: New) -> Node | None:
+    """Adding zeros with a part written into them is adding to that part."""
+    for i in (0, 1):
+        spread, x = node.args[i], node.args[1 - i]
+        if type(spread) is not Node or spread.op not in ("scatter_add", "scattered"):
+            continue
+        value, _, key = spread.args
+        if spread.shape != node.shape or not same_layout(x, node) or not is_basic(key):
+            continue
+        if type(value) is Node and value.dtype == node.dtype:
+            before = Node("getitem", numpy_namespace.getitem, (x, key), like=value)
+            before.view = bool(value.shape)
+            total = new(like(value, "add", np.add, new(before), value))
+            return like(node, "put", put, x, key, total)
+    return None
+
+
+# --- signs and factors, with the same bits ------------------------------------------------------------
+def number_of(x: Any) -> float | None:
+    """The number that an operand is, or has in each element, or None."""
+    if type(x) in (int, float):
+        return float(x)
+    if type(x) is not Node or x.op != CONSTANT or x.dtype.kind != "f" or not x.size:
+        return None
+    first = x.value[(0,) * x.value.ndim]
+    return float(first) if x.shape == () or (x.value == first).all() else None
+
+
+def factors(x: Any) -> tuple[float, Node] | None:
+    """A number and the node of floats that it is multiplied with."""
+    if type(x) is not Node or x.op != "multiply" or x.keywords or x.dtype.kind != "f":
+        return None
+    for number, rest in (x.args, x.args[::-1]):
+        found = number_of(number)
+        if found is not None and same_layout(rest, x):
+            return found, rest
+    return None
+
+
+def negative_product(node: Node, new: New) -> Node | None:
+    """``-(2 * x)`` is ``-2 * x``."""
+    found = factors(node.args[0])
+    if found is None or not same_layout(node.args[0], node):
+        return None
+    return like(node, "multiply", np.multiply, -found[0], found[1])
+
+
+def product_of_product(node: Node, new: New) -> Node | None:
+    """``c * (2 * x)`` is ``2c * x``: a power of two rounds nothing; c is 1 or more, for overflow."""
+    outer = factors(node)
+    inner = factors(outer[1]) if outer is not None else None
+    if outer is None or inner is None or not 1.0 <= abs(outer[0]) < 1e30:
+        return None
+    if not 1.0 <= abs(inner[0]) < 1e6 or abs(math.frexp(inner[0])[0]) != 0.5:
+        return None
+    return like(node, "multiply", np.multiply, outer[0] * inner[0], inner[1])
+
+
+def plus_negative(node: Node, new: New) -> Node | None:
+    """``x + -y`` is ``x - y``."""
+    for x, y in (node.args, node.args[::-1]):
+        if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
+            return like(node, "subtract", np.subtract, x, y.args[0])
+    return None
+
+
+def minus_negative(node: Node, new: New) -> Node | None:
+    """``x - -y`` is ``x + y``."""
+    x, y = node.args
+    if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
+        return like(node, "add", np.add, x, y.args[0])
+    return None
+
+
+def is_negative(y: Any) -> bool:
+    """Whether an operand is the negative of floats in the same layout."""
+    plain = type(y) is Node and y.op == "negative" and not y.keywords and y.dtype.kind == "f"
+    return plain and same_layout(y.args[0], y)
+
+
+RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
+    **dict.fromkeys(FULL_SHAPE, (unspread,)),
+    **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
+    "add": (plus_zero, accumulated, plus_negative, unspread),
+    "bitwise_or": (or_false,),
+    "getitem": (read_of_write, part_of_zeros),
+    "mean": (mean,),
+    "multiply": (times_one, product_of_product, unspread),
+    "negative": (negative_product,),
+    "power_operator": (square,),
+    "put": (write_over_write,),
+    "subtract": (minus_negative, unspread),
+}
+
+__all__ = ["Guard", "simplified"]

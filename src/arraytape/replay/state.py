@@ -1,0 +1,347 @@
+"""The Python state that a call can read, beside the data of its Arrays: a traced program freezes it.
+
+That is what can be reached from the function and from its arguments: closure cells, defaults, the
+globals that code names, the functions among these, attributes, parts of containers.  What was found is
+compiled into one flat function that reads it all again.  It holds nothing of the user's but Arrays,
+plain values and code, so that a program keeps no object alive.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._array.array import Array
+from .._array.exports import same_bits
+from .._util.containers import KINDS
+from .._util.places import is_installed
+
+GENERATED = "<arraytape"  # how the names of files begin that arraytape compiled
+DEPTH = 8  # objects within each other
+MANY = 64  # parts of a container that are looked into
+MOST = 2000  # values
+PLAIN = frozenset(
+    (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
+     type(NotImplemented))
+)  # fmt: skip
+MISSING = object()
+
+
+class Changed(Exception):
+    """Why a program does not hold for a call: the path of what is another value."""
+
+
+class State:
+    """What a call can read, as it was when this was made.
+
+    read : takes the arguments and gives the Arrays that were reached, in an order that is always the
+    same; raises Changed where anything else is not what it was.  paths : of these Arrays.  full : ""
+    or what is too much to look at.
+    """
+
+    def __init__(self, function: Any, values: dict[str, Any]) -> None:
+        self.lines: list[str] = []
+        self.scope: dict[str, Any] = {
+            "MISSING": MISSING, "same": same, "changed": changed, "same_data": same_data, "f": function,
+            "same_items": same_items,
+        }  # fmt: skip
+        self.paths: list[str] = []
+        self.arrays: list[str] = []  # names of locals
+        self.seen: dict[Any, tuple[str, Any]] = {}
+        self.attributes: set[str] = set()  # names that code asks objects for
+        self.classes: dict[str, type] = {}
+        self.queue: deque[tuple[str, str, Any, int]] = deque()
+        self.full = ""
+        self.count = 0
+        self.add("f", getattr(function, "__name__", "f"), function, 0)
+        for i, (name, value) in enumerate(values.items()):
+            if not isinstance(value, Array) and type(value) not in PLAIN:
+                self.add(f"values[{i}]", name, value, 0)
+        self.walk()
+        self.read: Callable[[Any], tuple[Array, ...]] = self.compiled()
+        self.seen.clear()
+
+    def walk(self) -> None:
+        """Enter what is reached, nearest first; then what code finds in classes."""
+        known = -1
+        while not self.full and known != self.count:
+            known = self.count
+            while self.queue and not self.full:
+                self.enter(*self.queue.popleft())
+            for name, cls in [*self.classes.items()]:
+                self.parts_of_class(name, cls)
+
+    def compiled(self) -> Callable[[Any], Any]:
+        lines = self.lines or ["pass"]
+        body = "\n        ".join(lines)
+        arrays = "".join(f"{name}, " for name in self.arrays)
+        text = (
+            f"def read(values):\n    try:\n        {body}\n        return ({arrays})\n"
+            "    except (LookupError, ValueError, AttributeError, TypeError):\n"
+            "        changed('what it reads')\n"
+        )
+        exec(compile(text, "<arraytape replay state>", "exec"), self.scope)
+        return self.scope.pop("read")  # type: ignore[no-any-return]
+
+    # --- writing ----------------------------------------------------------------------------------
+    def add(self, expression: str, path: str, value: Any, depth: int) -> None:
+        self.queue.append((expression, path, value, depth))
+
+    def named(self, value: Any) -> str:
+        """A name for a value that is kept."""
+        name = f"k{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def demand(self, condition: str, path: str) -> None:
+        self.lines.append(f"if not ({condition}): changed({path!r})")
+
+    def held(self, name: str, value: Any, path: str) -> None:
+        """Demand that a value is this very object, which is held weakly where it can be."""
+        try:
+            self.demand(f"{name} is {self.named(weakref.ref(value))}()", path)
+        except TypeError:
+            self.demand(f"{name} is {self.named(value)}", path)
+
+    # --- kinds of values --------------------------------------------------------------------------
+    def enter(self, expression: str, path: str, value: Any, depth: int) -> None:
+        """Enter one value, and put what is in it at the end of the queue."""
+        self.count += 1
+        if self.count > MOST:
+            self.full = path
+            return
+        kind = type(value)
+        name = f"v{self.count}"
+        self.lines.append(f"{name} = {expression}")
+        if kind in PLAIN or isinstance(value, np.generic | np.dtype):
+            self.demand(f"{name} is (k := {self.named(value)}) or same({name}, k)", path)
+            return
+        if id(value) in self.seen:
+            self.demand(f"{name} is {self.seen[id(value)][0]}", path)
+            return
+        self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
+        if isinstance(value, Array):
+            self.demand(f"type({name}) is {self.named(kind)}", path)
+            self.arrays.append(name)
+            self.paths.append(path)
+        elif kind is np.ndarray:
+            mutable = value.flags.writeable or value.base is not None
+            known = self.named(value.copy(order="K") if mutable else value)
+            self.demand(f"{name} is {known} or same_data({name}, {known})", path)
+        elif kind in ENTRIES:
+            self.demand(f"type({name}) is {self.named(kind)}", path)
+            ENTRIES[kind](self, name, path, value, depth + 1)
+        elif KINDS[kind] is not None:  # dataclasses and named tuples are equal by their parts
+            self.demand(f"type({name}) is {self.named(kind)}", path)
+            for base in (list, tuple, dict):
+                if issubclass(kind, base):
+                    ENTRIES[base](self, name, path, value, depth + 1)
+            self.parts_of_object(name, path, value, depth + 1)
+        else:
+            self.held(name, value, path)
+            self.enter_object(name, path, value, depth + 1)
+
+    def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
+        if isinstance(value, type):
+            if not installed(value):
+                self.classes[name] = value
+            return
+        if isinstance(value, types.ModuleType):
+            if not is_installed(getattr(value, "__file__", None) or "<frozen"):
+                self.classes[name] = value  # type: ignore[assignment]
+            return
+        if depth > DEPTH:
+            return
+        inner = getattr(value, "eager", None) if type(value).__name__ == "Function" else None
+        if isinstance(inner, types.FunctionType):
+            self.add(f"{name}.eager", path, inner, depth)
+            return
+        self.parts_of_object(name, path, value, depth)
+
+    def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Attributes, and what code finds in the class."""
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is dict:
+            self.parts_of_dict(f"{name}.__dict__", path, attributes, depth, ".{}")
+        for slot in slots_of(type(value)):
+            found = getattr(value, slot, MISSING)
+            if found is not MISSING:
+                self.add(f"{name}.{slot}", f"{path}.{slot}", found, depth)
+        if not installed(type(value)):
+            self.classes[f"type({name})"] = type(value)
+
+    def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
+        self.demand(f"len({name}) == {len(value)}", path)
+        if len(value) > MANY:
+            self.demand(f"same_items({name}, {self.named(dict(value))})", path)
+            return
+        for key, part in value.items():
+            place = key if form == ".{}" else repr(key)[:40]
+            known = repr(key) if type(key) in (str, int) else self.named(key)
+            self.add(f"{name}[{known}]", path + form.format(place), part, depth)
+
+    def parts_of_list(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.demand(f"len({name}) == {len(value)}", path)
+        if len(value) > MANY:
+            self.demand(f"same_items({name}, {self.named([*value])})", path)
+            return
+        for i, part in enumerate(value):
+            self.add(f"{name}[{i}]", f"{path}[{i}]", part, depth)
+
+    def parts_of_set(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.demand(f"same_items({{*map(id, {name})}}, {self.named({*map(id, value)})})", path)
+        self.named([*value])  # so that the ids stay theirs
+
+    def parts_of_mapping(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.parts_of_dict(name, path, value, depth, "[{}]")
+
+    def parts_of_method(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.add(f"{name}.__self__", path.rpartition(".")[0] or path, value.__self__, depth)
+        self.add(f"{name}.__func__", path, value.__func__, depth)
+
+    def parts_of_partial(self, name: str, path: str, value: Any, depth: int) -> None:
+        for part in ("func", "args", "keywords"):
+            self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
+
+    def parts_of_wrapper(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.add(f"{name}.__func__", path, value.__func__, depth)
+
+    def parts_of_property(self, name: str, path: str, value: Any, depth: int) -> None:
+        for part in ("fget", "fset"):
+            self.add(f"{name}.{part}", path, getattr(value, part), depth)
+
+    def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Code, closure, defaults and the globals that the code names; libraries' state is theirs."""
+        code = value.__code__
+        self.demand(f"{name}.__code__ is {self.named(code)}", path)
+        generated = code.co_filename.startswith(GENERATED)  # an op, compiled by arraytape
+        if generated or is_installed(code.co_filename) or depth > DEPTH:
+            if value.__closure__:
+                self.held(name, value, path)
+            return
+        names = names_of(code)
+        self.attributes |= names.attributes
+        for part in ("__defaults__", "__kwdefaults__"):
+            if getattr(value, part):
+                self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
+        cells = value.__closure__ or ()
+        for i, (label, cell) in enumerate(zip(code.co_freevars, cells, strict=True)):
+            try:
+                found = cell.cell_contents
+            except ValueError:  # not bound yet
+                continue
+            self.add(f"{name}.__closure__[{i}].cell_contents", label, found, depth)
+        known = value.__globals__
+        for label in sorted(names.globals):
+            if label in known:
+                self.add(f"{name}.__globals__[{label!r}]", label, known[label], depth)
+            elif label in names.stored:
+                self.demand(f"{label!r} not in {name}.__globals__", label)
+
+    def parts_of_class(self, name: str, cls: Any) -> None:
+        """What code may find in a class, or a module, by the names that it asks objects for."""
+        bases = cls.__mro__ if isinstance(cls, type) else (cls,)
+        for i, base in enumerate(bases):
+            if isinstance(base, type) and installed(base):
+                continue
+            owner = f"{name}.__mro__[{i}]" if isinstance(cls, type) else name
+            for label, value in [*base.__dict__.items()]:
+                implicit = label.startswith("__") and type(value) is types.FunctionType
+                if label not in self.attributes and not implicit:
+                    continue
+                key = id(base), label
+                if key in self.seen or type(value) in (types.MemberDescriptorType,):
+                    continue
+                self.seen[key] = "", base
+                path = f"{base.__name__}.{label}"
+                self.add(f"{owner}.__dict__[{label!r}]", path, value, DEPTH // 2)
+
+
+ENTRIES: dict[type, Callable[..., None]] = {
+    list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
+    dict: State.parts_of_mapping, set: State.parts_of_set, frozenset: State.parts_of_set,
+    types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
+    functools.partial: State.parts_of_partial, staticmethod: State.parts_of_wrapper,
+    classmethod: State.parts_of_wrapper, property: State.parts_of_property,
+}  # fmt: skip
+
+
+def changed(path: str) -> None:
+    raise Changed(path)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether plain values are the same to a program: NaN is, and 0.0 is not -0.0."""
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
+def same_data(a: Any, b: Any) -> bool:
+    """Whether two ndarrays hold the same bits."""
+    if type(a) is not type(b) or a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.kind == "O":
+        return all(x is y for x, y in zip(a.flat, b.flat, strict=True))
+    if a.strides == b.strides and same_bits(a, b):
+        return True
+    return bool(a.tobytes() == b.tobytes())
+
+
+def same_items(a: Any, b: Any) -> bool:
+    """Whether large containers hold the same objects."""
+    if isinstance(a, dict):
+        return all(key in a and a[key] is part for key, part in b.items())
+    if isinstance(a, set):
+        return bool(a == b)
+    return all(x is y or (type(x) in PLAIN and same(x, y)) for x, y in zip(a, b, strict=True))
+
+
+def installed(cls: type) -> bool:
+    """Whether a class is Python's or a library's."""
+    if cls.__module__ == "builtins":
+        return True
+    functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]
+    files = [x.__code__.co_filename for x in functions if x.__module__ == cls.__module__]
+    return bool(files) and all(map(is_installed, files))
+
+
+def slots_of(cls: type) -> Iterator[str]:
+    """The names of a class's slots, without those that Python uses itself."""
+    for base in cls.__mro__:
+        for name, member in base.__dict__.items():
+            slot = type(member) is types.MemberDescriptorType and base.__module__ != "builtins"
+            if slot and not name.startswith("__"):
+                yield name
+
+
+class Names:
+    """What code looks up: globals, among them those that it sets, and attributes."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.globals: set[str] = set()
+        self.stored: set[str] = set()
+        self.attributes: set[str] = set()
+        for one in dis.get_instructions(code):
+            if one.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
+                self.globals.add(one.argval)
+                if one.opname == "STORE_GLOBAL":
+                    self.stored.add(one.argval)
+            elif "ATTR" in one.opname or one.opname == "LOAD_METHOD":
+                self.attributes.add(one.argval)
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                inner = names_of(constant)
+                self.globals |= inner.globals
+                self.stored |= inner.stored
+                self.attributes |= inner.attributes
+
+
+@functools.lru_cache(maxsize=1000)
+def names_of(code: types.CodeType) -> Names:
+    return Names(code)

@@ -1,0 +1,207 @@
+"""The storage of traced data: NumPy's functions, each call noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .._storage.batched.data import Batched
+from .._storage.numpy_storage import NUMPY, arranged, order_in_memory
+from .._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
+from .program import put
+from .trace import ACTIVE, Trace, Traced, call, foreign_call, looked_at, value_of, values_of
+
+
+class TracedNamespace:
+    """The raw functions of NumPy's namespace, or of a part of it, noted by name."""
+
+    def __init__(self, base: Any, prefix: str = "") -> None:
+        self._base, self._prefix = base, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._base, name)
+        if isinstance(found, ModuleType) or name == "special":
+            found = TracedNamespace(found, f"{self._prefix}{name}.")
+        elif callable(found) and not isinstance(found, type):
+            found = noted(f"{self._prefix}{name}", found)
+        setattr(self, name, found)
+        return found
+
+    def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+        return TRACED.asarray(x, dtype, device, copy)
+
+    def key(self, key: Any, x: Any) -> Any:
+        return key
+
+    def conj(self, x: Any, /) -> Any:
+        return call("conj", np.conj, x)
+
+
+def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A raw function, of which each call is noted."""
+
+    def noting(*args: Any, device: Any = None, **keywords: Any) -> Any:
+        return call(name, function, *args, **keywords)
+
+    noting.__name__ = name.rpartition(".")[2]
+    return noting
+
+
+class TracedStorage(Storage):
+    """Traced data over NumPy's."""
+
+    name, kind, mixed = "traced", Traced, 1
+    xp = TracedNamespace(numpy_namespace)
+
+    def beneath(self, data: Any) -> Storage:
+        return NUMPY
+
+    def adopted(self, data: Any) -> Any:
+        trace = ACTIVE.get()
+        if trace is None or type(data) is not np.ndarray:
+            return data
+        return trace.from_outside(data)
+
+    def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+        function = functions[np.ndarray]
+        op = getattr(functions, "op", None)
+        if op is None:
+            return noted(getattr(function, "__name__", "elementwise"), function)
+        return lambda *args, **keywords: foreign_call(op.name, function, args, keywords)
+
+    def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return noted(name, function)
+
+    # --- devices ----------------------------------------------------------------------------------
+    def devices(self) -> tuple[Any, ...]:
+        return ()
+
+    def takes(self, device: Any) -> bool:
+        return False
+
+    def device(self, data: Any) -> Any:
+        return HOST
+
+    def on(self, device: Any) -> Any:
+        return NUMPY.on(device)
+
+    def moved(self, data: Any, device: Any) -> Any:
+        return self.copy(data)
+
+    # --- making -----------------------------------------------------------------------------------
+    def create(self, name: str, device: Any, *arguments: Any, **keywords: Any) -> Any:
+        return call(name, attrgetter(name)(np), *arguments, **keywords)
+
+    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        if type(value) is Traced:
+            if dtype is None or value.dtype == dtype:
+                return value
+            return call("astype", numpy_namespace.astype, value, dtype)
+        trace = ACTIVE.get()
+        if copy is False and type(value) is np.ndarray:
+            # Not noted: writes to it are to be seen outside.
+            return admitted(np.array(value, dtype=dtype, copy=False))
+        made = admitted(np.array(values_of(value), dtype=dtype))
+        if trace is None:
+            return made
+        if type(value) is np.ndarray:
+            if not is_known(value.dtype):  # what a guard would compare is no data of ours
+                trace.spoil(f"it reads an ndarray of dtype {value.dtype.str}. Convert it before")
+                return trace.traced(trace.constant(made), made)
+            found = trace.from_outside(value)
+            if dtype is None or value.dtype == dtype:
+                return found
+            return call("astype", numpy_namespace.astype, found, dtype)
+        return trace.traced(trace.constant(made), made)
+
+    def copy(self, data: Any) -> Any:
+        value = value_of(data)
+        if value.flags.writeable and value.copy(order="K").strides == value.strides:
+            return data  # nobody writes to it
+        return call("copied", copied, data)
+
+    def contiguous(self, data: Any) -> Any:
+        flags = value_of(data).flags
+        if flags.writeable and flags.c_contiguous:
+            return data
+        return call("contiguous", contiguous, data)
+
+    def order(self, data: Any) -> str:
+        return NUMPY.order(value_of(data))
+
+    def laid_out(self, data: Any, like: Any) -> Any:
+        value = value_of(data)
+        if not hasattr(like, "strides") or NUMPY.laid_out(value, value_of(like)) is value:
+            return data
+        return call("laid_out", arranged, data, order_in_memory(value_of(like), like.ndim))
+
+    def arranged(self, data: Any, like: Any, rank: int) -> Any:
+        return call("arranged", arranged, data, order_in_memory(value_of(like), rank))
+
+    def host(self, data: Any) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = looked_at(data)
+        return found
+
+    # --- memory -----------------------------------------------------------------------------------
+    def in_place(self, data: Any) -> bool:
+        return False
+
+    def put(self, data: Any, key: Any, value: Any) -> Any:
+        return call("put", put, data, key, value)
+
+    def add_at(self, data: Any, key: Any, value: Any) -> Any:
+        if makes_a_view(key):  # as users' code would be traced, for which there are passes
+            total = call("add", np.add, call("getitem", numpy_namespace.getitem, data, key), value)
+            return self.put(data, key, total)
+        return call("add_at", added_at, data, key, value)
+
+    def shares(self, part: Any, whole: Any) -> bool:
+        return np.may_share_memory(value_of(part), value_of(whole))
+
+    def writeable(self, data: Any) -> bool:
+        return NUMPY.writeable(value_of(data))
+
+    def key(self, key: Any, data: Any) -> Any:
+        return key
+
+    def unless_none(self, mask: Any) -> Any:
+        found = NUMPY.unless_none(value_of(mask))
+        if found is None:  # what the mask is for is right for both, so only this is guarded
+            looked_at(call("any", numpy_namespace.any, mask))
+        return found if found is None else mask
+
+    def has_nan(self, data: Any) -> bool:
+        value = value_of(data)
+        found = NUMPY.has_nan(value)
+        trace = ACTIVE.get()
+        if trace is not None and not found:  # the guarded pass is right for both
+            trace.guard("no NaN", trace.node_of(data), None)
+        return found
+
+
+def copied(x: Any) -> Any:
+    """A copy without gaps, with the axes in the same order in memory."""
+    return x.copy(order="K")
+
+
+def added_at(x: Any, key: Any, value: Any) -> Any:
+    """New data after ``x[key] += value``, where elements named twice add up."""
+    sums = x.copy(order="K")
+    np.add.at(sums, key, value)
+    return sums
+
+
+def contiguous(x: Any) -> Any:
+    """A copy in the order of C."""
+    return x.copy()
+
+
+TRACED = TracedStorage()
+enter(TRACED)
+
+__all__ = ["TRACED", "Batched", "Trace", "TracedStorage"]

@@ -1,0 +1,27 @@
+"""Which calls of a program are NumPy's ufuncs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .program import Node
+
+
+def ufunc_of(node: Node) -> np.ufunc | None:
+    """NumPy's ufunc for a node, where it is a plain call of one with one result."""
+    if node.keywords or node.shape is None:
+        return None
+    found = node.call if isinstance(node.call, np.ufunc) else getattr(np, node.op, None)
+    known = node.op in OPERATORS or (node.op in numpy_namespace.FLOAT64 and node.dtype.kind == "f")
+    if not isinstance(found, np.ufunc) or (found is not node.call and not known):
+        return None
+    return found if found.nin == len(node.args) and found.nout == 1 else None
+
+
+# Ops that Python's operators compute by ufuncs of the same name.
+OPERATORS = frozenset(
+    ("abs", "add", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
+     "bitwise_right_shift", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less",
+     "less_equal", "matmul", "multiply", "negative", "not_equal", "subtract")
+)  # fmt: skip

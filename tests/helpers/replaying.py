@@ -1,0 +1,79 @@
+"""Functions under ``xp.function``, beside the same functions run eagerly on the same inputs."""
+
+import warnings
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+import arraytape as xp
+from arraytape._array.views import current
+from arraytape._util import nest
+
+TRACED = 2  # calls before the first replay
+
+
+class Outcome(NamedTuple):
+    """How a function fared.
+
+    exact : whether all values were eager's bit for bit; else only rounding differs.  reasons : why calls
+    were not replayed.
+    """
+
+    replayed: int
+    traced: int
+    eager: int
+    exact: bool
+    reasons: Counter
+
+
+def bits(x):
+    """What there is to an Array: its values, layout and dtype."""
+    data = np.asarray(current(x)[1])
+    return data.shape, data.dtype.str, data.tobytes()
+
+
+def leaves(result):
+    return [leaf for leaf in nest.leaves(result) if leaf is not None]
+
+
+def compare(found, expected, what, near=0.0):
+    """Whether two results are equal bit for bit; AssertionError where they are not even near."""
+    ours, eager = nest.leaves(found), nest.leaves(expected)
+    assert len(ours) == len(eager), f"{what}: {len(ours)} results, eager {len(eager)}"
+    exact = True
+    for i, (x, y) in enumerate(zip(ours, eager, strict=True)):
+        assert type(x) is type(y), f"{what}, result {i}: {type(x)}, eager {type(y)}"
+        if not isinstance(x, xp.Array):
+            assert x is None or isinstance(x, BaseException) or x == y, f"{what}, result {i}"
+            continue
+        if bits(x) == bits(y):
+            continue
+        exact = False
+        a, b = np.asarray(x), np.asarray(y)
+        layout = (a.shape, a.dtype) == (b.shape, b.dtype)
+        assert layout, f"{what}, result {i}: {a.shape} {a.dtype}, eager {b.shape} {b.dtype}"
+        np.testing.assert_allclose(a, b, near, near, err_msg=f"{what}, result {i}")
+    return exact
+
+
+def replayed(f, calls, near=0.0):
+    """Compare a function under ``xp.function`` with itself, call by call.
+
+    calls : functions that make the arguments of a call, each time anew.  near : by how much values may
+    differ, where only rounding does.
+    """
+    function, exact = xp.function(f), True
+    for number, make in enumerate(calls):
+        given, beside = make(), make()
+        expected = f(*beside)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "function .*not replayed", xp.TapeWarning)
+            found = function(*given)
+        what = f"call {number}"
+        exact &= compare(found, expected, what, near)
+        exact &= compare(given, beside, f"{what}, the arguments afterwards", near)
+    counts = function.counts
+    return Outcome(
+        counts["replayed"], counts["traced"], counts["eager"], exact, Counter(function.reasons)
+    )
