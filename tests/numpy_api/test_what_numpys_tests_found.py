@@ -24,7 +24,9 @@ def same(call, *arrays):
     try:
         expected = call(*copies)
     except Exception as error:
-        known = (TypeError, np.exceptions.AxisError, ValueError, IndexError, ZeroDivisionError)
+        known = (
+            TypeError, np.exceptions.AxisError, ValueError, IndexError, ZeroDivisionError, RuntimeError,
+        )  # fmt: skip
         kind = next(kind for kind in known if isinstance(error, kind))
         with pytest.raises(kind):
             call(*ours)
@@ -335,3 +337,11 @@ def test_values_are_numpys_where_out_alone_is_an_array():
     with pytest.warns(RuntimeWarning, match="invalid value"):
         np.floor_divide(np.asarray([np.inf, 3.0]), np.asarray([2.0, 2.0]), out=out)
     np.testing.assert_array_equal(np.asarray(out), [np.nan, 1.0])
+
+
+def test_errors_that_numpy_raises_on_purpose_keep_their_types():
+    x, weights = of("float64", 2, 3), np.ones((2, 3), int)
+    same(lambda x: np.cov(x, fweights=weights), x)
+    same(lambda x: np.einsum_path("ij->i", x, optimize=["einsum_path", (0,), (0,)]), x)
+    wide = np.asarray([-(2**31), 2**31 - 1], np.int32)
+    same(lambda x: np.isin(x, x, kind="table"), wide)

@@ -356,7 +356,8 @@ def program_of(function: Any) -> Callable[..., Any]:
         except Exception as error:
             if not raised_by_numpy(error):
                 raise
-            raise errors.failure(f"np.{function.__name__}", error, verb="") from error
+            name, kept = f"np.{function.__name__}", errors.ON_PURPOSE
+            raise errors.failure(name, error, verb="", kept=kept) from error
 
     return call
 

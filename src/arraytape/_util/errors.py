@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -200,12 +200,23 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     return failure(f"{op}({what})", error)
 
 
-def failure(what: str, error: Exception, end: str = "", verb: str = " failed") -> Exception:
+# What NumPy's functions raise on purpose: np.cov, np.isin, np.einsum_path, np.shares_memory.
+ON_PURPOSE = (RuntimeError, np.exceptions.TooHardError)
+
+
+def failure(
+    what: str,
+    error: Exception,
+    end: str = "",
+    verb: str = " failed",
+    kept: Sequence[type[Exception]] = (),
+) -> Exception:
     """The documented exception for what went wrong in ``what``, which names the function and its input.
 
     LinAlgError and AxisError stay themselves; an AttributeError or KeyError from inside becomes a
     TypeError.
     ``end`` : what the message says of the way out.  ``verb`` : what it says after ``what``.
+    ``kept`` : other kinds that stay themselves.
     """
     if isinstance(error, RecursionError):
         error = ValueError("an argument is nested too deeply, or holds itself")
@@ -216,6 +227,8 @@ def failure(what: str, error: Exception, end: str = "", verb: str = " failed") -
     if section is not None and PAGE not in message:
         message += f" {see(section)}"
     if isinstance(error, Warning | FloatingPointError):  # the user made warnings errors
+        return type(error)(message)
+    if type(error) in kept:
         return type(error)(message)
     for kind in DOCUMENTED:
         if isinstance(error, kind):
@@ -234,7 +247,7 @@ def refuse(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoRet
         raise error
     given = [describe(x, "Array") for x in args]
     given += [f"{key}: {describe(x, 'Array')}" for key, x in keywords.items()]
-    raise failure(f"{name}({', '.join(given)})", error) from error
+    raise failure(f"{name}({', '.join(given)})", error, kept=ON_PURPOSE) from error
 
 
 def entrance(function: Callable[P, R]) -> Callable[P, R]:
