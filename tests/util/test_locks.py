@@ -7,6 +7,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape
 from arraytape._define import compile as compiling
+from arraytape._define.define_op import names_in_source
 from arraytape._record.op import REGISTRY
 from arraytape._util import locks
 
@@ -39,7 +40,9 @@ def test_a_step_takes_its_lock_only_where_there_is_no_gil(monkeypatch):
 @pytest.fixture
 def define(monkeypatch):
     monkeypatch.setattr(compiling, "FREE_THREADED", True)
+    names_in_source.cache_clear()  # of the other source
     yield lambda *statement: xp.define_op("made_without_a_gil", *statement)
+    names_in_source.cache_clear()
     REGISTRY.pop("made_without_a_gil", None)
 
 
