@@ -256,15 +256,15 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
 def pull_put_in_place(at: Cotangents, record: Record) -> None:
     """``pull_put`` by a key that makes a view of the buffer at hand: one index for reading and zeros."""
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
-    buffer = None if new in at.wanted else at.in_hand(new)
+    buffer = at.take_in_hand(new)
     if buffer is None:
         pull_put(at, record)
         return
     part = (walk(buffer, path, at.xp) if path else buffer)[key]
     if type(part) is not ndarray or part.base is not buffer:
+        at.give(new, buffer)
         pull_put(at, record)
         return
-    at.take(new)
     if value in at.followed:
         region = part.copy()
         fits = region.shape == shape and region.dtype is dtype
@@ -289,11 +289,10 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
         if old in at.followed:
             at.lend(old, g)  # the old and the added value share one cotangent: nothing is copied
         return
-    buffer = None if new in at.wanted else at.in_hand(new)
+    buffer = at.take_in_hand(new)
     if buffer is None:
         pull_add(at, record)
         return
-    at.take(new)
     if value in at.followed:
         part = walk(buffer, path, at.xp).copy()
         if sign < 0:

@@ -126,16 +126,17 @@ def make_view(x: Array, part: Any, path: Path, data: Any) -> Array:
     view._data = part
     view._state = IS_VIEW
     view._tid = -1
-    about = view._view = View() if x._tid >= 0 else type(x._view)()
-    about.seen = about.vtid = 0
-    if x._tid < 0:
+    if x._tid >= 0:
+        about = view._view = View()
+        about.root, about.path, about.src = x, path, data
+    else:
         above = x._view
+        about = view._view = type(above)()
         about.root, about.src = above.root, above.src
         about.path = below(above.root, above.path, path)
         if x._data is not data:  # another thread has brought x up to date since
             about.src = None
-    else:
-        about.root, about.path, about.src = x, path, data
+    about.seen = about.vtid = 0
     return view
 
 
@@ -188,9 +189,8 @@ def sync_view(x: Array) -> int:
         return 0
     if view.seen != seen:
         name = new_tid()
-        if (
-            view.seen != seen
-        ):  # no other thread has named it; from here to the end there is no switch
+        # Where no other thread has named it: from here to the end there is no switch.
+        if view.seen != seen:
             view.vtid = name
             view.seen = seen  # last, since it says that the id holds
     vtid = view.vtid
@@ -367,8 +367,10 @@ def make_exclusive(x: Array) -> Any:
                 root._state &= ~KEPT
     if x is root:
         return root._data
-    refresh(x)
-    return x._view.src
+    view = x._view
+    if view.src is not root._data:
+        refresh(x)
+    return view.src
 
 
 def settle(x: Array, key: Any, written: Any, memory: Any) -> None:

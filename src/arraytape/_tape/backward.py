@@ -121,6 +121,15 @@ class BackwardPass:
         owned = type(held) is ndarray and held.base is None and tid not in self.borrowed
         return held if owned else None
 
+    def take_in_hand(self, tid: int) -> Any:
+        """``take_owned`` of what is in hand; None, and nothing taken, where it would have to copy."""
+        held = None if tid in self.wanted else self.in_hand(tid)
+        if held is not None:
+            del self.cotangents[tid]
+            if ndarray is not self.data.kind:
+                self.data.move_to(held)
+        return held
+
     def give(self, tid: int, buffer: Any) -> None:
         """Hand in a buffer that was taken, or made, for this tid."""
         self.borrowed.discard(tid)

@@ -21,7 +21,7 @@ import numpy as np
 from .._array.aliasing import ADD, PUT
 from .._array.array import ALIASED, EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, MOVING, SCALAR, Array
 from .._array.exports import is_shared, revoke
-from .._array.paths import GETITEM, UNWRITABLE, write_through
+from .._array.paths import GETITEM, UNWRITABLE, Path, write_through
 from .._array.unfinished import REFUSALS, put_in_place, unfinished
 from .._array.views import below, current, is_picked, location, make_exclusive, refresh, settle
 from .._define.docstrings import in_place_docstring
@@ -77,7 +77,8 @@ def setitem(x: Array, key: Any, value: Any, /) -> None:
     else:  # a Variable, of which NumPy's functions ask it: a write is an assignment
         x[key] = value
         return
-    check_writeable(x, data)
+    if type(data) is not np.ndarray or not data.flags.writeable:
+        check_writeable(x, data)
     if type(value) is Array and value._state & IS_VIEW and is_region(value, x, key):
         return
     raw, basic = raw_key(key)
@@ -217,6 +218,7 @@ def check_writeable(x: Array, data: Any) -> None:
     """ValueError for what may not be written to: a view that is read-only, foreign read-only memory.
 
     Memory of our own is read-only where values are repeated in it: it is copied before the write.
+    Writes ask for the usual case, NumPy's data that is writeable, without this function's frame.
     """
     if type(data) is np.ndarray:
         writeable = data.flags.writeable
@@ -254,7 +256,7 @@ def record_put(
         with storage_of(x._data).at(x._data):
             lost = overwritten(x, key, value)
     kept = key if basic else private_key(key)
-    assign_id(root, PUT, vtid, (path, kept, *shape_and_dtype(value), lost))
+    assign_id(root, PUT, vtid, value, path, kept, (lost,))
 
 
 @in_one_step(MOVING)
@@ -267,7 +269,7 @@ def record_add(x: Array, sign: int, vtid: int, value: Any, written: Any, memory:
             settle(x, ..., written, memory)
         root._state |= HOT
     if root._tid or vtid:
-        assign_id(root, ADD, vtid, (path, sign, *shape_and_dtype(value)))
+        assign_id(root, ADD, vtid, value, path, sign)
 
 
 def shape_and_dtype(value: Any) -> tuple[Any, Any]:
@@ -275,10 +277,20 @@ def shape_and_dtype(value: Any) -> tuple[Any, Any]:
     return (value.shape, value.dtype) if hasattr(value, "dtype") else ((), None)
 
 
-def assign_id(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -> None:
+def assign_id(
+    root: Array,
+    plan: Structural,
+    vtid: int,
+    value: Any,
+    path: Path,
+    what: Any,
+    more: tuple[Any, ...] = (),
+) -> None:
     """Give a root's new value an id: a fresh one where a recorder follows the old or added value, or 0.
 
     Each of these recorders takes the record of the write, and follows the new value.
+
+    value : what was written.  what, more : the rest of the record, the fields before and after it.
     """
     data, new = root._data, 0
     kind = data.dtype.kind
@@ -293,7 +305,10 @@ def assign_id(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -
                 if old in followed or vtid in followed:
                     new = new or new_tid()
                     # put_record or add_record, without their Python frame
-                    record = (plan.number, new, old, vtid, *what, data.shape, data.dtype)
+                    plain = type(value) is np.ndarray
+                    shape, dtype = (value.shape, value.dtype) if plain else shape_and_dtype(value)
+                    about = (path, what, shape, dtype, *more, data.shape, data.dtype)
+                    record = (plan.number, new, old, vtid, *about)
                     recorder.record(record)
                     followed.add(new)
                     if kind == "c":
@@ -363,7 +378,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             handle, v = other, other._data
         else:
             handle, vtid, v = coerce(op.name, "x2", other)
-        check_writeable(x, data)
+        if type(data) is not np.ndarray or not data.flags.writeable:
+            check_writeable(x, data)
         plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
         if not (plain and v.shape == data.shape):
             v = fitting(op, x, handle, data, v)
