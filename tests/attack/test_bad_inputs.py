@@ -199,6 +199,7 @@ INSIDE = {
         lambda: testing.check_gradients(xp.sum, [np.ones(2)], order="a"), ValueError),
     "a number as an op": (lambda: testing.materialise(1, None), TypeError),
     "a loss that is no Array": (lambda: optimizers.minimize_scipy(lambda x: 1.0, E.x), TypeError),
+    "no device as the default": (lambda: xp.set_default_device(None), ValueError),
     "an array as a device": (lambda: xp.zeros(2, device=np.ones(3)), ValueError),
 }  # fmt: skip
 
