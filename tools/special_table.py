@@ -205,7 +205,7 @@ def row_of_counterpart(name: str) -> Row:
 
 def parts_of(name: str) -> list[Statement]:
     """The statements of the results of a function of several."""
-    function = FUNCTIONS[name]
+    function = inspect.unwrap(FUNCTIONS[name])
     closed = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
     parts = closed.get("parts", ())  # of _several.several
     found = [s for s in STATEMENTS.values() if s.function in parts]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ._util import nest
 from ._util.containers import keep_whole
-from ._util.errors import user_line
+from ._util.errors import failure, user_line
 from .variable import Variable
 
 
@@ -85,9 +85,13 @@ class Module:
         Raises
         ------
         ValueError
-            When two paths read the same, as those of the keys ``1`` and ``"1"`` of one dict do.
+            When two paths read the same, as those of the keys ``1`` and ``"1"`` of one dict do, or
+            lists are nested too deeply.
         """
-        return named(walk(self), self.name)
+        try:
+            return named(walk(self), self.name)
+        except RecursionError as error:
+            raise failure(f"the attributes of {said(self)}", error) from error
 
     def __repr__(self) -> str:
         """The Variables and submodules as a tree, with shapes and numbers of parameters."""

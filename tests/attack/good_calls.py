@@ -12,9 +12,12 @@ import numpy as np
 
 import arraytape as xp
 from arraytape import diagnose, nn, optimizers, special
+from arraytape._define.define_op import REGISTERED
 from arraytape._record.op import REGISTRY
 from arraytape.module import Module
 from helpers import numpy_calls
+
+from . import tool_calls
 
 VALUES = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.66]])
 SQUARE = np.asarray([[2.0, 0.3, 0.7], [0.3, 1.9, 0.6], [0.7, 0.6, 3.1]])
@@ -156,8 +159,19 @@ def enter_namespace():
             call(f"xp.{full}", generated(full, function))
 
 
-# SciPy's own, of spheroidal waves, read memory that is not theirs for orders such as 2**63.
-CRASH = {name for name in dir(special) if name.startswith(("obl_", "pro_"))}
+# SciPy's own, of spheroidal waves and Mathieu's, read memory that is not theirs for orders such as
+# 2**63 and inf.
+CRASH = {name for name in dir(special) if name.startswith(("obl_", "pro_", "mathieu_"))}
+
+
+SPECIAL = [  # arguments of what has several results, or is made of others
+    ([0.7], "airy airye fresnel itairy it2i0k0 it2j0y0 iti0k0 itj0y0 kelvin modfresnelm modfresnelp psi "
+            "shichi sici sinc softplus"),
+    ([5.0, 2], "comb"), ([5.0, 2, False], "perm"), ([0.4, 0.3], "ellipj"), ([1, 0.7], "jn"),
+    ([4.0, False, "zero"], "factorial"), ([4, False, "zero"], "factorial2"), ([4, 3, False, "zero"], "factorialk"),
+    ([0.7, 0, 1e-8], "lambertw"), ([2.5, 1.5], "zeta"), ([0.5, 0.7], "pbdv pbvv pbwa"),
+    ([1, 0.7, False], "spherical_in spherical_jn spherical_kn spherical_yn"),
+]  # fmt: skip
 
 
 def enter_special():
@@ -183,23 +197,26 @@ def enter_special():
             f"xp.special.{name}",
             lambda e, name=name: (getattr(special, name), [e.x], {"axis": 1}),
         )
+    for args, name in [(args, name) for args, names in SPECIAL for name in names.split()]:
+        call(f"xp.special.{name}", lambda e, name=name, args=args: (
+            getattr(special, name), [xp.asarray(x) if type(x) is float else x for x in args], {}))  # fmt: skip
     call("xp.special.multigammaln", lambda e: (special.multigammaln, [xp.asarray(3.0), 2], {}))
 
 
 # --- Arrays ----------------------------------------------------------------------------------------
 METHODS = {
     "all": [], "any": [], "argmax": [0], "argmin": [0], "argpartition": [1], "argsort": [0],
-    "astype": ["float32"], "choose": [[[1.0, 2.0, 3.0]]], "clip": [0.1, 1.0], "compress": [[True, False], 0],
+    "astype": ["float32"], "choose": [[[1.0, 2.0, 3.0]] * 3], "clip": [0.1, 1.0], "compress": [[True, False], 0],
     "copy": ["C"], "cumprod": [0], "cumsum": [0, "float64"], "diagonal": [0, 0, 1], "dot": [np.ones(3)],
-    "fill": [1.0], "flatten": ["C"], "item": [], "max": [0], "mean": [0, "float64"], "min": [0],
+    "fill": [1.0], "flatten": ["C"], "max": [0], "mean": [0, "float64"], "min": [0],
     "partition": [1, 0], "prod": [0], "put": [[0, 1], [1.0, 2.0]], "ravel": ["C"], "repeat": [2, 0],
     "reshape": [3, 2], "round": [1], "searchsorted": [0.5], "sort": [0], "squeeze": [None], "std": [0],
     "sum": [0, "float64"], "swapaxes": [0, 1], "take": [[0, 1], 0], "trace": [0, 0, 1], "transpose": [1, 0],
-    "var": [0], "view": ["int64"], "to_device": ["cpu"], "__array_namespace__": [], "__getitem__": [0],
+    "var": [0], "view": ["float64"], "to_device": ["cpu"], "__array_namespace__": [], "__getitem__": [0],
     "__setitem__": [0, 1.5], "__array__": ["float32"], "__dlpack__": [], "__round__": [1],
     "__divmod__": [2.0], "__rdivmod__": [2.0],
 }  # fmt: skip
-ON = {"choose": "n", "searchsorted": "v"}
+ON = {"choose": "n", "searchsorted": "v", "view": "z"}
 KEYWORDS = {
     "__dlpack__": {"stream": None, "max_version": (1, 0), "dl_device": (1, 0), "copy": True},
     "__array__": {"copy": True},
@@ -263,7 +280,8 @@ def enter_methods():
         function = getattr(operator, name)
         whole = name.strip("_").lstrip("i") in ("and", "or", "xor", "lshift", "rshift", "nvert")
         first = "n" if whole or name in ("ior", "ixor") else "m" if "matmul" in name else "x"
-        call(f"operator.{name}", lambda e, f=function, x=first: (f, [getattr(e, x), 2], {}))
+        call(f"operator.{name}", lambda e, f=function, x=first: (
+            f, [getattr(e, x), e.m * 1.0 if x == "m" else 2], {}))  # fmt: skip
     for name in ("real", "imag", "flat"):
         call(f"x.{name} =", lambda e, name=name: (setattr, [e.z, name, 1.0], {}))
 
@@ -363,22 +381,22 @@ def enter_rules():
         lambda e: (lambda f, x: xp.grad_pass_through(f)(x), [xp.round, e.x], {}),
     )
     call("xp.numpy_function", lambda e: (
-        xp.numpy_function, [lambda x: (np.sum(x), lambda g: g * x), e.x], {}))  # fmt: skip
+        xp.numpy_function, [lambda x: np.sum(x), e.x], {}))  # fmt: skip
     call("xp.host_function", lambda e: (
         lambda f, vjp, x: xp.host_function(f, vjp)(x), [np.sin, lambda g, x: g * np.cos(x), e.x], {}))  # fmt: skip
     call("xp.custom_gradient of", lambda e: (
-        lambda value: xp.custom_gradient(lambda x: (value, lambda g: g))(e.x), [1.0], {}))  # fmt: skip
+        lambda value: xp.custom_gradient(lambda x: (value, lambda g: g))(e.x), [xp.asarray(1.0)], {}))  # fmt: skip
     call("xp.host_function of", lambda e: (
         lambda value: xp.host_function(lambda x: value, lambda g, x: g)(e.x), [1.0], {}))  # fmt: skip
     call("xp.numpy_function of", lambda e: (
-        lambda value: xp.numpy_function(lambda x: (value, lambda g: g), e.x), [1.0], {}))  # fmt: skip
+        lambda value: xp.numpy_function(lambda x: value, e.x), [1.0], {}))  # fmt: skip
     call("xp.define_op of", lambda e: (given_back, [1.0], {}))
     call("xp.define_op", lambda e: (
         defined, ["attacked", lambda x: x * 2.0, "primitive", lambda g: g * 2.0], {
             "joint": None, "outputs": ("y",), "samples": (), "domain": (-1.0, 1.0)}))  # fmt: skip
     call("xp.register_gradient", lambda e: (
-        lambda name, rule: xp.register_gradient(name)(rule), ["sine of nothing", lambda g: g], {}))  # fmt: skip
-    call("xp.no_gradient", lambda e: (xp.no_gradient, ["no such op"], {}))
+        ruled, ["attacked", lambda name, rule: xp.register_gradient(name)(rule), lambda g: g * 2.0], {}))  # fmt: skip
+    call("xp.no_gradient", lambda e: (ruled, ["attacked", xp.no_gradient], {}))
     call("xp.set_default_device", lambda e: (xp.set_default_device, ["cpu"], {}))
 
 
@@ -388,6 +406,23 @@ def defined(name, *args, **options):
     try:
         return xp.define_op(name, *args, **options)(xp.ones(2))
     finally:
+        for other in set(REGISTRY) - set(before):
+            del REGISTRY[other]
+
+
+def ruled(name, declare, *rule):
+    """The gradient of an op that gets its rule, or none, by name."""
+    before = dict(REGISTRY)
+    try:
+        double = xp.define_op("attacked", lambda x: x * 2.0)
+        declare(name, *rule)
+        x = xp.ones(2)
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = double(x)
+        return tape.gradient(y, x)
+    finally:
+        REGISTERED.pop("attacked", None)
         for other in set(REGISTRY) - set(before):
             del REGISTRY[other]
 
@@ -441,12 +476,11 @@ def enter_diagnose():
 
     call("diagnose.graph", lambda e: (
         taped(lambda tape, y, x, fmt, fold, title: diagnose.graph(tape, y, x, fmt, fold=fold, title=title)),
-        ["text", "auto", ""], {}))  # fmt: skip
+        ["dot", "auto", ""], {}))  # fmt: skip
     for name in ("explain", "nans", "graph"):
         f = getattr(diagnose, name)
         call(f"diagnose.{name} of", lambda e, f=f: (
             lambda tape, y, x: f(e.tape if tape is None else tape, y, x), [e.tape, e.w, e.x], {}))  # fmt: skip
-    call("diagnose.on_gradient", lambda e: (diagnose.on_gradient, [e.x, lambda g: g], {}))
 
 
 def enter_numpy():
@@ -483,3 +517,5 @@ def as_arrays(value):
 for _enter in (enter_namespace, enter_special, enter_methods, enter_functional, enter_tapes, enter_rules,
                enter_learning, enter_diagnose, enter_numpy):  # fmt: skip
     _enter()
+for _enter in tool_calls.ENTER:
+    _enter(call)

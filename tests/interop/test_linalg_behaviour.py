@@ -86,7 +86,7 @@ def test_functions_without_a_rule_say_so_at_the_users_line(name):
         (lambda a: L.solve(a, None), "b=None"),
         (lambda a: L.eig_banded(a, select="i", select_range=(0, 1)), "select='i'"),
         (lambda a: L.solve_circulant(a[0], a[1], singular="lstsq"), "singular="),
-        (lambda a: L.solve_continuous_are(a, a, A, A, e=A), "e=array"),
+        (lambda a: L.solve_continuous_are(a, a, A, A, e=A), "e=ndarray"),
     ],
 )
 def test_options_without_a_rule_say_so(function, option):

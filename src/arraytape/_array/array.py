@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._storage.storage import storage_of
 from .._util.attach import attach, read_only
-from .._util.errors import user_line
+from .._util.errors import shown, user_line
 from .._util.foreign_names import ForeignNames
 from .._util.locks import reentrant_lock
 
@@ -152,7 +152,7 @@ class Array(ForeignNames):
             isinstance(api_version, str) and api_version in VERSIONS
         ):
             raise ValueError(
-                f"unknown array API version {api_version!r}; known: {VERSIONS} [at {user_line()}]"
+                f"unknown array API version {shown(api_version)}; known: {VERSIONS} [at {user_line()}]"
             )
         return PUBLIC[0]
 

@@ -47,6 +47,7 @@ from .operands import (
     coerce,
     coerce_all,
     coerce_list,
+    coerce_or_none,
     dtype_of,
     promote,
     saving,
@@ -116,7 +117,8 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     hidden = {"ABSENT": ABSENT, "refuse": refuse, "check_dtype": check_dtype}
     operands = {
         "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
-        "coerce_all": coerce_all, "coerce_list": coerce_list, "promote": promote,
+        "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
+        "promote": promote,
     }  # fmt: skip
     scalars = {
         "SCALARS": CACHED, "scalar": cached_scalar, "asarray": np.asarray, "ndarray": np.ndarray,
@@ -237,6 +239,7 @@ def read_operands(s: Source, form: Form) -> None:
     """Value id and data of each input; what is no Array gets the id 0."""
     op = form.op
     first, *_ = form.order
+    left_out = [p.name for p in form.parameters if p.default is None]
     for x in form.order:
         with s.block(f"if type({x}) is Array:"):
             s.line(f"t_{x} = {x}._tid")
@@ -255,7 +258,8 @@ def read_operands(s: Source, form: Form) -> None:
                     s.line(f"d_{x} = {x}")
                 s.line(f"{x} = CONSTANT")
         with s.block("else:"):
-            coerced = f'{x}, t_{x}, d_{x} = coerce(NAME, "{x}", {x})'
+            take = "coerce_or_none" if x in left_out else "coerce"
+            coerced = f'{x}, t_{x}, d_{x} = {take}(NAME, "{x}", {x})'
             if form.operator:
                 with s.block(f"if accepted({x}):"):
                     s.line(coerced)

@@ -15,7 +15,7 @@ from .._record.op import KINDS, REGISTRY, Op, Sample, register
 from .._record.plan import Rule, Unknown
 from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
-from .._util.errors import describe, entrance, user_line
+from .._util.errors import describe, entrance, shown, user_line
 from .compile import Form, compile_function, source_of, what_it_uses
 from .words import array_inputs, nondifferentiable
 
@@ -81,6 +81,11 @@ def register_gradient(name: str) -> Callable[[Rule], Rule]:
 
     def declare(rule: Rule) -> Rule:
         op = _free(name)
+        if not callable(rule):
+            raise TypeError(
+                f"register_gradient({name!r}): a rule must be a function, got {describe(rule)} "
+                f"[at {user_line()}]"
+            )
         op.checked = True
         if len(op.inputs) == 1 and not op.variadic:
             op.give_rules([rule], None)
@@ -177,6 +182,7 @@ def define_op(
     check_parameters(name, signature, inputs)
     check_number_of_inputs(name, word, inputs)
     check_rules(name, word, inputs, rules, joint)
+    check_outputs(name, outputs)
     if variadic and rules:
         joint, rules = rules[0], ()
     op = Op(
@@ -214,7 +220,7 @@ def check_statement(name: Any, forward: Any, word: Any) -> None:
         )
     if word not in KINDS:
         raise ValueError(
-            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {word!r} "
+            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {shown(word)} "
             f"[at {user_line()}]"
         )
     if not callable(forward):
@@ -314,6 +320,18 @@ def check_rules(
         raise TypeError(
             f"define_op({name!r}): {word} with inputs {tuple(inputs)} takes "
             f"{count} rules, got {len(rules)}{' and joint' if joint else ''} [at {user_line()}]"
+        )
+
+
+def check_outputs(name: str, outputs: Any) -> None:
+    """A sequence of one identifier or more, none of them twice."""
+    fits = isinstance(outputs, list | tuple) and all(
+        isinstance(y, str) and y.isidentifier() for y in outputs
+    )
+    if not fits or not outputs or len({*outputs}) < len(outputs):
+        raise TypeError(
+            f"define_op({name!r}): outputs must be different identifiers in a list or tuple, got "
+            f"{describe(outputs)} [at {user_line()}]"
         )
 
 
@@ -420,7 +438,8 @@ def _free(name: str) -> Op:
     op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:
         raise LookupError(
-            f"there is no op named {name!r}; known ops: {', '.join(sorted(REGISTRY))} [at {user_line()}]"
+            f"there is no op named {shown(name)}; known ops: {', '.join(sorted(REGISTRY))} "
+            f"[at {user_line()}]"
         )
     if name in REGISTERED or op.rules or op.joint or not op.recorded:
         raise KeyError(

@@ -21,7 +21,7 @@ CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mar
 GENERIC = wrap(
     None, 0, KEPT
 )  # the handle of NumPy's scalars and of lists: data that joins any storage
-SCALARS = (bool, int, float, complex, type(None))
+SCALARS = (bool, int, float, complex)
 
 CACHED: dict[float, list[Any]] = {}  # Python scalar -> [0-d float64 data], read-only
 MOST = 1024  # cached scalars
@@ -56,6 +56,11 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
         f"{name}: {argument} must be an Array, got {type(value).__module__}."
         f"{type(value).__qualname__} [at {user_line()}]; convert it with asarray"
     )
+
+
+def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
+    """``coerce`` for an operand that may be left out: None stays None."""
+    return (CONSTANT, 0, None) if value is None else coerce(name, argument, value)
 
 
 def taken(name: str, argument: str, data: Any) -> Any:

@@ -13,7 +13,7 @@ from .._array.array import IS_VIEW, SCALAR, Array, asarray_like
 from .._array.views import current
 from .._define.operands import first_array
 from .._storage.storage import storage_of
-from .._util.errors import describe, failure, stacklevel, user_line
+from .._util.errors import describe, failure, refuse, shown, stacklevel, user_line
 from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import positive, real
@@ -80,9 +80,11 @@ def as_arrays(*values: Any) -> list[Any]:
         if home is None:
             return asarray(np.asarray(value))
         weak = type(value) in (float, complex)
-        return asarray_like(
-            home, np.array(value, np.result_type(home.dtype, value) if weak else None)
-        )
+        try:
+            host = np.array(value, np.result_type(home.dtype, value) if weak else None)
+        except Exception as error:  # lists of unequal lengths, or in themselves
+            refuse(error, "asarray", value)
+        return asarray_like(home, host)
 
     return [value if isinstance(value, Array) or value is None else made(value) for value in values]
 
@@ -169,7 +171,7 @@ def check_fits(out: Array, result: Array, casting: Any) -> None:
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
-            f"casting={casting!r} [at {user_line()}]"
+            f"casting={shown(casting)} [at {user_line()}]"
         )
 
 
@@ -195,11 +197,11 @@ def cast(name: str, x: Array, dtype: Any, casting: str) -> Array:
     try:
         dtype = np.dtype(dtype)
         fits = np.can_cast(x.dtype, dtype, casting)  # type: ignore[arg-type]
-    except TypeError as error:
+    except Exception as error:
         raise failure(f"{name}({describe(x)}, dtype={describe(dtype)})", error) from error
     if not fits:
         raise TypeError(
-            f"{name}: {describe(x)} is no {dtype} by casting={casting!r} [at {user_line()}]"
+            f"{name}: {describe(x)} is no {dtype} by casting={shown(casting)} [at {user_line()}]"
         )
     return astype(x, dtype, copy=False)
 

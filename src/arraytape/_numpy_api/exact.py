@@ -68,13 +68,16 @@ def on_numpy(value: Any) -> Any:
     return value
 
 
-def arrays_among(values: Any) -> list[Array]:
+DEEPEST = 64  # lists in each other: a list may hold itself
+
+
+def arrays_among(values: Any, depth: int = 0) -> list[Array]:
     """The Arrays in a nesting of lists and tuples."""
     if isinstance(values, Array):
         return [values]
-    if not isinstance(values, list | tuple):
+    if not isinstance(values, list | tuple) or depth > DEEPEST:
         return []
-    return [x for part in values for x in arrays_among(part)]
+    return [x for part in values for x in arrays_among(part, depth + 1)]
 
 
 def exactly(

@@ -12,7 +12,7 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.paths import WINDOWS
 from .._array.views import in_order, layout_of, order_of, with_axes_in_memory
-from .._util.errors import describe, explain, failure, user_line
+from .._util.errors import describe, explain, failure, shown, user_line
 from ..ops import creation_functions as creation
 from ..ops.creation_functions import copied
 from ..ops.data_type_functions import astype
@@ -339,7 +339,7 @@ def ravel(a: Any, order: str = "C") -> Array:
         a = in_memory_order(a)
     elif order != "C":
         raise ValueError(
-            f"ravel: no order {order!r}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
+            f"ravel: no order {shown(order)}, only 'C', 'F', 'A' and 'K' [at {user_line()}]"
         )
     return reshape(a, (-1,), copy=None if not a.size or "C" in order_of(a) else True)
 
@@ -351,7 +351,9 @@ def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) 
     if order == "C":
         return reshape(x, shape, copy=copy)
     if order != "F":
-        raise ValueError(f"reshape: no order {order!r}, only 'C', 'F' and 'A' [at {user_line()}]")
+        raise ValueError(
+            f"reshape: no order {shown(order)}, only 'C', 'F' and 'A' [at {user_line()}]"
+        )
     turned = permute_dims(x, tuple(reversed(range(x.ndim))))
     found = reshape(turned, tuple(reversed(shape)), copy=copy)
     return permute_dims(found, tuple(reversed(range(found.ndim))))

@@ -13,7 +13,7 @@ import numpy as np
 from .._array.array import Array, asarray_like, namespace
 from .._array.views import current, in_order
 from .._storage.storage import storage_of
-from .._util.errors import describe, stacklevel, user_line
+from .._util.errors import describe, shown, stacklevel, user_line
 from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
 from ..ops import statistical_functions as statistics
@@ -203,7 +203,7 @@ def from_triangle(name: str, a: Any, UPLO: str) -> Array:
     """Hermitian matrices in whose lower triangle, which functions read, the meant one lies."""
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise ValueError(
-            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {UPLO!r} [at {user_line()}]"
+            f"np.linalg.{name}: UPLO must be 'L' or 'U', got {shown(UPLO)} [at {user_line()}]"
         )
     a = array_of(a)
     return a if UPLO.upper() == "L" or a.ndim < 2 else adjoint(a, namespace())
@@ -213,7 +213,7 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """See ``numpy.linalg.qr``; with mode="r" R alone."""
     if mode not in ("reduced", "complete", "r"):
         raise TypeError(
-            f"np.linalg.qr of Arrays has no mode={mode!r}, only 'reduced', 'complete' and 'r' "
+            f"np.linalg.qr of Arrays has no mode={shown(mode)}, only 'reduced', 'complete' and 'r' "
             f"[at {user_line()}]"
         )
     a = array_of(a)
@@ -275,7 +275,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     places = axes_of("norm", x, axis)
     if len(places) == 1:
         if isinstance(ord, str):
-            raise ValueError(f"np.linalg.norm: a vector has no {ord!r} norm [at {user_line()}]")
+            raise ValueError(
+                f"np.linalg.norm: a vector has no {shown(ord)} norm [at {user_line()}]"
+            )
         return linalg.vector_norm(
             x, axis=places[0], ord=2 if ord is None else ord, keepdims=keepdims
         )

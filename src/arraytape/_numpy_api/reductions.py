@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.views import current, laid_out
-from .._util.errors import describe, user_line
+from .._util.errors import describe, shown, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops import searching_functions as searching
 from ..ops import statistical_functions as statistics
@@ -372,7 +372,7 @@ def without_fields(order: Any) -> None:
     """ValueError, as NumPy's, for the names of fields by which to sort."""
     if order is not None:
         raise ValueError(
-            f"Cannot specify order when the array has no fields: order={order!r} [at {user_line()}]"
+            f"Cannot specify order when the array has no fields: order={shown(order)} [at {user_line()}]"
         )
 
 

@@ -18,7 +18,7 @@ from .._array.views import (
     with_axes_in_memory,
 )
 from .._storage.storage import storage_of
-from .._util.errors import describe, failure, refuse, user_line
+from .._util.errors import describe, failure, refuse, shown, user_line
 from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.indexing_functions import take, take_along_axis
@@ -152,7 +152,7 @@ def within(indices: Any, n: int, mode: str) -> Any:
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {shown(mode)})")
     if isinstance(indices, list) and not indices:  # of floats, as an array
         return indices
     indices = array_of(indices)

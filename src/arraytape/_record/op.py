@@ -205,7 +205,7 @@ class Op:
         if unknown or names[:1] not in (("t",), ("g",)):
             raise TypeError(
                 f"rule {names} of op {self.name!r} asks for {unknown or names[:1]}; a rule takes "
-                f"t or g first and then any of: {', '.join(sorted(legal))}"
+                f"t or g first and then any of: {', '.join(sorted(legal))} [at {user_line()}]"
             )
         if self.checked:
             self._check_unambiguous(names[1:])

@@ -131,6 +131,10 @@ def set_default_device(device: Any) -> None:
     ValueError
         When there is no such device.
     """
+    if device is None:  # which elsewhere means the default
+        raise ValueError(
+            f"set_default_device: needs a device, got None [at {user_line()}]; give one, such as 'cpu'"
+        )
     storage_at(device)
     DEFAULT[0] = device
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.errors import see, user_line
+from .._util.errors import see, shown, user_line
 
 COMPLEX = "complex floating"
 HOST = "cpu"
@@ -217,13 +217,17 @@ def discover(kind: type | None = None, device: Any = None) -> None:
     Raises ValueError for a device of a library that cannot be imported.
     """
     whose = (kind or type(device)).__module__.partition(".")[0]
-    library = ON_DEMAND.get(whose) or ON_DEMAND.get(str(device).partition(":")[0])
+    library = ON_DEMAND.get(whose) or (
+        ON_DEMAND.get(device.partition(":")[0]) if isinstance(device, str) else None
+    )
     if library is None:
         return
     try:
         enter(library())
     except ImportError as error:
-        raise ValueError(f"no storage for device {device!r}: {error} [at {user_line()}]") from error
+        raise ValueError(
+            f"no storage for device {shown(device)}: {error} [at {user_line()}]"
+        ) from error
 
 
 def storage_for(kind: type) -> Storage | None:
@@ -261,7 +265,7 @@ def storage_at(device: Any) -> Storage:
         if not attempt:
             discover(device=wanted)
     raise ValueError(
-        f"unknown device {wanted!r}; known: {', '.join(map(str, devices()))} [at {user_line()}] "
+        f"unknown device {shown(wanted)}; known: {', '.join(map(str, devices()))} [at {user_line()}] "
         f"{see('unknown-device')}"
     )
 

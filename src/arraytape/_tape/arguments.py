@@ -23,14 +23,19 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
+WORDS = {member.value: member for member in UnconnectedGradients}
+
+
 def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
     """The enum member; ValueError with the allowed values for anything else."""
-    try:
-        return UnconnectedGradients(value)
-    except (TypeError, ValueError):  # of what cannot be compared with text, too
+    if isinstance(value, UnconnectedGradients):
+        return value
+    found = WORDS.get(value) if isinstance(value, str) else None
+    if found is None:
         raise ValueError(
             f"unconnected_gradients must be 'none' or 'zero', got {describe(value)} [at {user_line()}]"
-        ) from None
+        )
+    return found
 
 
 def arrays_of(

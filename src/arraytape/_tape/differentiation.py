@@ -17,7 +17,7 @@ from .._storage.batched.data import REPLAY, active
 from .._storage.storage import HERE, is_complex, storage_of
 from .._util import nest
 from .._util.blocks import Quiet
-from .._util.errors import user_line
+from .._util.errors import shown, user_line
 from .arguments import (
     UnconnectedGradients,
     arrays_of,
@@ -213,6 +213,6 @@ def has_nan(g: Array) -> bool:
 
 def guards(nan: str) -> bool:
     """Whether a NaN calls for the guarded rerun; ValueError for an unknown word."""
-    if nan not in ("guard", "keep"):
-        raise ValueError(f"nan must be 'guard' or 'keep', got {nan!r} [at {user_line()}]")
+    if not isinstance(nan, str) or nan not in ("guard", "keep"):
+        raise ValueError(f"nan must be 'guard' or 'keep', got {shown(nan)} [at {user_line()}]")
     return nan == "guard"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .._record.plan import plan_of
-from .._util.errors import user_line
+from .._util.errors import shown, user_line
 from .places import NOWHERE
 from .profile import Line
 from .recording import Recording
@@ -75,10 +75,10 @@ class Summary:
 def cells(row: Row) -> list[str]:
     """A row as text."""
     times = ["" if one is None else f"{1e3 * one:.3f} ms" for one in (row.forward, row.backward)]
-    return [shown(row.name), str(row.records), as_text(row.kept), *times]
+    return [shortened(row.name), str(row.records), as_text(row.kept), *times]
 
 
-def shown(name: str) -> str:
+def shortened(name: str) -> str:
     """A name without the working directory, or that of installed packages, at the start of a path."""
     _, packages, rest = name.partition("site-packages" + os.sep)
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
@@ -93,14 +93,14 @@ KEYS: dict[str, Callable[[Line], str]] = {
 
 def table(recording: Recording, by: str) -> Summary:
     """See ``GradientTape.summary``."""
-    if by not in KEYS:
+    if not isinstance(by, str) or by not in KEYS:
         raise ValueError(
-            f"summary: by must be one of {', '.join(KEYS)}, got {by!r} [at {user_line()}]"
+            f"summary: by must be one of {', '.join(KEYS)}, got {shown(by)} [at {user_line()}]"
         )
     profile = recording.profile
     if profile is None and by != "op":
         raise RuntimeError(
-            f"summary(by={by!r}) needs a tape that notes lines: GradientTape(profile=True) "
+            f"summary(by={shown(by)}) needs a tape that notes lines: GradientTape(profile=True) "
             f"[at {user_line()}]"
         )
     if profile is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import reprlib
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 INSTALLED = sysconfig.get_path("purelib") + os.sep
 COMPAT = INSTALLED + "array_api_compat" + os.sep
+BETWEEN = tuple(INSTALLED + library + os.sep for library in ("scipy", "sklearn"))
 
 PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
 
@@ -94,11 +96,17 @@ def foreign(frame: FrameType) -> bool:
 
 
 def user_frame() -> FrameType | None:
-    """The innermost running frame that is neither arraytape's own nor NumPy's."""
+    """The innermost running frame of the user's: none of arraytape's own, NumPy's or SciPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not foreign(frame):
+    while frame is not None and not (foreign(frame) and not is_between(frame)):
         frame = frame.f_back
     return frame
+
+
+def is_between(frame: FrameType) -> bool:
+    """Whether a frame is of a library that runs on Arrays by ``interop``, or is run by optimizers."""
+    file = frame.f_code.co_filename
+    return file.startswith(BETWEEN) and os.sep + "tests" + os.sep not in file
 
 
 def numpys_function() -> str:
@@ -111,7 +119,7 @@ def numpys_function() -> str:
 
 
 def user_line() -> str:
-    """``file:line`` of the innermost running frame that is neither arraytape's own nor NumPy's."""
+    """``file:line`` of the innermost running frame of the user's."""
     frame = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
 
@@ -163,6 +171,24 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
     except Exception:  # it is nested too deeply, or cannot be shown
         return f"{kind} {object.__repr__(value)}"
     return f"{kind} {text if len(text) <= 40 and not more else text[:37] + '...'}"
+
+
+SHORT = reprlib.Repr()
+SHORT.maxlevel, SHORT.maxstring, SHORT.maxother = 3, 60, 60
+
+
+def shown(value: Any) -> str:
+    """The value of an argument, for a message: its repr, cut short; it never raises.
+
+    Dtype and shape of an array.  For arguments that are mostly names or numbers; ``describe`` says the
+    type, too.
+    """
+    if is_array(value):
+        return describe(value)
+    try:
+        return SHORT.repr(value)
+    except Exception:  # an integer of too many digits, a subclass of list that cannot be read
+        return object.__repr__(value)
 
 
 # Of what a storage says, the words that tell which section of docs/errors.md has the way out.
@@ -240,10 +266,15 @@ def failure(
 def refuse(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoReturn:
     """Raise what came out of a function of ours with these arguments as the documented exception.
 
-    What says where the user's line is, and what the user's own code raised, is raised as it is.  For
-    the ``except`` clause of the function that users call: nothing is done where nothing is raised.
+    What says where the user's line is, what the user's own code raised, what is not installed, and what
+    the system or one of ``arraytape.testing``'s checks says, is raised as it is.  For the ``except``
+    clause of the function that users call: nothing is done where nothing is raised.
     """
-    if "[at " in str(error) or isinstance(error, Warning) or is_users_own(error):
+    found_wrong = isinstance(error, AssertionError) and name.startswith("check_")
+    as_it_is = (
+        isinstance(error, Warning | ImportError) or found_wrong or getattr(error, "errno", None)
+    )
+    if as_it_is or "[at " in str(error) or is_users_own(error):
         raise error
     given = [describe(x, "Array") for x in args]
     given += [f"{key}: {describe(x, 'Array')}" for key, x in keywords.items()]

@@ -11,7 +11,7 @@ from .._tape.differentiation import Differentiation, has_nan
 from .._tape.recording import USED_UP, Recording
 from .._tape.strays import named
 from .._tape.tape import GradientTape
-from .._util.errors import describe, user_line
+from .._util.errors import describe, entrance, user_line
 from .causes import CAUSES, few, how_unrecorded, listed
 from .facts import Facts, public_name
 from .line_recorder import Lines
@@ -21,6 +21,7 @@ NEVER_ENTERED = "this tape never recorded. Compute the target inside `with tape:
 GONE = f"There is no gradient any more: {USED_UP}. Call explain before gradient on a one-shot tape."
 
 
+@entrance
 def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None = None) -> str:
     """Why ``tape.gradient(target, source)`` is None, zero or NaN, or that it is fine.
 

@@ -16,10 +16,11 @@ from .._record.stack import Paused, recorders
 from .._tape.packing import PACKING, Pack, Packing, Unpack
 from .._tape.recording import Hook, Recording
 from .._util.blocks import Context
-from .._util.errors import describe, user_line
+from .._util.errors import describe, entrance, user_line
 
 
 # --- cotangents -----------------------------------------------------------------------------------
+@entrance
 def on_gradient(x: Array, f: Hook) -> Callable[[], None]:
     """Have ``f`` called with the gradient of a value when a backward pass has all of it.
 
@@ -170,6 +171,7 @@ def saved_data(pack: Pack, unpack: Unpack) -> Saving:
     return Saving(Packing(pack, unpack))
 
 
+@entrance
 def save_on_disk(
     directory: str | os.PathLike[str] | None = None, smallest: int = 0
 ) -> tuple[Pack, Unpack]:
@@ -193,10 +195,16 @@ def save_on_disk(
 
     Raises
     ------
+    TypeError
+        When directory is no path, or smallest no integer.
     OSError
         When the directory is not there; from the op, when a file cannot be written; from the gradient,
         when one cannot be read.
     """
+    if not isinstance(smallest, int):
+        raise TypeError(
+            f"save_on_disk: smallest must be an integer, got {describe(smallest)} [at {user_line()}]"
+        )
     folder = Path(directory) if directory is not None else Path(tempfile.gettempdir())
     if not folder.is_dir():
         raise FileNotFoundError(f"save_on_disk: {str(folder)!r} is no directory [at {user_line()}]")

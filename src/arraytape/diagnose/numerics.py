@@ -28,7 +28,7 @@ from .._tape.numerics import (
 )
 from .._tape.recording import USED_UP, Recording
 from .._tape.tape import GradientTape
-from .._util.errors import user_line
+from .._util.errors import entrance, user_line
 from .explanation import NEVER_ENTERED, recording_of
 from .facts import copy_of, name_of, needed_by, public_name
 from .line_recorder import Lines
@@ -37,6 +37,7 @@ LOOK = "GradientTape(check_numerics=True) looks at each op as it runs."
 FINE = "No NaN and no infinity: in what the tape kept, and in the backward pass."
 
 
+@entrance
 def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = None) -> str:
     """The first op, forward or backward, that made a NaN or an infinity of finite values.
 

@@ -20,7 +20,7 @@ from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients, differentiable
 from .._tape.tape import GradientTape
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, shown, user_line
 from ..ops.creation_functions import copied
 from .verify import Again, along, inner, xp_like
 
@@ -355,7 +355,7 @@ def fresh(caller: str, args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[A
     for n in positions:
         if not isinstance(n, int) or isinstance(n, bool):
             raise TypeError(
-                f"{caller}: argnums must be an int or a sequence of ints, got {n!r} "
+                f"{caller}: argnums must be an int or a sequence of ints, got {shown(n)} "
                 f"[at {user_line()}]"
             )
         if not -count <= n < count:
@@ -365,7 +365,9 @@ def fresh(caller: str, args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[A
             )
         taken.append(n % count)
     if len(set(taken)) < len(taken):
-        raise ValueError(f"{caller}: argnums {argnums!r} name an argument twice [at {user_line()}]")
+        raise ValueError(
+            f"{caller}: argnums {shown(argnums)} name an argument twice [at {user_line()}]"
+        )
     several = list(args)
     for n in taken:
         parts = arrays_in(caller, f"argument {n}", args[n])

@@ -11,7 +11,7 @@ from .._array.views import current, keep
 from .._storage.batched.data import active, new_axis_id, without_gaps
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, shown, user_line
 from ..ops.manipulation_functions import moveaxis
 
 P = ParamSpec("P")
@@ -86,7 +86,7 @@ def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
         entries = list(in_axes)
     else:
         raise ValueError(
-            f"vmap: in_axes {in_axes!r} is neither an integer nor one entry for each of "
+            f"vmap: in_axes {shown(in_axes)} is neither an integer nor one entry for each of "
             f"{len(args)} arguments [at {user_line()}]"
         )
     axes = []
@@ -98,7 +98,7 @@ def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
     for axis in axes:
         if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
             raise ValueError(
-                f"vmap: an axis is an integer or None, got {axis!r} in in_axes [at {user_line()}]"
+                f"vmap: an axis is an integer or None, got {shown(axis)} in in_axes [at {user_line()}]"
             )
     return axes
 
@@ -154,7 +154,7 @@ def leave(y: Any, axis: Any, axis_id: int, size: int) -> Array:
         )
     if not isinstance(axis, int) or not -y.ndim - 1 <= axis <= y.ndim:
         raise ValueError(
-            f"vmap: no axis {axis!r} in a result of {y.ndim + 1} dimensions [at {user_line()}]"
+            f"vmap: no axis {shown(axis)} in a result of {y.ndim + 1} dimensions [at {user_line()}]"
         )
     left: Array = unbatched(y, axis_id, size)
     return moveaxis(left, 0, axis) if axis % left.ndim else left

@@ -41,15 +41,20 @@ def is_active(library: str) -> bool:
     return library in ENTERED.get() or library in EVERYWHERE
 
 
-def has_array(values: Iterable[Any]) -> bool:
+DEEPEST = 32  # a list may hold itself
+
+
+def has_array(values: Iterable[Any], depth: int = 0) -> bool:
     """Whether an Array is among values, or in lists, tuples and dicts among them."""
+    if depth > DEEPEST:
+        return False
     for value in values:
         kind = type(value)
         if kind is Array or isinstance(value, Array):
             return True
-        if (kind is list or kind is tuple) and has_array(value):
+        if (kind is list or kind is tuple) and has_array(value, depth + 1):
             return True
-        if kind is dict and has_array(value.values()):
+        if kind is dict and has_array(value.values(), depth + 1):
             return True
     return False
 

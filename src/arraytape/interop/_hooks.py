@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from .._util.errors import TRAMPOLINE
+from .._util.errors import TRAMPOLINE, refuse
 from ._context import concerned
 
 Function = Callable[..., Any]
@@ -35,12 +35,26 @@ class Hook:
     __slots__ = ("function", "library", "original", "rule")
 
     def __init__(self, library: str, function: FunctionType, rule: Function) -> None:
-        self.library, self.function, self.rule = library, function, rule
+        self.library, self.function = library, function
+        self.rule = checked(f"{function.__module__}.{function.__qualname__}", rule)
         self.original = twin(function)
 
     def choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
         """What to run for these arguments."""
         return self.rule if concerned(self.library, args, keywords) else self.original
+
+
+def checked(name: str, rule: Function) -> Function:
+    """A rule, of whose own errors each says on what and where."""
+
+    @functools.wraps(rule)
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return rule(*args, **keywords)
+        except Exception as error:
+            refuse(error, name, *args, **keywords)
+
+    return call
 
 
 HOOKS: dict[

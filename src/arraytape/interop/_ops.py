@@ -27,6 +27,8 @@ from .._storage.batched.data import Batched, axis_ids_of
 from .._storage.batched.indexing import each_one
 from .._storage.storage import MAKING
 from .._util.errors import TRAMPOLINE, describe, user_frame, user_line
+from ._context import has_array
+from ._facades import no_rule
 
 Function = Callable[..., Any]
 
@@ -113,6 +115,8 @@ class Raw(dict[type, Function]):
 
     def compute(self, *args: Any, **keywords: Any) -> Any:
         """The library's results; a trace notes the call."""
+        if has_array(args) or has_array(keywords.values()):  # the library would ask for us again
+            raise no_rule(self.op.name, "an Array among its options")
         making = MAKING.get()
         if making is not None:
             return making.noted(self.op.name, self.on_numpy)(*args, **keywords)

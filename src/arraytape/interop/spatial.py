@@ -14,6 +14,7 @@ from scipy.spatial.distance import _METRIC_ALIAS
 import arraytape
 
 from .._array.array import Array
+from .._util.errors import shown
 from ._borders import into
 from ._facades import asarray, no_rule
 from ._ops import library_op
@@ -125,7 +126,9 @@ def named(metric: Any) -> str | None:
 def slope_of(name: str, u: Any, v: Any, samples: Any, options: dict[str, Any]) -> Any:
     """The formula of a metric; what was not given of it is computed from the samples."""
     if name not in FORMULAS:
-        raise no_rule("scipy.spatial.distance", f"metric={name!r}, which is constant in steps,")
+        raise no_rule(
+            "scipy.spatial.distance", f"metric={shown(name)}, which is constant in steps,"
+        )
     given = dict(options)
     if name == "seuclidean" and given.get("V") is None:
         given["V"] = np.var(samples, axis=0, ddof=1)
@@ -192,9 +195,11 @@ def correlation_of_vectors(u: Any, v: Any, w: Any = None, centered: bool = True)
 def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     x = asarray(X)
     if x.ndim not in (1, 2) or force.lower() not in ("no", "tomatrix", "tovector"):
-        raise ValueError(f"squareform takes 1 or 2 dimensions, got {x.ndim}, and force={force!r}")
+        raise ValueError(
+            f"squareform takes 1 or 2 dimensions, got {x.ndim}, and force={shown(force)}"
+        )
     if x.ndim != {"tomatrix": 1, "tovector": 2}.get(force.lower(), x.ndim):
-        raise ValueError(f"squareform: force={force!r} with an array of {x.ndim} dimensions")
+        raise ValueError(f"squareform: force={shown(force)} with an array of {x.ndim} dimensions")
     if x.ndim == 2:
         if checks:
             scipy.spatial.distance.is_valid_dm(x, throw=True, name="X")

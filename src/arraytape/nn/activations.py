@@ -11,7 +11,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._util.errors import describe, user_line
+from .._util.errors import describe, shown, user_line
 
 
 def relu(x: Array, /) -> Array:
@@ -127,7 +127,7 @@ def below_zero(name: str, x: Array, axis: int) -> Array:
     """``x`` less its maximum along the axis, of which the caller's result does not depend."""
     x = inexact(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"{name}: {describe(x)} has no axis {axis!r} [at {user_line()}]")
+        raise ValueError(f"{name}: {describe(x)} has no axis {shown(axis)} [at {user_line()}]")
     if not x.shape[axis]:
         raise ValueError(f"{name}: axis {axis} of {describe(x)} is empty [at {user_line()}]")
     most: Array = xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))

@@ -12,7 +12,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._util.errors import describe, user_line
+from .._util.errors import describe, shown, user_line
 from ..module import Module
 from ..variable import Variable
 from . import activations
@@ -97,6 +97,7 @@ class Dense(Module):
         """
         if self.kernel is not None:
             return
+        self._check(x)
         inputs = x.shape[-1]
         dtype = np.empty(0, x.dtype).real.dtype if x.dtype.kind in "fc" else np.dtype(xp.float64)
         limit = math.sqrt(6.0 / (inputs + self.units))
@@ -106,6 +107,18 @@ class Dense(Module):
             bias = xp.zeros((self.units,), dtype=dtype, device=x.device)
             self.bias = Variable(bias, name=f"{self.name}/bias")
         self.kernel = Variable(kernel, name=f"{self.name}/kernel")
+
+    def _check(self, x: Any) -> None:
+        """An error for what is no Array, or has no axis."""
+        if not isinstance(x, Array):
+            raise TypeError(
+                f"{self.name}: takes an Array, got {describe(x)}; convert it with asarray "
+                f"[at {user_line()}]"
+            )
+        if not x.ndim:
+            raise ValueError(
+                f"{self.name}: needs at least one axis, got {describe(x)} [at {user_line()}]"
+            )
 
     def __call__(self, x: Array) -> Array:
         """Apply the layer to the last axis of ``x``.
@@ -117,15 +130,7 @@ class Dense(Module):
         ValueError
             When it has no axis, or its last one is not of the length that the kernel was made for.
         """
-        if not isinstance(x, Array):
-            raise TypeError(
-                f"{self.name}: takes an Array, got {describe(x)}; convert it with asarray "
-                f"[at {user_line()}]"
-            )
-        if not x.ndim:
-            raise ValueError(
-                f"{self.name}: needs at least one axis, got {describe(x)} [at {user_line()}]"
-            )
+        self._check(x)
         self.build(x)
         kernel: Any = self.kernel
         if x.shape[-1] != kernel.shape[0]:
@@ -152,6 +157,6 @@ def activation_of(given: Any) -> Callable[[Array], Array] | None:
         )
     if given not in ACTIVATIONS:
         raise ValueError(
-            f"Dense: no activation {given!r}; there are {', '.join(ACTIVATIONS)} [at {user_line()}]"
+            f"Dense: no activation {shown(given)}; there are {', '.join(ACTIVATIONS)} [at {user_line()}]"
         )
     return ACTIVATIONS[given]

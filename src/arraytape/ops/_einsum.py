@@ -12,7 +12,7 @@ import numpy as np
 from .._array.array import IS_VIEW, Array
 from .._array.paths import DIAGONAL
 from .._array.views import current, in_order, location, refresh, with_axes_in_memory
-from .._util.errors import describe, user_line
+from .._util.errors import describe, shown, user_line
 from .linear_algebra_functions import matmul
 from .manipulation_functions import moveaxis, part, permute_dims, reshape
 from .statistical_functions import sum
@@ -31,12 +31,14 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
     for x, letters in terms:
         if any(n not in (1, lengths.get(c, 1)) for c, n in zip(letters, x.shape, strict=True)):
             raise ValueError(
-                f"einsum: the lengths in {subscripts!r} do not agree: {describe([*arrays])} "
+                f"einsum: the lengths in {shown(subscripts)} do not agree: {describe([*arrays])} "
                 f"[at {user_line()}]"
             )
     unknown = [c for c in output if not any(c in letters for letters in inputs)]
     if unknown or len({*output}) < len(output):
-        raise ValueError(f"einsum: {output!r} is no output of {subscripts!r} [at {user_line()}]")
+        raise ValueError(
+            f"einsum: {shown(output)} is no output of {shown(subscripts)} [at {user_line()}]"
+        )
     full = {c: lengths.get(c, 1) for c in output}
     terms = [dropped(term, lengths) for term in terms]
     path = order_of(subscripts, arrays, optimize)
@@ -49,7 +51,7 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
         terms.append(taken[0])
     if len(terms) > 1:
         raise RuntimeError(
-            f"einsum: the path {optimize} leaves {len(terms)} factors of {subscripts!r} "
+            f"einsum: the path {optimize} leaves {len(terms)} factors of {shown(subscripts)} "
             f"[at {user_line()}]; a step names all of those that it multiplies"
         )
     x, letters = summed(terms[0], {*output})
@@ -97,7 +99,7 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
     inputs = left.split(",")
     if len(inputs) != len(arrays):
         raise ValueError(
-            f"einsum: {subscripts!r} is about {len(inputs)} operands, there are {len(arrays)} "
+            f"einsum: {shown(subscripts)} is about {len(inputs)} operands, there are {len(arrays)} "
             f"[at {user_line()}]"
         )
     free = [c for c in LETTERS if c not in subscripts]
@@ -113,7 +115,8 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
     for x, letters in zip(arrays, inputs, strict=True):
         if len(letters) != x.ndim or not {*letters} <= {*LETTERS}:
             raise ValueError(
-                f"einsum: {letters!r} of {subscripts!r} does not fit {describe(x)} [at {user_line()}]"
+                f"einsum: {shown(letters)} of {shown(subscripts)} does not fit {describe(x)} "
+                f"[at {user_line()}]"
             )
     if arrow:
         return inputs, right.replace("...", most)
@@ -129,7 +132,7 @@ def diagonals(x: Array, letters: str) -> Term:
             j = letters.index(c, i + 1)
             if x.shape[i] != x.shape[j]:
                 raise ValueError(
-                    f"einsum: the axes {c!r} of {describe(x)} differ [at {user_line()}]"
+                    f"einsum: the axes {shown(c)} of {describe(x)} differ [at {user_line()}]"
                 )
             rest = [k for k in range(x.ndim) if k not in (i, j)]
             x = part(permute_dims(x, (*rest, i, j)), DIAGONAL, 0)

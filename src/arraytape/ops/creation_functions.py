@@ -23,7 +23,7 @@ from .._storage.storage import (
     storage_of,
 )
 from .._util.attach import method
-from .._util.errors import describe, explain, failure, see, user_line
+from .._util.errors import describe, explain, failure, see, shown, user_line
 from .data_type_functions import astype, no_dtype, placed
 from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
@@ -85,7 +85,7 @@ def asarray(
     storage = storage_at(device)
     if storage is not NUMPY and copy is False and home is NUMPY:
         raise ValueError(
-            f"asarray: {describe(obj)} is in the host's memory and needs a copy on {device!r}, and "
+            f"asarray: {describe(obj)} is in the host's memory and needs a copy on {shown(device)}, and "
             f"copy=False [at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     try:
@@ -106,7 +106,7 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
     x, came = placed(x, device)
     if came and copy is False:
         raise ValueError(
-            f"asarray: {describe(x)} needs a copy on {device!r}, and copy=False "
+            f"asarray: {describe(x)} needs a copy on {shown(device)}, and copy=False "
             f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     if dtype is not None and np.dtype(dtype) != x.dtype:
@@ -408,7 +408,7 @@ def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[
     """The views of which ``meshgrid`` makes copies; sparse: of length 1 along the other axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError(
-            f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r} [at {user_line()}]"
+            f"meshgrid: indexing must be 'xy' or 'ij', got {shown(indexing)} [at {user_line()}]"
         )
     count = len(arrays)
     places = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else [*range(count)]

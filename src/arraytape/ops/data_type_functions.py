@@ -12,7 +12,7 @@ from .._define.words import composite, linear, sample, without_derivative
 from .._storage import storage as storages
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import is_known, storage_at, storage_of
-from .._util.errors import entrance, explain, user_line
+from .._util.errors import entrance, explain, shown, user_line
 
 
 @linear(
@@ -86,7 +86,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     """
     try:
         dtype = np.dtype(dtype)
-    except TypeError as error:
+    except Exception as error:
         raise explain("astype", error, x=x, dtype=dtype) from error
     if not is_known(dtype):
         raise no_dtype("astype", dtype)
@@ -102,8 +102,8 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 def no_dtype(op: str, dtype: Any) -> TypeError:
     """The error for a dtype that no Array can have."""
     return TypeError(
-        f"{op}: no Array can have dtype {dtype!r} [at {user_line()}]; give one of numbers or booleans, "
-        "in the machine's byte order"
+        f"{op}: no Array can have dtype {shown(dtype)} [at {user_line()}]; give one of numbers or "
+        "booleans, in the machine's byte order"
     )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.views import current, in_order, order_of
 from .._define.words import composite
-from .._storage.storage import storage_of
-from .._util.errors import describe, user_line
+from .._storage.storage import KNOWN, storage_for, storage_of
+from .._util.errors import describe, is_array, shown, user_line
 from . import data_type_functions, elementwise_functions, searching_functions
 from . import statistical_functions as statistics
 from ._einsum import contracted
@@ -176,6 +176,8 @@ def logspace(
 
     Raises
     ------
+    TypeError
+        When base is neither a number nor an array of numbers.
     ValueError
         When num is negative, or the shapes do not broadcast.
 
@@ -187,12 +189,25 @@ def logspace(
     ----------
     https://numpy.org/doc/stable/reference/generated/numpy.logspace.html
     """
+    check_base(base)
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
     missing = getattr(base, "ndim", 0) - (exponents.ndim - 1)  # axes of the base alone
     if missing > 0:
         exponents = reshape(exponents, (num, *(1,) * missing, *exponents.shape[1:]))
     powers = elementwise_functions.pow(base, exponents)
     return powers if dtype is None else data_type_functions.astype(powers, dtype, copy=False)
+
+
+def check_base(base: Any) -> None:
+    """TypeError for a base of ``logspace`` that is neither a number nor an array of numbers."""
+    fits = isinstance(base, int | float | complex) or (
+        is_array(base) and (isinstance(base, Array) or storage_for(type(base)) is not None)
+    )
+    if not fits or np.dtype(getattr(base, "dtype", float)) not in KNOWN:
+        raise TypeError(
+            f"logspace: base must be a number or an Array of numbers, got {describe(base)} "
+            f"[at {user_line()}]; give one, or convert it with asarray"
+        )
 
 
 @composite
@@ -278,7 +293,7 @@ def pad(
     """
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise ValueError(
-            f"pad: no mode {mode!r} with reflect_type={reflect_type!r} [at {user_line()}]"
+            f"pad: no mode {shown(mode)} with reflect_type={shown(reflect_type)} [at {user_line()}]"
         )
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     order = "F" if order_of(x) == "F" else "C"

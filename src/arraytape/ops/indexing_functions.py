@@ -23,7 +23,7 @@ from .._storage.batched.data import Batched, axis_ids_of
 from .._storage.storage import STORAGES, storage_of
 from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
-from .._util.errors import explain, user_line
+from .._util.errors import explain, refuse, user_line
 
 
 @method(Array, "__getitem__")
@@ -266,8 +266,16 @@ def raw_key(key: Any) -> tuple[Any, bool]:
     if isinstance(key, bool):
         return np.asarray(key), False
     if isinstance(key, list | range):
-        return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp), False
+        return index_array(key), False
     return key, is_basic(key)
+
+
+def index_array(key: list[Any] | range) -> Any:
+    """A list of indices as raw data; IndexError for what is no such list."""
+    try:
+        return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp)
+    except Exception as error:  # of unequal lengths, or in itself
+        refuse(error, "an index", key)
 
 
 def is_at_hand(data: Any) -> bool:

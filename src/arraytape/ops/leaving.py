@@ -167,7 +167,7 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
         return np.array(export(x, firm=True), dtype=dtype, copy=False)
     try:
         cast = dtype is not None and np.dtype(dtype) != x.dtype
-    except TypeError as error:
+    except Exception as error:  # no dtype
         raise failure(f"np.asarray({describe(x)}, dtype={describe(dtype)})", error) from error
     if copy or cast or not here or x._state & SCALAR or current(x)[0]:
         return np.array(host(x), dtype=dtype, copy=True)

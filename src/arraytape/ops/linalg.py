@@ -10,7 +10,7 @@ from .._array.array import Array, asarray_like
 from .._array.paths import DIAGONAL
 from .._array.views import laid_out
 from .._define.words import composite, primitive, sample, without_derivative
-from .._util.errors import describe, missing_from, user_line
+from .._util.errors import describe, missing_from, shown, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
 from .creation_functions import eye, zeros
@@ -782,7 +782,7 @@ def matrix_norm(
         sums = sum_of(absolute(x), axis=-2 if ord in (1, -1) else -1)
         norm = (greatest if ord in (1, float("inf")) else minimum_of)(sums, axis=-1)
     else:
-        raise ValueError(f"linalg.matrix_norm: unknown ord {ord!r} [at {user_line()}]")
+        raise ValueError(f"linalg.matrix_norm: unknown ord {shown(ord)} [at {user_line()}]")
     return expand_dims(norm, axis=(-2, -1)) if keepdims else norm
 
 

@@ -12,7 +12,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, entrance, user_line
 from ..variable import Variable, detached, put_back, together
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -135,6 +135,7 @@ class LBFGS:
             most = number("LBFGS", "tolerance", tolerance, 0.0, math.inf)
             self.options |= {"gtol": most, "ftol": 0.0}
 
+    @entrance
     def minimize(self, loss: Callable[[], Array], variables: Any) -> Any:
         """Change the Variables so that ``loss()``, which reads them, is as small as it gets.
 
@@ -254,8 +255,7 @@ class Problem:
             )
         if y.size != 1 or y.dtype.kind != "f":
             raise ValueError(
-                f"minimize_scipy: f must return one real number, got {describe(y)} "
-                f"[at {user_line()}]"
+                f"minimize_scipy: f must return one real number, got {describe(y)} [at {user_line()}]"
             )
         return xp.reshape(y, ())
 

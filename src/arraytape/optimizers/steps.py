@@ -163,6 +163,7 @@ class Optimizer(Module):
         """
         raise NotImplementedError(f"{type(self).__name__} has no update()")
 
+    @entrance
     def slot(self, slot_name: str, like: Array) -> Array:
         """Make the initial value of a slot: zeros in the shape, dtype and place of the Variable's value.
 
@@ -331,6 +332,7 @@ class Adam(Optimizer):
         self.epsilon = number("Adam", "epsilon", epsilon, 0.0, math.inf)
         super().__init__(learning_rate, name)
 
+    @entrance
     def slot(self, slot_name: str, like: Array) -> Array:
         """Make the initial value of a slot: zeros; real ones for the mean square.
 

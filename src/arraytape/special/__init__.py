@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._storage.special import of_scipy
-from .._util.errors import unknown_name
+from .._util.errors import entrance, unknown_name
 from ._statement import STATEMENTS
 
 # Each chapter states its functions.
@@ -48,7 +48,9 @@ _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHA
 OTHER_NAMES = {"psi": "digamma", "jn": "jv"}  # SciPy's second names
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
 for _chapter in _chapters:  # compositions of statements: of several results, of complex data
-    FUNCTIONS |= getattr(_chapter, "FUNCTIONS", {})
+    for _name, _function in getattr(_chapter, "FUNCTIONS", {}).items():
+        # What checks its arguments already wraps the function.
+        FUNCTIONS[_name] = _function if hasattr(_function, "__wrapped__") else entrance(_function)
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
 # SciPy's private ufuncs are here, too, but are shown to nobody.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
-from .._util.errors import user_line
+from .._util.errors import shown, user_line
 from ..ops.creation_functions import asarray
 from ..ops.searching_functions import where
 from ._gamma import binom, gamma, poch, rgamma
@@ -82,7 +82,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Array:
     refuse_exact("factorial", exact)
     if extend not in ("zero", "complex"):
         raise ValueError(
-            f"special.factorial: extend is 'zero' or 'complex', got {extend!r} [at {user_line()}]"
+            f"special.factorial: extend is 'zero' or 'complex', got {shown(extend)} [at {user_line()}]"
         )
     found: Array = gamma_of_next(asarray(n))
     return found if extend == "complex" else where(n < 0, 0.0, found)
@@ -134,6 +134,10 @@ def factorialk(n: Any, k: int, exact: bool = False, extend: str = "zero") -> Arr
 def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array:
     """SciPy's own function of integers, which have no derivative; else one of the gamma function."""
     refuse_exact(name, exact)
+    if not isinstance(extend, str):
+        raise TypeError(
+            f"special.{name}: extend is 'zero' or 'complex', got {shown(extend)} [at {user_line()}]"
+        )
     if extend != "complex":
         import scipy.special
 
@@ -141,7 +145,7 @@ def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array
         return found
     if isinstance(k, Array | complex) or k <= 0:
         raise TypeError(
-            f"special.{name} takes k as a positive number, got {k!r} [at {user_line()}]"
+            f"special.{name} takes k as a positive number, got {shown(k)} [at {user_line()}]"
         )
     ratio = asarray(n) / k
     scaled: Array = k**ratio * gamma_of_next(ratio)

@@ -11,11 +11,13 @@ from .._array.array import Array, asarray_like, namespace
 from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients
 from .._tape.tape import GradientTape
+from .._util.errors import entrance, shown
 
 Function = Callable[..., Array]
 ZERO = UnconnectedGradients.ZERO
 
 
+@entrance
 def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Fixed, uneven weights, so that no two outputs can stand in for each other.
 
@@ -34,6 +36,7 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return uneven
 
 
+@entrance
 def total(outputs: Any) -> Array:
     """Sum all floating-point outputs, weighted, to one real number.
 
@@ -58,6 +61,7 @@ def total(outputs: Any) -> Array:
     return found
 
 
+@entrance
 def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     """The tape's gradients of a scalar function.
 
@@ -81,6 +85,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     return [np.asarray(g) for g in tape.gradient(y, arrays, unconnected_gradients=ZERO)]
 
 
+@entrance
 def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
     """Hessian-vector products by nested tapes: the gradient of <gradient, along>.
 
@@ -117,6 +122,7 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
     return [np.asarray(g) for g in outer.gradient(slope, arrays, unconnected_gradients=ZERO)]
 
 
+@entrance
 def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
     """Each output's derivative along directions, by forward mode.
 
@@ -157,6 +163,7 @@ def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[An
     return [np.asarray(g) for g in found]
 
 
+@entrance
 def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
     """Hessian-vector products by forward over reverse mode.
 
@@ -190,6 +197,7 @@ def parts_of(outputs: Any) -> list[Array]:
     return [y for y in several if y.dtype.kind in "fc"]
 
 
+@entrance
 def differences(
     f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any], h: float = 1e-3
 ) -> Any:
@@ -222,6 +230,7 @@ def differences(
     return (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h)
 
 
+@entrance
 def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any]]:
     """Random directions in the shapes and kinds of the inputs.
 
@@ -245,6 +254,7 @@ def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any
     return found
 
 
+@entrance
 def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
     """Real part of <a, b> over all arrays: the slope along b of a function whose gradient is a.
 
@@ -263,6 +273,7 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
     return float(sum(np.sum(np.real(np.conj(x) * y)) for x, y in zip(a, b, strict=True)))
 
 
+@entrance
 def check_jvp(
     f: Callable[..., Any],
     inputs: Sequence[Any],
@@ -299,6 +310,7 @@ def check_jvp(
             close(jvp, slope, rtol, f"jvp of output {i}, seed {seed}")
 
 
+@entrance
 def check_vjp(
     f: Callable[..., Any],
     inputs: Sequence[Any],
@@ -346,6 +358,7 @@ def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
     return np.asarray(parts_of(f(*[asarray(x) for x in inputs]))[i])
 
 
+@entrance
 def check_gradients(
     f: Function,
     inputs: Sequence[Any],
@@ -384,9 +397,9 @@ def check_gradients(
         When there is no such order or mode.
     """
     if not modes or not set(modes) <= {"fwd", "rev"}:
-        raise ValueError(f"modes are 'fwd' and 'rev', got {modes!r}")
+        raise ValueError(f"modes are 'fwd' and 'rev', got {shown(modes)}")
     if order not in (1, 2):
-        raise ValueError(f"order is 1 or 2, got {order!r}")
+        raise ValueError(f"order is 1 or 2, got {shown(order)}")
     found = gradients(f, inputs)
     for seed in range(seeds):
         along = directions(inputs, seed)

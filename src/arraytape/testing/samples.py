@@ -9,9 +9,11 @@ import numpy as np
 
 from .._array.array import Array
 from .._record.op import REGISTRY, Op, Sample
+from .._util.errors import entrance
 from .derivatives import Function, asarray, total
 
 
+@entrance
 def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) -> list[Any]:
     """Make the arguments of a sample.
 
@@ -55,6 +57,7 @@ def eval_shape(spec: str) -> tuple[int, ...]:
     return tuple(int(n) for n in inside.split(",") if n.strip())
 
 
+@entrance
 def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function, list[Any]]:
     """Make a function of floating-point arrays alone of an op on a sample.
 

@@ -20,6 +20,7 @@ from .._storage import numpy_namespace
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import DEFAULT, Storage, enter
 from .._util.blocks import Context
+from .._util.errors import entrance
 from ._boxed import Boxed, BoxedNamespace, Boxes, Frozen, FrozenNamespace, StrictBoxes
 
 __all__ = ["frozen", "hostile", "on", "strict"]
@@ -175,6 +176,7 @@ class DefaultDevice(Context):
         DEFAULT[:] = getattr(self, "before", DEFAULT)
 
 
+@entrance
 def on(storage: Storage, device: Any = None) -> DefaultDevice:
     """Within the block, creation functions that are given no device make data of this storage.
 

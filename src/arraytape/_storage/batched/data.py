@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._util.blocks import Setting
+from ..._util.errors import user_line
 from ..storage import storage_of
 
 AxisIds = tuple[int, ...]
@@ -353,5 +354,5 @@ def refusal(look: str, x: Batched) -> Exception:
     return NoBatchedForm(
         f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "
         f"{math.prod(x.hidden)} of shape {tuple(x.shape)}. Use where in place of a branch, or take it "
-        "out of the function"
+        f"out of the function [at {user_line()}]"
     )

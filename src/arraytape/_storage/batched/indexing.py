@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..._util.attach import method
+from ..._util.errors import shown
 from ..storage import STORAGES, Storage, storage_of
 from .data import (
     Batched,
@@ -39,7 +40,7 @@ def parts_of(key: Any, rank: int) -> list[Any]:
             taken += len(part.shape) if is_mask(part) else 1
     places = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(places) > 1 or taken > rank:
-        raise IndexError(f"the key {key!r} does not fit {rank} dimensions")
+        raise IndexError(f"the key {shown(key)} does not fit {rank} dimensions")
     at = places[0] if places else len(parts)
     return [*parts[:at], *[WHOLE] * (rank - taken), *parts[at + len(places) :]]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from ..._util.errors import shown
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from ...ops._factorisations import NONE_UNREAD, adjoint
@@ -274,7 +275,7 @@ def eig_banded(
     select: Any = "a", select_range: Any = None, max_ev: Any = 0, check_finite: Any = True,
 ) -> Any:  # fmt: skip
     if select not in ("a", "all", 0):
-        raise no_rule("scipy.linalg.eig_banded", f"select={select!r}")
+        raise no_rule("scipy.linalg.eig_banded", f"select={shown(select)}")
     how = {"lower": bool(lower), "check_finite": check_finite}
     if eigvals_only:
         return eigvals_banded_op(data(a_band), **how)
@@ -335,7 +336,7 @@ def eigh_tridiagonal(
     check_finite: Any = True, tol: Any = 0.0, lapack_driver: Any = "auto",
 ) -> Any:  # fmt: skip
     if select not in ("a", "all", 0):
-        raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={select!r}")
+        raise no_rule("scipy.linalg.eigh_tridiagonal", f"select={shown(select)}")
     how = {"check_finite": check_finite, "tol": tol, "lapack_driver": lapack_driver}
     if eigvals_only:
         return tridiagonal_values_op(data(d), data(e), **how)
