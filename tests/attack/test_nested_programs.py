@@ -31,7 +31,7 @@ def test_programs_have_what_the_generator_is_for():
     wanted = (
         "class ", "self.s", "except", "t.variable", "t.vmap", "t.grad", "t.jacobian", "t.along", "t.hvp",
         "t.ruled", "t.squash", "t.blend", "out=", "argmax", "np.diagonal", "t.fortran", "broadcast_to",
-        "'tape_in_tape'", "'persistent_tape'", "'accumulator'", "state.append",
+        "'tape_in_tape'", "'persistent_tape'", "'accumulator'", "state.append", ".dtype",
     )  # fmt: skip
     assert [part for part in wanted if part not in text] == []
 
@@ -86,6 +86,14 @@ def test_a_mask_that_changes_within_every_step_is_skipped_for_what_numpy_alone_s
     program.along = program.turn = {"x0": np.array([-1.0, 0.5, 0.4])}
     with pytest.raises(checks.Skipped, match="a decision nearby"):
         program.check()
+
+
+def test_mapped_axes_of_different_lengths_are_refused_on_numpy_as_on_arrays():
+    program = given(
+        "a = t.vmap(lambda u, w: u + w, (0, 0))(x0, x1)", x0=[1.0, 2.0], x1=[1.0, 2.0, 3.0]
+    )
+    with pytest.raises(ValueError, match="differ in length"):
+        checks.Runs(program)
 
 
 def test_the_other_of_a_tie_is_no_finding():

@@ -82,9 +82,10 @@ class OnNumPy:
     def vmap(self, f, in_axes=0, out_axes=0):
         def mapped(*args):
             axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-            size = next(
-                x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None
-            )
+            sizes = {x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None}
+            if len(sizes) > 1:
+                raise ValueError("the mapped axes differ in length")
+            (size,) = sizes
             found = []
             for i in range(size):
                 one = [
