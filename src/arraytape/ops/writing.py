@@ -35,6 +35,7 @@ from .._storage.dispatch import Element
 from .._storage.storage import is_complex, storage_of
 from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
+from .._util.blocks import Quiet
 from .._util.errors import describe, explain, user_line
 from .._util.locks import in_one_step
 from .data_type_functions import astype
@@ -414,7 +415,7 @@ def sum_in_layout(result: Array, data: Any, v: Any) -> None:
     In which order it sums depends, on some processors, on the layout of what it writes to.
     """
     if data.size and not data.flags.c_contiguous and result._data.shape == data.shape:
-        with np.errstate(all="ignore"):  # the product itself has warned
+        with Quiet():  # the product itself has warned
             written = copy_in_strides(data)
             written @= v
         result._data[...] = written

@@ -387,7 +387,8 @@ def ruled_for_each(s):
 
 
 FLAT = {
-    elementwise: 10, selected: 2, reduced: 4, product: 2, joined: 1, made_like: 1, view: 6, picked: 4, layout: 1,
+    elementwise: 10, selected: 2, reduced: 4, product: 2, joined: 1, made_like: 1, view: 6, picked: 4,
+    layout: 1,
     write: 10, in_place: 5, out_on_a_view: 2,
 }  # fmt: skip
 PURE = FLAT | {ruled: 1, ruled_for_each: 1, mapped: 1, mapped_beside: 1}
