@@ -303,6 +303,8 @@ def assign_id(root: Array, plan: Structural, vtid: int, what: tuple[Any, ...]) -
                 root._tid = new
                 break
             # Another worker of the tape has written meanwhile: the record goes on from that write.
+        if len(OPEN) != 1 or not stack or id(stack[0]) not in OPEN:
+            elsewhere((old, vtid))  # to tapes of other threads
     else:
         old, root._tid = root._tid, 0
         if OPEN:
@@ -516,6 +518,8 @@ def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
             unfinished(x, tid)
             raise
     else:
+        if OPEN and recorders():  # else the op itself has told
+            elsewhere((x._tid,))
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
         put_in_place(x, laid, tid, state if laid is new else 0)
