@@ -15,6 +15,7 @@ import arraytape as xp
 from arraytape import ForwardAccumulator, GradientTape
 
 from .injection import Injection
+from .left_behind import left_behind, tidy_up
 
 TABLE = {}
 ERRORS = (KeyboardInterrupt, MemoryError)
@@ -228,7 +229,10 @@ def sweep(name, rng=None, recorder=None):
             error = ERRORS[at % 2]
             found, injection = observed(name, recorder, at, error)
             count += 1
-            wrong = judged(found, old, new)
+            left = left_behind()
+            wrong = judged(found, old, new) or "; ".join(left)
+            if left:
+                tidy_up()
             if wrong:
                 where = f"{error.__name__} at bytecode {at}, {injection.where}"
                 findings.append(f"{name} on a {recorder}, {where}: {wrong}")

@@ -26,5 +26,12 @@ def test_an_interrupted_write_leaves_data_and_derivative_old_or_new(name, record
 
 
 @pytest.mark.slow
+def test_no_bytecode_of_a_write_under_another_errstate_leaves_it_to_what_follows():
+    count, findings = interrupted_writes.sweep("numpys where of a root", None, "tape")
+    assert count > 1000
+    assert not findings, "\n".join(findings)
+
+
+@pytest.mark.slow
 def test_timed_interrupts_leave_nothing():
     assert timed_interrupts.run(0, 200) in (0, 200)

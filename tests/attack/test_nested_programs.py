@@ -6,7 +6,7 @@ import pytest
 from arraytape import _tape
 
 from . import nested_programs
-from .nested_programs import COUNTS, NESTINGS, Given, Program, replay
+from .nested_programs import COUNTS, NESTINGS, Given, Program, checks, replay
 from .nested_programs.checks import nestings_of
 
 SEEDS, PARTS = 400, 8
@@ -31,7 +31,7 @@ def test_programs_have_what_the_generator_is_for():
     wanted = (
         "class ", "self.s", "except", "t.variable", "t.vmap", "t.grad", "t.jacobian", "t.along", "t.hvp",
         "t.ruled", "t.squash", "t.blend", "out=", "argmax", "np.diagonal", "t.fortran", "broadcast_to",
-        "'tape_in_tape'", "'persistent_tape'", "'accumulator'", "state.append",
+        "'tape_in_tape'", "'persistent_tape'", "'accumulator'", "state.append", ".dtype",
     )  # fmt: skip
     assert [part for part in wanted if part not in text] == []
 
@@ -60,6 +60,51 @@ def test_a_fault_is_found_and_cut_down_to_a_script(monkeypatch):
     script = str(found.value).partition("\n\n")[2]
     assert len(script.splitlines()) < 25
     exec(script, {})  # right again
+
+
+def given(*lines, **data):
+    """A program of these lines."""
+    head = f"def program(np, xp, t, {', '.join(data)}):"
+    return Given(0, "\n    ".join([head, *lines, "return locals()"]), data)
+
+
+TIE = ("a = t.grad(lambda u: np.sum(u), 'tape_in_tape')(x0)", "x1[xp.argmin(a)] = np.sin(-0.34)")
+TIED = {"x0": [1.1078140821005171, -0.36891505639777444], "x1": [-0.29, -0.85, 0.23]}
+
+
+def test_a_mask_that_changes_within_a_step_is_checked_with_the_smaller_steps(monkeypatch):
+    program = given("a = x0[t.above(x0, 0.5)] * x0[0]", x0=[0.50005, 0.3, 0.9])
+    program.along = program.turn = {"x0": np.array([-1.0, 0.5, 0.4])}
+    program.check()
+    monkeypatch.setattr(checks, "STEPS", checks.STEPS[::2])
+    with pytest.raises(checks.Skipped, match="a decision nearby"):
+        program.check()
+
+
+def test_a_mask_that_changes_within_every_step_is_skipped_for_what_numpy_alone_shows():
+    program = given("a = x0[t.above(x0, 0.5)] * x0[0]", x0=[0.5000001, 0.3, 0.9])
+    program.along = program.turn = {"x0": np.array([-1.0, 0.5, 0.4])}
+    with pytest.raises(checks.Skipped, match="a decision nearby"):
+        program.check()
+
+
+def test_mapped_axes_of_different_lengths_are_refused_on_numpy_as_on_arrays():
+    program = given(
+        "a = t.vmap(lambda u, w: u + w, (0, 0))(x0, x1)", x0=[1.0, 2.0], x1=[1.0, 2.0, 3.0]
+    )
+    with pytest.raises(ValueError, match="differ in length"):
+        checks.Runs(program)
+
+
+def test_the_other_of_a_tie_is_no_finding():
+    with pytest.raises(checks.Skipped, match="the other of a tie"):
+        given(*TIE, **TIED).check()
+
+
+def test_a_wrong_value_beside_a_tie_is_a_finding():
+    scale = "a2 = x1 * (1.0 if xp is np else 1.1)"  # as if a product were wrong
+    with pytest.raises(AssertionError, match="on NumPy"):
+        given(*TIE, scale, **TIED).check()
 
 
 def test_what_is_counted():

@@ -538,6 +538,47 @@ def exits_of_one_tape(rng):
     return Round(each(work), check)
 
 
+@scenario
+def writes_beside_other_tapes(rng):
+    """Threads with a tape of their own write to what another's follows: its gradient is refused."""
+    n = rng.choice([3, 500])
+    ways = [rng.choice(("slice", "view", "add", "item add", "mask", "multiply")) for _ in range(2)]
+    follows = [rng.random() < 0.5 for _ in range(2)]
+    made, written = ([threading.Event() for _ in range(2)] for _ in "12")
+    arrays = [None, None]
+
+    def record(i):
+        v = xp.asarray(np.arange(1.0, n + 1))
+        with GradientTape(exits="raise") as tape:
+            tape.watch(v)
+            arrays[i] = v * 2.0
+            first = xp.sum(arrays[i])
+            made[i].set()
+            assert written[i].wait(PATIENCE)
+            y = first + xp.sum(arrays[i] ** 2)
+        try:
+            return f"no error, but {tape.gradient(y, v)}, {ways[i]}"
+        except LostGradientError:
+            return ""
+
+    def write(i):
+        assert made[i].wait(PATIENCE)
+        with GradientTape() as tape:
+            if follows[i]:
+                tape.watch(arrays[i])
+            if ways[i] == "multiply":
+                arrays[i] *= 3.0
+            else:
+                fill(arrays[i], slice(1, 2), 7.0, ways[i])
+        written[i].set()
+        return ""
+
+    def check(found):
+        assert not any(found), found
+
+    return Round([functools.partial(f, i) for i in range(2) for f in (record, write)], check)
+
+
 # --- state -------------------------------------------------------------------------------------------
 @scenario
 def one_variable(rng):

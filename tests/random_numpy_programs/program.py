@@ -40,6 +40,15 @@ class Block(NamedTuple):
     head: str
     body: list
 
+    @property
+    def kept(self):
+        """How many of its last statements have to stay: what a function returns."""
+        return int(self.head.startswith("def"))
+
+    def with_body(self, body):
+        """The same with other statements."""
+        return self._replace(body=body)
+
 
 def source(body, indent="    "):
     """The text of statements and blocks."""

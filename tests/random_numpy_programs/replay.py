@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from helpers import shrinking
+
 from .checks import check
-from .program import Block, Program
+from .program import Program
 from .runs import Runs, Skipped
 
-ALL = 8  # statements that are left out at a time, to begin with
 USAGE = """
 import warnings; warnings.simplefilter("error")
 given = [{names}]
@@ -23,40 +24,7 @@ def failure(program, body):
         Runs(program, body)
     except Exception:
         return None
-    try:
-        check(program, body)
-    except Skipped:
-        return None
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None
-
-
-def shrunk(program):
-    """The body without all that its failure does not need."""
-    body, size = program.body, ALL
-    while size:
-        body = without(program, body, lambda part: part, size)
-        size //= 2
-    return body
-
-
-def without(program, body, whole, size):
-    """A body without what can go; ``whole`` puts it into the program around."""
-    for at in range(len(body) // size * size, -1, -size):
-        smaller = body[:at] + body[at + size :]
-        if len(smaller) < len(body) and failure(program, whole(smaller)):
-            body = smaller
-    for i, part in enumerate(body):
-        if isinstance(part, Block):
-            last = part.body[-1:] if part.head.startswith("def") else []  # what it returns
-
-            def around(inner, i=i, part=part, body=body, last=last):
-                return [*body[:i], Block(part.head, [*inner, *last]), *body[i + 1 :]]
-
-            inner = part.body[: len(part.body) - len(last)]
-            body = around(without(program, inner, lambda b, f=around: whole(f(b)), size))
-    return body
+    return shrinking.failure(lambda: check(program, body), Skipped)
 
 
 def script(program, body):
@@ -81,7 +49,7 @@ def replay(seed):
     except Skipped as skipped:
         return str(skipped)
     except Exception as error:
-        body = shrunk(program)
+        body = shrinking.shrunk(program.body, lambda body: failure(program, body))
         with np.errstate(all="ignore"):
             why = failure(program, body) or f"{type(error).__name__}: {error}"
         raise AssertionError(f"program {seed}: {why}\n\n{script(program, body)}") from error

@@ -2,6 +2,7 @@
 
 import contextlib
 from contextvars import ContextVar
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from arraytape._record.stack import recorders
 from arraytape._tape.recording import Recording
 from arraytape._util import blocks
 from arraytape._util.blocks import Setting
+
+SOURCE = Path(xp.__file__).parent
 
 
 @pytest.fixture
@@ -170,3 +173,18 @@ def test_a_quiet_block_that_goes_after_the_one_around_it_changes_nothing():
     del leave_inner
     assert np.geterr() == before
     assert blocks.QUIET.get() == ()
+
+
+def test_a_setting_of_errstate_holds_within_a_quiet_block_alone():
+    before = np.geterr()
+    with blocks.Quiet(over="ignore", invalid="raise"):
+        assert np.geterr() == before | {"over": "ignore", "invalid": "raise"}
+    assert np.geterr() == before
+
+
+def test_numpys_errstate_which_an_interruption_may_leave_open_is_nowhere_used():
+    """``Quiet`` takes its place.  A replayed program has one of its own."""
+    files = [file for file in SOURCE.rglob("*.py") if file.parent.name != "replay"]
+    used = [file.name for file in files if "with np.errstate(" in file.read_text()]
+    assert len(files) > 100
+    assert used == []

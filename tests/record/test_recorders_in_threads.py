@@ -284,3 +284,65 @@ def test_an_exception_in_a_thread_leaves_its_stack_empty(x, near):
         assert in_thread(work) == ()
         y = x * x
     near(tape.gradient(y, x), 6.0)
+
+
+def put(x):
+    x[0] = 5.0
+
+
+def add(x):
+    x += 1.0
+
+
+def multiply(x):
+    x *= 2.0
+
+
+def add_to_a_view(x):
+    part = x[1:]
+    part += 1.0
+
+
+@pytest.mark.parametrize("write", [put, add, multiply, add_to_a_view])
+@pytest.mark.parametrize("watches", [False, True], ids=["", "which watches it"])
+@pytest.mark.parametrize("recorder", ["tape", "accumulator", "two tapes"])
+def test_a_write_on_a_tape_of_another_thread_is_told_to_the_one_that_follows(
+    write, watches, recorder
+):
+    v = xp.asarray([1.0, 2.0, 3.0])
+
+    def work(x):
+        if recorder == "accumulator":
+            with xp.ForwardAccumulator(x if watches else xp.ones(3), xp.ones(3)):
+                write(x)
+            return
+        with xp.GradientTape(), xp.GradientTape() as tape:
+            if watches:
+                tape.watch(x)
+            write(x)
+
+    with xp.GradientTape() as tape:
+        tape.watch(v)
+        x = v * 2.0
+        first = xp.sum(x)
+        worker = threading.Thread(target=work, args=(x,))
+        worker.start()
+        worker.join()
+        y = first + xp.sum(x * x)
+    with pytest.warns(TapeWarning, match=r"a part .*in another thread"):
+        assert tape.gradient(y, v).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_write_on_two_tapes_of_one_thread_is_told_to_none():
+    v = xp.asarray([1.0, 2.0, 3.0])
+    with xp.GradientTape() as outer:
+        outer.watch(v)
+        x = v * 2.0
+        with xp.GradientTape(), outer.stop_recording():
+            x += 1.0
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            x[0] = 0.0
+            x *= 2.0
+            y = xp.sum(x)
+    assert tape.gradient(y, v, unconnected_gradients="zero").tolist() == [0.0, 0.0, 0.0]

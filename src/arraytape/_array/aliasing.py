@@ -283,7 +283,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
             return
         if value in at.followed:
             part = at.negated(g) if sign < 0 else g
-            if part.shape != shape or part.dtype is not dtype:
+            if part.shape != shape or part.dtype is not dtype or type(part) is not ndarray:
                 part = at.fit(part, shape, dtype)
             (at.lend if part is g else at.add)(value, part)
         if old in at.followed:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .._storage.batched.data import Batched, plain
 from .._storage.storage import storage_of
 from .._util.attach import attach, read_only
 from .._util.errors import shown, user_line
@@ -105,7 +106,8 @@ class Array(ForeignNames):
     @property
     def dtype(self) -> Any:
         """The type of the elements, one of NumPy's dtypes."""
-        return self._data.dtype
+        data = self._data
+        return plain(data.dtype) if type(data) is Batched else data.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from .._array.array import Array, asarray_like, namespace
 from .._array.views import current, in_order
 from .._storage.storage import storage_of
+from .._util.blocks import Quiet
 from .._util.errors import describe, shown, stacklevel, user_line
 from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
@@ -304,7 +305,7 @@ def cond(x: Any, p: Any = None) -> Array:
     data = current(x)[1]
     if type(data) is not np.ndarray:
         return linalg.matrix_norm(x, ord=p) * linalg.matrix_norm(linalg.inv(x), ord=p)
-    with np.errstate(all="ignore"):
+    with Quiet():
         singular = asarray_like(x, ~np.isfinite(np.asarray(np.linalg.cond(data, p))))
     regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
     norm = linalg.matrix_norm(x, ord=p)

@@ -20,6 +20,7 @@ from .._array.views import current, laid_out, writable_copy
 from .._define.operands import list_beside
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
+from .._util.blocks import Quiet
 from .._util.errors import failure, refuse, see, user_line
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
@@ -219,7 +220,7 @@ def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | N
         y = function(*inputs)
         return y if inputs is given else as_laid_out(ufunc, given, y)
     mask = mask_of(ufunc.__name__, out, mask)
-    with np.errstate(all="ignore"):  # NumPy does not compute what is not taken
+    with Quiet():  # NumPy does not compute what is not taken
         return where(mask, function(*inputs), out)
 
 

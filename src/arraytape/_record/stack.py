@@ -225,7 +225,7 @@ def replace(old: Recorder, new: Recorder) -> None:
 
 
 def elsewhere(tids: Sequence[int]) -> None:
-    """Report values used in a thread without a recorder to the open recorders of other threads."""
+    """Report values used or replaced here to the open recorders of other threads."""
     for key, reference in OPEN.copy().items():
         recorder = reference()
         if recorder is not None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.blocks import Quiet
 from .special import CuPySpecial
 from .standard import Standard
 from .storage import HERE, ON_DEMAND, Storage
@@ -84,7 +85,7 @@ class CuPyNamespace(Standard):
             info = np.iinfo(x.dtype)
             if value >= info.max if upper else value <= info.min:
                 return None
-        with np.errstate(over="ignore"):  # beyond float32: infinite
+        with Quiet(over="ignore"):  # beyond float32: infinite
             return x.dtype.type(value)
 
     def count_nonzero(self, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import builtins
 import operator
 import sys
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
 
+from .._util.blocks import Quiet
 from . import standard
 from .special import HostSpecial
 
@@ -239,20 +241,25 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     return x.reshape(shape, copy=copy)
 
 
+def floored_quietly(x1: Any, x2: Any) -> Any:
+    """NumPy's quotient, in a context of its own: no interruption leaves the setting to others."""
+    np.seterr(invalid="ignore")
+    return np.floor_divide(x1, x2)
+
+
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """As the standard has it where NumPy differs; most data needs no second look."""
-    with np.errstate(invalid="ignore"):
-        floored = np.floor_divide(x1, x2)
+    floored = copy_context().run(floored_quietly, x1, x2)
     if floored.dtype.kind != "f" or (np.isfinite(floored).all() and np.isfinite(x2).all()):
         return floored
-    with np.errstate(all="ignore"):
+    with Quiet():
         return standard.floor_divide(x1, x2, floored, np)
 
 
 def expm1(x: Any, /) -> Any:
     if x.dtype.kind != "c":
         return np.expm1(x)
-    with np.errstate(all="ignore"):
+    with Quiet():
         return standard.expm1(x, np)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.blocks import Quiet
 from .._util.errors import user_line
 from .storage import storage_of
 
@@ -44,7 +45,7 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
         scalars = [x for x in operands if not hasattr(x, "dtype")]
         dtype = inexact_type(*[x.dtype for x in arrays], *scalars)
         wanted = inexact_type(*[x.dtype for x in arrays if x.dtype.kind in "fc"], *scalars)
-        with np.errstate(all="ignore"):
+        with Quiet():
             found = function(*[as_operand(x, dtype, arrays, xp) for x in operands], xp=xp)
             other = found.dtype != wanted and found.dtype.kind == wanted.kind
             return xp.astype(found, wanted) if other else found

@@ -293,6 +293,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                             part = reduce(part, 0)
                         else:
                             part = data.fit(part, shape, dtype, PLANS[record[0]].name)
+                    elif lifts:  # the dtype of an Array does not tell of hidden axes
+                        part = data.fit(part, shape, dtype, PLANS[record[0]].name)
             tid = record[at]
             if part is g:
                 if tid not in cotangents:

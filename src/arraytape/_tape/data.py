@@ -135,7 +135,7 @@ class RawData:
         if contribution.dtype != dtype:
             if xp.isdtype(contribution.dtype, COMPLEX) and not xp.isdtype(dtype, COMPLEX):
                 contribution = xp.real(contribution)
-            contribution = xp.astype(contribution, dtype)
+            contribution = xp.astype(contribution, raw.plain(dtype))
         return contribution
 
     def call(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:

@@ -13,7 +13,7 @@ from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import Array
 from .._array.paths import Path, add_through, walk, write_through
 from .._array.views import location
-from .._storage.batched.data import axis_ids_of
+from .._storage.batched.data import axis_ids_of, plain
 from .._storage.storage import is_complex, storage_of
 from .data import ArrayData
 
@@ -65,7 +65,8 @@ class Tangents:
             return
         at = ArrayData(storage_of(some._data))
         if held is None:
-            whole = at.xp.zeros(write.root_shape, dtype=write.root_dtype, device=some.device)
+            dtype = plain(write.root_dtype)
+            whole = at.xp.zeros(write.root_shape, dtype=dtype, device=some.device)
         elif self._own.get(id(held)) == old and fits(held, t, (key := key_of(write), path)):
             self._before[old] = write.new, path, key, at.copied(walk(held, path, at.xp)[key])
             del self._held[old], self._own[id(held)]

@@ -103,15 +103,19 @@ class Setting(Context, Generic[T]):
 
 
 class Quiet(Block):
-    """Within it NumPy says nothing of infinities and NaN: ``np.errstate(all="ignore")``.
+    """Within it NumPy says nothing of infinities and NaN: ``np.errstate``, which ends as blocks do.
 
+    settings : those of ``np.errstate``; ``all="ignore"`` where none are given.
     One that goes late, after a block around it has ended, changes nothing any more.
     """
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings or {"all": "ignore"}
 
     def _begin(self) -> None:
         self.before, self.around = np.geterr(), QUIET.get()
         QUIET.set((*self.around, self))
-        np.seterr(all="ignore")
+        np.seterr(**self.settings)
 
     def _end(self) -> None:
         if any(other is self for other in QUIET.get()):

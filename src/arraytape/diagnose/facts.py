@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
 from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.views import current
@@ -22,6 +20,7 @@ from .._tape.data import RawData
 from .._tape.differentiation import Differentiation, has_nan
 from .._tape.guard import GuardedPass
 from .._tape.recording import Recording
+from .._util.blocks import Quiet
 from .line_recorder import Lines, Step
 
 PassOf = Callable[[RawData, set[int]], BackwardPass]
@@ -122,7 +121,7 @@ class Facts:
         with only_recorders():
             seed = one(self.target)
             storage = storage_of(seed._data)
-            with np.errstate(all="ignore"), storage.at(seed._data):
+            with Quiet(), storage.at(seed._data):
                 pass_ = pass_of(RawData(storage), self.recording.known)
                 (found,) = self.request.through(pass_, [seed])
         return pass_, found

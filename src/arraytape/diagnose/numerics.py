@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from .._array.array import KEPT, Array, wrap
 from .._array.views import current
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
@@ -28,6 +26,7 @@ from .._tape.numerics import (
 )
 from .._tape.recording import USED_UP, Recording
 from .._tape.tape import GradientTape
+from .._util.blocks import Quiet
 from .._util.errors import entrance, user_line
 from .explanation import NEVER_ENTERED, recording_of
 from .facts import copy_of, name_of, needed_by, public_name
@@ -134,7 +133,7 @@ class Forward:
         function = plan.op.public
         if function is None or any(operand is None for operand in operands):
             return
-        with np.errstate(all="ignore"), suppress(Exception):
+        with Quiet(), suppress(Exception):
             made = function(*[wrap(x, 0, KEPT) if hasattr(x, "dtype") else x for x in operands])
             self.values[out] = current(made)[1]
 
@@ -194,7 +193,7 @@ def backward_report(
     pass_ = CheckedGuardedPass(RawData(storage), request.recording.known)
     pass_.lines = made_at
     try:
-        with np.errstate(all="ignore"), storage.at(seeds[0]._data):
+        with Quiet(), storage.at(seeds[0]._data):
             request.through(pass_, seeds)
     except NonFiniteError as error:
         return f"{error.what[0].upper()}{error.what[1:]}: {error.ranges}."

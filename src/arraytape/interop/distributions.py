@@ -26,6 +26,7 @@ import arraytape
 from .._array.array import Array
 from .._record.plan import Unknown
 from .._tape.tape import GradientTape
+from .._util.blocks import Quiet
 from ._context import entered, has_array
 from ._densities import FORMULAS, HALF_LOG_OF_TWO_PI
 from ._facades import no_rule
@@ -370,7 +371,7 @@ def integral(distribution: Any, x: Array, parameters: Sequence[Any], upper: bool
 def panels(distribution: Any, parameters: list[Any], here: Any, there: Any, upper: bool) -> Any:
     """Where panels begin and end: quantiles between x and an end of the support, in rising order."""
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
-    with np.errstate(all="ignore"):
+    with Quiet():
         given = [np.broadcast_to(p, levels.shape).ravel() for p in parameters]
         cuts = (distribution._isf if upper else distribution._ppf)(levels.ravel(), *given)
         cuts = np.reshape(cuts, levels.shape)

@@ -10,6 +10,7 @@ from .._array.array import SCALAR, Array
 from .._array.views import current
 from .._define.words import composite, linear, sample, without_derivative
 from .._storage import storage as storages
+from .._storage.batched.data import plain
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import is_known, storage_at, storage_of
 from .._util.errors import entrance, explain, shown, user_line
@@ -90,6 +91,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
         raise explain("astype", error, x=x, dtype=dtype) from error
     if not is_known(dtype):
         raise no_dtype("astype", dtype)
+    dtype = plain(dtype)
     x, came = placed(x, device)
     _, data = current(x)
     if dtype == data.dtype and (came or not copy):

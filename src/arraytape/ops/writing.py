@@ -35,6 +35,7 @@ from .._storage.dispatch import Element
 from .._storage.storage import is_complex, storage_of
 from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
+from .._util.blocks import Quiet
 from .._util.errors import describe, explain, user_line
 from .._util.locks import in_one_step
 from .data_type_functions import astype
@@ -317,6 +318,8 @@ def assign_id(
                 root._tid = new
                 break
             # Another worker of the tape has written meanwhile: the record goes on from that write.
+        if len(OPEN) != 1 or not stack or id(stack[0]) not in OPEN:
+            elsewhere((old, vtid))  # to tapes of other threads
     else:
         old, root._tid = root._tid, 0
         if OPEN:
@@ -430,7 +433,7 @@ def sum_in_layout(result: Array, data: Any, v: Any) -> None:
     In which order it sums depends, on some processors, on the layout of what it writes to.
     """
     if data.size and not data.flags.c_contiguous and result._data.shape == data.shape:
-        with np.errstate(all="ignore"):  # the product itself has warned
+        with Quiet():  # the product itself has warned
             written = copy_in_strides(data)
             written @= v
         result._data[...] = written
@@ -531,6 +534,8 @@ def replace_value(op: Op, x: Array, result: Array, v: Any) -> Array:
             unfinished(x, tid)
             raise
     else:
+        if OPEN and recorders():  # else the op itself has told
+            elsewhere((x._tid,))
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
         put_in_place(x, laid, tid, state if laid is new else 0)

@@ -21,6 +21,10 @@ class Block:
     def __init__(self, head, body, kept=0):
         self.head, self.body, self.kept = head, body, kept
 
+    def with_body(self, body):
+        """The same with other statements."""
+        return Block(self.head, body, self.kept)
+
 
 def lines_of(body, indent=""):
     """The lines of statements and blocks."""

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from .checks import COUNTS, Runs, Skipped, check, nestings_of
-from .program import Block, Program
+from helpers import shrinking
 
-ALL = 8  # statements that are left out at a time, to begin with
+from .checks import COUNTS, Runs, Skipped, check, nestings_of
+from .program import Program
+
 SCRIPT = """# PYTHONPATH=src:tests
 from attack.nested_programs import Given
 
@@ -41,41 +42,7 @@ def failure(program, body):
         Runs(program, body)
     except Exception:
         return None
-    try:
-        check(program, body)
-    except Skipped:
-        return None
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None
-
-
-def shrunk(program):
-    """The body without all that its failure does not need."""
-    body, size = program.body, ALL
-    while size:
-        body = without(program, body, lambda part: part, size)
-        size //= 2
-    return body
-
-
-def without(program, body, whole, size):
-    """A body without what can go; ``whole`` puts it into the program around."""
-    for at in range(len(body) // size * size, -1, -size):
-        smaller = body[:at] + body[at + size :]
-        if len(smaller) < len(body) and failure(program, whole(smaller)):
-            body = smaller
-    for i, part in enumerate(body):
-        if isinstance(part, Block):
-            cut = len(part.body) - part.kept
-
-            def around(inner, i=i, part=part, body=body, last=part.body[cut:]):
-                block = Block(part.head, [*inner, *last], part.kept)
-                return [*body[:i], block, *body[i + 1 :]]
-
-            inner = part.body[:cut]
-            body = around(without(program, inner, lambda b, f=around: whole(f(b)), size))
-    return body
+    return shrinking.failure(lambda: check(program, body), Skipped)
 
 
 def script(program, body):
@@ -93,7 +60,7 @@ def replay(seed):
         COUNTS[f"skipped: {skipped}"] += 1
         return str(skipped)
     except Exception as error:
-        body = shrunk(program)
+        body = shrinking.shrunk(program.body, lambda body: failure(program, body))
         with np.errstate(all="ignore"):
             why = failure(program, body) or f"{type(error).__name__}: {error}"
         raise AssertionError(

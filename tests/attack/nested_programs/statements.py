@@ -69,6 +69,17 @@ def joined(s):
     return a and f"{s.new()} = {s.one('np.stack', 'np.concatenate')}([{a}, {b}])"
 
 
+def made_like(s):
+    """A new array in the dtype of another one, and what is written to it."""
+    a, b = s.pick(), s.new()
+    x = s.alive[a]
+    c = s.fitting(x.shape)
+    if c[0].isalpha() and s.chance(0.2):
+        return f"{b} = xp.astype({c}, {a}.dtype, copy=True)"
+    lines = [f"{b} = xp.{s.one('zeros', 'ones')}({x.shape}, dtype={a}.dtype)"]
+    return [*lines, f"{b}[...] {s.one('', '+', '*')}= {c}"]
+
+
 # --- views and layouts ----------------------------------------------------------------------------
 def basic_key(s, shape):
     parts = []
@@ -376,7 +387,8 @@ def ruled_for_each(s):
 
 
 FLAT = {
-    elementwise: 10, selected: 2, reduced: 4, product: 2, joined: 1, view: 6, picked: 4, layout: 1,
+    elementwise: 10, selected: 2, reduced: 4, product: 2, joined: 1, made_like: 1, view: 6, picked: 4,
+    layout: 1,
     write: 10, in_place: 5, out_on_a_view: 2,
 }  # fmt: skip
 PURE = FLAT | {ruled: 1, ruled_for_each: 1, mapped: 1, mapped_beside: 1}

@@ -12,7 +12,7 @@ from arraytape._array.views import order_of
 from .own_ops import OPS
 
 STEP = 1e-30
-NOISE = 1e-9
+NOISE, BLUR = 1e-9, 1e-14
 APART = 2e-3  # a step of real differences, which are extrapolated
 
 
@@ -34,13 +34,19 @@ class OnNumPy:
     """The reference.
 
     noise : None, or random numbers by which places of derivatives are moved a little: at ties of maxima
-    and at other kinks they change.
+    and at other kinks they change.  blur : None, or random numbers for the last digits of results.
     """
 
     xp = np
 
-    def __init__(self, noise=None):
-        self.noise = noise
+    def __init__(self, noise=None, blur=None):
+        self.noise, self.blur = noise, blur
+
+    def result(self, x):
+        """What a transform gives."""
+        if self.blur is not None:
+            x = x * (1.0 + BLUR * self.blur.normal(size=x.shape))
+        return in_c(x)
 
     def start(self, x):
         return np.array(x, complex)
@@ -76,9 +82,10 @@ class OnNumPy:
     def vmap(self, f, in_axes=0, out_axes=0):
         def mapped(*args):
             axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-            size = next(
-                x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None
-            )
+            sizes = {x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None}
+            if len(sizes) > 1:
+                raise ValueError("the mapped axes differ in length")
+            (size,) = sizes
             found = []
             for i in range(size):
                 one = [
@@ -86,7 +93,7 @@ class OnNumPy:
                     for x, axis in zip(args, axes, strict=True)
                 ]
                 found.append(np.array(f(*one)))
-            return np.ascontiguousarray(np.stack(found, out_axes))
+            return self.result(np.stack(found, out_axes))
 
         return mapped
 
@@ -95,7 +102,7 @@ class OnNumPy:
             raise ValueError("a tangent that does not fit")
         if self.noise is not None:
             x = x + NOISE * self.noise.normal(size=x.shape)
-        return in_c(np.imag(f(np.array(x + STEP * 1j * v))) / STEP + 0j)
+        return self.result(np.imag(f(np.array(x + STEP * 1j * v))) / STEP + 0j)
 
     def jacobian(self, f, how):
         def derivative(x):
@@ -117,10 +124,10 @@ class OnNumPy:
         def slope(h):
             return (gradient(x + h * v) - gradient(x - h * v)) / (2 * h)
 
-        return in_c((4 * slope(APART / 2) - slope(APART)) / 3)
+        return self.result((4 * slope(APART / 2) - slope(APART)) / 3)
 
     def ruled(self, f, how):
-        return lambda x: in_c(f(np.array(x)))
+        return lambda x: self.result(f(np.array(x)))
 
     def squash(self, x):
         return np.array(np.tanh(x) * 0.5)
