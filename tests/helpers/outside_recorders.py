@@ -53,7 +53,7 @@ class Lineage:
     It implements the whole protocol by itself.
     """
 
-    one_shot = False
+    one_shot = listed = False
     frames: Collection[int] = ()
 
     def __init__(self) -> None:

@@ -57,6 +57,10 @@ class Recorder(Protocol):
         """Whether it stops before it computes its one answer, so that it never records that."""
 
     @property
+    def listed(self) -> bool:
+        """Whether it is in ``OPEN`` as long as it is on a stack."""
+
+    @property
     def frames(self) -> Collection[int]:
         """The addresses of the frames whose blocks it records: what is around them is not its affair."""
 
@@ -96,6 +100,7 @@ class BaseRecorder(OfThisProcess):
 
     followed: set[int]
     one_shot: bool = False
+    listed: bool = False
     frames: Collection[int] = ()
 
     def __init__(self) -> None:

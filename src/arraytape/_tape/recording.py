@@ -121,6 +121,7 @@ class Recording(BaseRecorder):
                 f"[at {user_line()}]"
             )
         self.persistent, self.one_shot = persistent, not persistent
+        self.listed = True  # an attribute of its own is found faster than the class's
         self.exits = exits if exits is None else mode_of(exits)
         self.never_zeros = False  # whether zeros in place of what left are an error
         self.watches_variables = watch_accessed_variables

@@ -318,7 +318,7 @@ def assign_id(
                 root._tid = new
                 break
             # Another worker of the tape has written meanwhile: the record goes on from that write.
-        if len(OPEN) != 1 or not stack or id(stack[0]) not in OPEN:
+        if len(OPEN) != 1 or not stack or not stack[0].listed:
             elsewhere((old, vtid))  # to tapes of other threads
     else:
         old, root._tid = root._tid, 0
