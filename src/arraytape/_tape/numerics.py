@@ -177,7 +177,7 @@ class Checks:
     def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
         """Those of ``x += y``, from the frames that record it; x was finite, or nothing is known."""
         write = write_of(record)
-        while frame is not None and "value" not in frame.f_locals:
+        while frame is not None and not {"x", "value"} <= frame.f_locals.keys():
             frame = frame.f_back
         if frame is None or write.old not in self.finite:
             return [], [], []
