@@ -241,15 +241,11 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     return x.reshape(shape, copy=copy)
 
 
-def floored_quietly(x1: Any, x2: Any) -> Any:
-    """NumPy's quotient, in a context of its own: no interruption leaves the setting to others."""
-    np.seterr(invalid="ignore")
-    return np.floor_divide(x1, x2)
-
-
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """As the standard has it where NumPy differs; most data needs no second look."""
-    floored = copy_context().run(floored_quietly, x1, x2)
+    quiet = copy_context()  # of its own: no interruption leaves the setting to others
+    quiet.run(np.seterr, invalid="ignore")
+    floored = quiet.run(np.floor_divide, x1, x2)
     if floored.dtype.kind != "f" or (np.isfinite(floored).all() and np.isfinite(x2).all()):
         return floored
     with Quiet():
