@@ -189,6 +189,20 @@ def test_what_changes_values_stays(call):
     assert chain(call)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", [0.1, -2, 1e-7, 3, float("inf"), 1e300, 2**53 + 1])
+def test_numbers_become_what_numpy_makes_of_them(dtype, number):
+    def calls(x):
+        z = x.astype(dtype)
+        return [z * number, number - z, xp.maximum(z, number), z < number, number / z]
+
+    x = np.linspace(-2.0, 3.0, 12, dtype=dtype)
+    with np.errstate(over="ignore"):
+        program = traced(calls, [x])
+        found = Source(simplified(program), "program").function(x)[0]
+        same(found, program.run([x])[0], exact=True)
+
+
 def test_a_failed_guard_stops_the_program():
     trace = Trace()
     token = ACTIVE.set(trace)

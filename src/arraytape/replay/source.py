@@ -19,7 +19,7 @@ from .._storage import numpy_namespace
 from .blocks import BLOCKED
 from .loops import Loop
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
-from .simplify import is_basic, same_layout
+from .simplify import FULL_SHAPE, is_basic, same_layout
 from .ufuncs import ufunc_of
 
 # Of scalars, with the bits that arrays have.
@@ -42,6 +42,7 @@ class Source:
             "array": np.array, "asarray": np.asarray, "failed": failed, "guards": program.guards,
         }  # fmt: skip
         self.scalars: set[Node] = set()  # what is one of NumPy's scalars, not an array
+        self.arrays: dict[Node, str] = {}  # names of the arrays that scalars are taken of
         self.lines: list[str] = []
         self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
         self.memory = memory_of(program)
@@ -70,7 +71,8 @@ class Source:
         self.names[node] = name = f"x{len(self.names)}"
         if node.shape == () and node.dtype.kind in "fc":
             self.scalars.add(node)
-            self.lines.append(f"{name} = {name}[()]")
+            self.arrays[node], self.names[node] = name, f"{name}_"
+            self.lines.append(f"{name}_ = {name}[()]")
         return name
 
     def body(self) -> None:
@@ -92,11 +94,12 @@ class Source:
 
     # --- values -----------------------------------------------------------------------------------
     def constant(self, node: Node) -> None:
-        value = node.value
+        value, name = node.value, f"c{len(self.scope)}"
         if node.shape == () and value.dtype.kind in "fc":
+            self.arrays[node] = self.named(f"{name}_", value)
             value = value[()]
             self.scalars.add(node)
-        self.names[node] = self.named(f"c{len(self.scope)}", value)
+        self.names[node] = self.named(name, value)
 
     def named(self, name: str, value: Any) -> str:
         """A name in the function's globals for a value."""
@@ -110,7 +113,9 @@ class Source:
         kind = type(value)
         if kind is Node:
             name = self.names[value]
-            return f"asarray({name})" if arrays and value in self.scalars else name
+            if arrays and value in self.scalars:
+                return self.arrays.get(value, f"asarray({name})")
+            return name
         if kind is tuple or kind is list:
             parts = [self.text_of(part, arrays) for part in value]
             inner = ", ".join(parts)
@@ -184,9 +189,9 @@ class Source:
 
     def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
         """A ufunc, into memory of an operand that is not read any more where there is one."""
-        args = ", ".join([self.text_of(x, False) for x in node.args])
         if node.shape == () and self.infix(node):
             return
+        args = self.operands(node)
         function = self.named(node.op.replace(".", "_"), ufunc)
         if node.shape and self.accumulate(place, node, function, args):
             return
@@ -197,7 +202,23 @@ class Source:
             self.assign(node, f"{function}({args})")
         else:
             self.take_over(node, into)
-            self.lines.append(f"{function}({args}, out={self.names[node]})")
+            self.lines.append(call_into(ufunc, function, args, self.names[node]))
+
+    def operands(self, node: Node) -> str:
+        """The arguments of a ufunc as text.  Arrays of shape () cost it half of what numbers do."""
+        return ", ".join([self.operand(x, node) for x in node.args])
+
+    def operand(self, x: Any, node: Node) -> str:
+        if node.shape == ():
+            return self.text_of(x, False)
+        array = as_operand(x, node)
+        if array is None:
+            return self.text_of(x, True)
+        name = "_" + repr(x).replace("-", "minus_").replace(".", "_").replace("+", "")
+        known = self.scope.get(name)
+        if known is not None and known.dtype != array.dtype:
+            name = f"{name}_{array.dtype}"
+        return self.named(name, self.scope.get(name, array))
 
     def infix(self, node: Node) -> bool:
         """Arithmetic of scalars as Python writes it, where NumPy's scalars have a ufunc's bits."""
@@ -290,7 +311,7 @@ class Source:
             return False
         self.names[node] = self.names[part]
         self.written.add(node)
-        self.lines.append(f"{function}({args}, out={self.names[part]})")
+        self.lines.append(call_into(ufunc_of(node), function, args, self.names[part]))
         return True
 
     def split(self, node: Node, x: Node, key: Any) -> tuple[Node | None, Any]:
@@ -327,8 +348,8 @@ class Source:
         name = self.names[guard.node]
         if guard.kind == "no NaN":
             if guard.node not in self.scalars and guard.node.shape:
-                whole = self.looks.get(guard.node, f"{name}.ravel()")
-                self.lines.append(f"q = {whole}; q = q.dot(q)")
+                flat = name if len(guard.node.shape) == 1 else f"{name}.ravel('K')"
+                self.lines.append(f"q = {self.looks.get(guard.node, flat)}; q = q.dot(q)")
                 name = "q"
             look = f"{name} != {name}"  # NaN alone differs from itself
         elif guard.kind == "shape":
@@ -360,9 +381,10 @@ def reduction(name: str, ufunc: np.ufunc) -> Spelling:
 
     def arguments(node: Node) -> Sequence[Any]:
         options = node.keywords
+        axis = options.get("axis")
         return (
             node.args[0],
-            options.get("axis"),
+            axis[0] if type(axis) is tuple and len(axis) == 1 else axis,
             options.get("dtype"),
             options.get("keepdims", False),
         )
@@ -383,7 +405,11 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
     ("max", numpy_namespace.max): reduction("maximum_reduce", np.maximum),
     ("min", numpy_namespace.min): reduction("minimum_reduce", np.minimum),
     ("any", numpy_namespace.any): Spelling(
-        "{}.any()", lambda node: node.args, lambda node: not node.keywords, scalar=True
+        "bool_(count_nonzero({}))",
+        lambda node: node.args,
+        lambda node: not node.keywords and node.args[0].dtype == np.bool_,
+        scalar=True,
+        names={"bool_": np.bool_, "count_nonzero": np.count_nonzero},
     ),
     ("reshape", numpy_namespace.reshape): Spelling("{}.reshape({})", lambda node: node.args, plain),
     ("astype", numpy_namespace.astype): Spelling("{}.astype({})", lambda node: node.args, plain),
@@ -393,6 +419,24 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
         "{}.mT", lambda node: node.args, plain
     ),
 }
+
+
+def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> str:
+    """A call that writes to memory; NumPy wants ``out`` named for maximum and minimum alone."""
+    named = "out=" if ufunc in (np.maximum, np.minimum) else ""
+    return f"{function}({args}, {named}{into})"
+
+
+def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
+    """A number as the array that NumPy makes of it beside an operand of floats; None for an overflow."""
+    if type(x) not in (int, float) or node.op not in FULL_SHAPE or len(node.args) != 2:
+        return None
+    other = node.args[1] if node.args[0] is x else node.args[0]
+    if type(other) is not Node or other.dtype.kind != "f":
+        return None
+    with np.errstate(all="ignore"):
+        array = np.asarray(x, other.dtype)
+    return array if np.isfinite(array) == math.isfinite(x) else None
 
 
 def failed(guard: Guard) -> None:
