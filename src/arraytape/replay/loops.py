@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ class Loop:
         self.lines: list[str] = []
         self.scratch: dict[str, list[str]] = {}  # by dtype, parts of memory that are free
         self.own: set[Node] = set()  # values that lie in such memory
-        self.made = 0
+        self.taken: list[str] = []  # kept memory, for the time of the loop
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
         self.items = dict(zip(blocks.results, blocks.items, strict=True))
         self.guarded = {guard.node for guard in source.program.guards if guard.kind == "no NaN"}
-        source.scope |= {"empty": np.empty, "copyto": np.copyto, "add_reduce": np.add.reduce}
+        source.scope |= {"copyto": np.copyto, "add_reduce": np.add.reduce}
         for x in blocks.inputs:
             self.input(x)
         for i, node in enumerate(blocks.members):
@@ -34,6 +35,8 @@ class Loop:
         for i, node in enumerate(blocks.members):
             self.member(i, node)
         self.write()
+        for name in self.taken:
+            source.kept.give(name)
 
     def write(self) -> None:
         rows, count = self.blocks.rows, self.blocks.shape[0]
@@ -63,17 +66,21 @@ class Loop:
         """Memory for a result: that of an input that is not read any more, or new."""
         item = self.items[node]
         for x in self.blocks.inputs:
-            if self.last[x] <= i and self.may_go(x, node):
+            if self.last[x] <= i and self.may_go(x, node, item):
                 self.source.take_over(item, x)
                 self.names[node] = self.names[x]
                 return
-        self.source.assign(item, f"empty({node.shape!r}, {self.dtype(node)})")
+        if self.source.room(item) is None:
+            self.source.scope["empty"] = np.empty
+            self.source.assign(item, f"empty({node.shape!r}, {self.dtype(node)})")
         self.cut(node, self.source.names[item])
 
-    def may_go(self, x: Node, node: Node) -> bool:
+    def may_go(self, x: Node, node: Node, item: Node) -> bool:
         """Whether a result may take the memory of an input, which no other input shares."""
         source = self.source
-        if not same_layout(x, node) or not source.is_free(self.place, x) or x in source.taken_over:
+        if not same_layout(x, node) or not source.is_free(self.place, x, item):
+            return False
+        if x in source.taken_over:
             return False
         if node.op == "where" and any(y is x for y in node.args[:2]):
             return False
@@ -95,12 +102,11 @@ class Loop:
                 return self.names[x]
         if self.scratch.get(kind):
             return self.scratch[kind].pop()
-        name = f"t{self.made}"
-        self.made += 1
         shape = (self.blocks.rows, *self.blocks.shape[1:])
-        self.source.lines.append(f"{name}_ = empty({shape!r}, {kind})")
-        self.lines.append(f"{name} = {name}_[:j - i]")
-        return name
+        whole = self.source.kept.take(shape, kind, math.prod(shape) * node.dtype.itemsize)
+        self.taken.append(whole)
+        self.lines.append(f"{whole}_ = {whole}[:j - i]")
+        return f"{whole}_"
 
     # --- calls ------------------------------------------------------------------------------------
     def text(self, x: Any) -> str:

@@ -16,14 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._storage import numpy_namespace
-from .blocks import BLOCKED
+from .blocks import BLOCKED, packed
 from .loops import Loop
+from .memory import MOST, Memory, leaving
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
 from .simplify import FULL_SHAPE, is_basic, same_layout
 from .ufuncs import ufunc_of
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
+VIEWS = frozenset(("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape"))
 LARGE = 4096  # elements of data that is let go of as soon as it can be
 NUMBER = new_number = count(1).__next__
 
@@ -45,8 +47,12 @@ class Source:
         self.arrays: dict[Node, str] = {}  # names of the arrays that scalars are taken of
         self.lines: list[str] = []
         self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
+        self.kept = Memory()
+        self.views: dict[str, str] = {}  # names of views of other memory, by their text
+        self.slots: dict[Node, str] = {}  # of kept memory, by the node that lies there
         self.memory = memory_of(program)
         self.last = last_reads(program, self.memory)
+        self.leaving = leaving(program, self.memory, self.last)
         self.places: dict[Node, Node] = {}  # whose memory a node has taken over
         self.taken_over: set[Node] = set()
         self.written: set[Node] = set()  # what was computed straight into its place
@@ -56,12 +62,16 @@ class Source:
             for root in roots:
                 self.within.setdefault(root, []).append(node)
         for root, place in self.last.items():
-            if root.shape is not None and root.size >= LARGE and root.op not in (INPUT, CONSTANT):
+            if root.op not in (INPUT, CONSTANT):
                 self.dying.setdefault(place, []).append(root)
         parameters = ", ".join(self.input(node) for node in program.inputs)
+        start = len(self.lines)
         self.body()
+        if self.kept.names:
+            self.lines[start:start] = self.kept.taken()
+            self.scope["idle"], self.scope["empty"] = [], np.empty
         body = "\n    ".join(self.lines)
-        self.text = f"def {name}({parameters}):\n    {body}\n"
+        self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.text()}"
         file = f"<arraytape replay {NUMBER()} of {name}>"
         exec(compile(self.text, file, "exec"), self.scope)
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)
@@ -79,10 +89,11 @@ class Source:
         guards: dict[Node, list[int]] = {}
         for i, guard in enumerate(self.program.guards):
             guards.setdefault(guard.node, []).append(i)
-        for place, node in enumerate(self.program.nodes):
+        for node in self.program.nodes:
             if node.op == CONSTANT:
                 self.constant(node)
-            elif node.op != INPUT:
+        for place, node in enumerate(self.program.nodes):
+            if node.op not in (INPUT, CONSTANT):
                 self.call(place, node)
             for i in guards.get(node, ()):
                 self.guard(i, self.program.guards[i])
@@ -90,7 +101,11 @@ class Source:
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
         writes = [self.text_of(node, True) for node in self.program.writes]
-        self.lines.append(f"return [{', '.join(outputs)}], [{', '.join(writes)}]")
+        result = f"[{', '.join(outputs)}], [{', '.join(writes)}]"
+        if self.kept.names and self.kept.bytes <= MOST:
+            self.lines += [f"result = {result}", "idle.append(kept)"]
+            result = "result"
+        self.lines.append(f"return {result}")
 
     # --- values -----------------------------------------------------------------------------------
     def constant(self, node: Node) -> None:
@@ -181,7 +196,30 @@ class Source:
                 self.scalars.add(node)
             else:
                 value = f"asarray({value})"
-        self.assign(node, value)
+        if node.view and node.op in VIEWS and len(operands(node)) == 1:
+            self.names[node] = self.view(self.names[operands(node)[0]], value)
+        else:
+            self.assign(node, value)
+
+    def view(self, name: str, text: str) -> str:
+        """A name for a view of what has a name; of kept memory it is made once."""
+        if name in self.kept.made:
+            return self.kept.view(text)
+        if text not in self.views:
+            self.views[text] = f"w{len(self.views)}_"
+            self.lines.append(f"{self.views[text]} = {text}")
+        return self.views[text]
+
+    def room(self, node: Node) -> str | None:
+        """Kept memory for a result, which must not leave the program."""
+        if not node.shape or node in self.leaving or not node.size:
+            return None
+        if node.strides != packed(node.shape, node.dtype.itemsize):
+            return None
+        dtype = self.named(str(node.dtype), node.dtype)
+        name = self.kept.take(node.shape, dtype, node.size * node.dtype.itemsize)
+        self.names[node] = self.slots[node] = name
+        return name
 
     def assign(self, node: Node, value: str) -> None:
         name = self.names[node] = f"v{len(self.names)}"
@@ -193,16 +231,17 @@ class Source:
             return
         args = self.operands(node)
         function = self.named(node.op.replace(".", "_"), ufunc)
-        if node.shape and self.accumulate(place, node, function, args):
+        if node.shape and self.straight(place, node, function, args):
             return
         into = None if node.shape == () or node.op == "matmul" else self.free_operand(place, node)
-        if into is None:
+        if into is not None:
+            self.take_over(node, into)
+        elif self.room(node) is None:
             if node.shape == ():
                 self.scalars.add(node)
             self.assign(node, f"{function}({args})")
-        else:
-            self.take_over(node, into)
-            self.lines.append(call_into(ufunc, function, args, self.names[node]))
+            return
+        self.lines.append(call_into(ufunc, function, args, self.names[node]))
 
     def operands(self, node: Node) -> str:
         """The arguments of a ufunc as text.  Arrays of shape () cost it half of what numbers do."""
@@ -252,7 +291,7 @@ class Source:
         other = getattr(x, "dtype", node.dtype)
         if getattr(condition, "dtype", None) != np.bool_:
             return False
-        if not same_layout(y, node) or not self.is_free(place, y) or other != node.dtype:
+        if not same_layout(y, node) or not self.is_free(place, y, node) or other != node.dtype:
             return False
         if type(x) is Node and self.memory[x] & self.memory[y]:
             return False
@@ -281,67 +320,91 @@ class Source:
     def put(self, place: int, node: Node) -> None:
         """Write in place where the data before the write is not read any more, or to a copy."""
         x, key, value = node.args
+        if node not in self.names:
+            self.begin_put(place, node)
+        if value not in self.written:
+            name = self.names[node]
+            self.lines.append(f"{name}[{self.key(key)}] = {self.text_of(value, False)}")
+
+    def begin_put(self, place: int, node: Node) -> None:
+        """Memory with what was there before a write."""
+        x = node.args[0]
         if self.may_write(place, node):
             self.take_over(node, x)
-            if value in self.written:
-                return
-        else:
+        elif self.room(node) is None:
             self.assign(node, f"{self.text_of(x, True)}.copy('K')")
-        name = self.names[node]
-        self.lines.append(f"{name}[{self.key(key)}] = {self.text_of(value, False)}")
+        else:
+            self.scope["copyto"] = np.copyto
+            self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)})")
 
     def may_write(self, place: int, node: Node) -> bool:
         """Whether a write may change the memory that it is a write to."""
         x, key, value = node.args
-        if not self.is_free(place, x) or x.strides != node.strides:
+        if not self.is_free(place, x, node) or x.strides != node.strides:
             return False
         overlap = type(value) is Node and bool(self.memory[value] & self.memory[x])
         return not overlap or is_basic(key)
 
-    def accumulate(self, place: int, node: Node, function: str, args: str) -> bool:
-        """``x[key] = x[key] + y`` in place, where this is the sum and the next call the write."""
-        after = self.program.nodes[place + 1 : place + 2]
-        if not after or after[0].op != "put" or after[0].args[2] is not node:
+    def straight(self, place: int, node: Node, function: str, args: str) -> bool:
+        """Compute straight into a part of other data, where the next call alone reads this, and puts it there."""
+        after, nodes = place + 1, self.program.nodes
+        while after < len(nodes) and nodes[after].op == CONSTANT:
+            after += 1
+        put = nodes[after] if after < len(nodes) and self.last.get(node) == after else node
+        if put.op != "put" or put.args[2] is not node or not self.fits_in(node, put):
             return False
-        x, key, _ = after[0].args
-        if self.last[node] != place + 1 or not self.may_write(place + 1, after[0]):
-            return False
-        part, rest = self.split(node, x, key)
-        if part is None or (type(rest) is Node and self.memory[rest] & self.memory[x]):
-            return False
-        self.names[node] = self.names[part]
+        x, key, _ = put.args
+        if self.may_write(after, put):
+            for y in operands(node):
+                if self.memory[y] & self.memory[x] and not is_part(y, x, key):
+                    return False
+        self.begin_put(after, put)
+        part = next((self.names[y] for y in operands(node) if is_part(y, x, key)), None)
+        if part is None or self.names[put] != self.names[x]:
+            name = self.names[put]
+            part = self.view(name, f"{name}[{self.key(key)}]")
+        self.names[node] = part
         self.written.add(node)
-        self.lines.append(call_into(ufunc_of(node), function, args, self.names[part]))
+        self.lines.append(call_into(ufunc_of(node), function, args, part))
         return True
 
-    def split(self, node: Node, x: Node, key: Any) -> tuple[Node | None, Any]:
-        """The operand that is a view of x at a key, and the other one."""
-        for part, rest in (node.args, node.args[::-1]) if len(node.args) == 2 else ():
-            view = type(part) is Node and part.op == "getitem" and part.view and part.args[0] is x
-            if not view or (part.shape, part.dtype) != (node.shape, node.dtype):
-                continue
-            if is_basic(key) and key_of(part.args[1]) == key_of(key):
-                return part, rest
-        return None, None
+    def fits_in(self, node: Node, put: Node) -> bool:
+        """Whether a result has the shape and dtype of the part that is written, with the same bits there."""
+        x, key, _ = put.args
+        if not is_basic(key) or x.dtype != node.dtype or x.strides != packed(x.shape, x.dtype.itemsize):
+            return False
+        part = np.empty(x.shape, x.dtype)[key]
+        if part.shape != node.shape or not isinstance(part, np.ndarray):
+            return False
+        return part.flags.c_contiguous or node.op in FULL_SHAPE or node.op == "square"
 
     def free_operand(self, place: int, node: Node) -> Node | None:
         """An operand of the result's layout whose memory is not read any more after this call."""
         for x in node.args:
-            if same_layout(x, node) and self.is_free(place, x):
+            if same_layout(x, node) and self.is_free(place, x, node):
                 return x  # type: ignore[no-any-return]
         return None
 
-    def is_free(self, place: int, x: Node) -> bool:
-        """Whether a node has memory of its own that nothing reads after a place."""
+    def is_free(self, place: int, x: Node, node: Node) -> bool:
+        """Whether x has memory of its own that nothing reads after a place, so that a node may lie there."""
         if x.view or x.op in (INPUT, CONSTANT) or x in self.scalars or x.shape in (None, ()):
             return False
-        return self.last.get(x, -1) <= place and x not in self.scalars
+        if node in self.leaving and self.place_of(x) in self.slots:
+            return False
+        return self.last.get(x, -1) <= place
 
     def drop(self, place: int) -> None:
-        """Let go of large data after its last read."""
+        """Let go of memory after its last read."""
         gone = [node for node in self.dying.get(place, ()) if node not in self.taken_over]
-        names = {self.names[one] for node in gone for one in self.within[node] if one in self.names}
+        for node in gone:
+            slot = self.slots.pop(self.place_of(node), None)
+            if slot is not None:
+                self.kept.give(slot)
+        large = [node for node in gone if node.shape is not None and node.size >= LARGE]
+        names = {self.names[one] for node in large for one in self.within[node] if one in self.names}
+        names -= self.kept.made.keys()
         if names:
+            self.views = {text: name for text, name in self.views.items() if name not in names}
             self.lines.append(f"del {', '.join(sorted(names))}")
 
     def guard(self, i: int, guard: Guard) -> None:
@@ -359,6 +422,12 @@ class Source:
         else:
             look = f"{name}.tobytes() != {self.named(f'k{len(self.scope)}', guard.expected)}"
         self.lines.append(f"if {look}: failed(guards[{i}])")
+
+
+def is_part(y: Node, x: Node, key: Any) -> bool:
+    """Whether a node is the view of x at a key."""
+    part = y.op == "getitem" and y.view and y.args[0] is x
+    return part and key_of(y.args[1]) == key_of(key)
 
 
 class Spelling(NamedTuple):

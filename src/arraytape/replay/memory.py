@@ -1,0 +1,82 @@
+"""The memory of a program that stays from call to call, and views of it, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from .program import Node, Program
+from .simplify import same_layout
+from .ufuncs import ufunc_of
+
+MOST = 1 << 27  # bytes that are kept between calls
+
+
+class Memory:
+    """Parts of memory with names.  A part is used again for what lies in memory in the same way.
+
+    lines : of the function that makes all of it.  names : what that function gives.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: list[str] = []
+        self.bytes = 0
+        self.free: dict[str, list[str]] = {}
+        self.views: dict[str, str] = {}
+        self.made: dict[str, str] = {}  # by name, how it was made
+
+    def take(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
+        """A name for memory of a shape and dtype; size : in bytes."""
+        made = f"empty({shape!r}, {dtype})"
+        if self.free.get(made):
+            return self.free[made].pop()
+        self.bytes += size
+        return self.name("s", made)
+
+    def give(self, name: str) -> None:
+        """Let go of memory."""
+        self.free.setdefault(self.made[name], []).append(name)
+
+    def view(self, text: str) -> str:
+        """A name for a view of such memory."""
+        if text not in self.views:
+            self.views[text] = self.name("w", text)
+        return self.views[text]
+
+    def name(self, kind: str, made: str) -> str:
+        name = f"{kind}{len(self.names)}"
+        self.names.append(name)
+        self.lines.append(f"{name} = {made}")
+        self.made[name] = made
+        return name
+
+    def text(self) -> str:
+        """The function that makes the memory."""
+        if not self.names:
+            return ""
+        body = "\n    ".join([*self.lines, f"return {', '.join(self.names)},"])
+        return f"\n\ndef memory():\n    {body}\n"
+
+    def taken(self) -> list[str]:
+        """The lines by which a call takes memory that no other call has."""
+        names = ", ".join(self.names)
+        return ["try:", "    kept = idle.pop()", "except IndexError:", "    kept = memory()", f"{names}, = kept"]
+
+
+def leaving(
+    program: Program, memory: Mapping[Node, Iterable[Node]], last: Mapping[Node, int]
+) -> set[Node]:
+    """The nodes in whose memory outputs and writes may lie: theirs, and what they are computed in."""
+    found = {root for node in (*program.outputs, *program.writes) for root in memory[node]}
+    for place in reversed(range(len(program.nodes))):
+        node = program.nodes[place]
+        if node in found and node.op == "put":
+            found.update(memory[node.args[0]])
+        elif node in found and ufunc_of(node) is not None and node.op != "matmul":
+            dying = (x for x in node.args if same_layout(x, node) and last.get(x, -1) == place)
+            found.update(islice(dying, 1))
+    return found
+
+
+__all__ = ["MOST", "Memory", "leaving"]
