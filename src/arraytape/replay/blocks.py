@@ -12,7 +12,7 @@ import numpy as np
 
 from .._storage import numpy_namespace
 from .program import CONSTANT, INPUT, Node, Program, operands, replaced, result_of
-from .simplify import copied
+from .simplify import MASKED, copied
 from .ufuncs import ufunc_of
 
 LEAST = 32_000  # elements of what is worth a loop
@@ -77,6 +77,8 @@ def is_member(node: Node) -> bool:
         return False
     if any(x.shape is None or x.dtype is None for x in operands(node)) or node.keywords:
         return False
+    if node.op == MASKED:
+        return True
     if node.op == "where":
         return len(node.args) == 3 and getattr(node.args[0], "dtype", None) == np.bool_
     if node.op in CASTS:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .blocks import CASTS, Blocks, is_sum
 from .program import Node, operands
-from .simplify import same_layout
+from .simplify import INTEGERS, MASKED, same_layout
 from .ufuncs import ufunc_of
 
 
@@ -100,10 +100,14 @@ class Loop:
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
                 return self.names[x]
-        if self.scratch.get(kind):
+        return self.scratch_of(kind, node.dtype.itemsize)
+
+    def scratch_of(self, kind: str, step: int) -> str:
+        """Memory of a block that is free, for elements of a dtype that have so many bytes."""
+        if self.scratch.setdefault(kind, []):
             return self.scratch[kind].pop()
         shape = (self.blocks.rows, *self.blocks.shape[1:])
-        whole = self.source.kept.take(shape, kind, math.prod(shape) * node.dtype.itemsize)
+        whole = str(self.source.kept.take(shape, kind, math.prod(shape) * step))
         self.taken.append(whole)
         self.lines.append(f"{whole}_ = {whole}[:j - i]")
         return f"{whole}_"
@@ -144,6 +148,13 @@ class Loop:
             if args[2] != into:
                 self.lines.append(f"copyto({into}, {args[2]})")
             self.lines.append(f"copyto({into}, {args[1]}, where={args[0]})")
+        elif node.op == MASKED:
+            integer = INTEGERS[node.dtype]
+            kind = str(self.source.named(str(integer), integer))
+            bits = self.scratch_of(kind, integer.itemsize)
+            x, into = f"{args[0]}.view({kind})", f"{into}.view({kind})"
+            self.lines += self.source.by_bits(x, args[1], node.args[2], bits, into)
+            self.scratch[kind].append(bits)
         elif node.op in CASTS:
             self.lines.append(f"copyto({into}, {args[0]}, 'unsafe')")
         else:

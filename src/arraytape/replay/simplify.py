@@ -13,6 +13,9 @@ from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, pu
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
 New = Callable[[Node], Node]  # what a node made by a rule becomes
+MASKED = "masked"
+INTEGERS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+WORTH_BITS = 256  # elements of a choice
 MOST = 8  # rules that are tried on one node, one after the other
 WITHOUT_EFFECT = frozenset(
     ("astype", "broadcast_to", "broadcast_view", "cast", "contiguous", "copied", "laid_out", "positive",
@@ -332,6 +335,33 @@ def accumulated(node: Node, new: New) -> Node | None:
     return None
 
 
+# --- masks ---------------------------------------------------------------------------------------------
+def masked(x: Any, mask: Any, chosen: bool) -> Any:
+    """Floats where a mask is ``chosen``, elsewhere 0.0, by their bits."""
+    integer = INTEGERS[x.dtype]
+    bits = -mask.astype(integer) if chosen else mask.astype(integer) - 1
+    return np.bitwise_and(x.view(integer), bits).view(x.dtype)
+
+
+def where_zero(node: Node, new: New) -> Node | None:
+    """A choice between floats and 0 is made by bits: a branch for each element costs ten times as much."""
+    mask, x, y = node.args
+    if node.dtype not in INTEGERS or node.size < WORTH_BITS or type(mask) is not Node:
+        return None
+    for chosen, kept, zero in ((True, x, y), (False, y, x)):
+        if type(kept) is Node and kept.dtype == node.dtype and kept.shape and is_positive_zero(zero):
+            if mask.shape == node.shape:
+                return like(node, MASKED, masked, kept, mask, chosen)
+    return None
+
+
+def is_positive_zero(x: Any) -> bool:
+    """Whether an operand is 0 in each element, but not -0.0."""
+    if type(x) in (int, float):
+        return x == 0 and math.copysign(1.0, x) > 0
+    return is_zero(x) and (x.op == "zeros" or not np.signbit(x.value).any())
+
+
 # --- signs and factors, with the same bits ------------------------------------------------------------
 def number_of(x: Any) -> float | None:
     """The number that an operand is, or has in each element, or None."""
@@ -407,6 +437,7 @@ RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
     "power_operator": (square,),
     "put": (write_over_write,),
     "subtract": (minus_negative, unspread),
+    "where": (where_zero,),
 }
 
 __all__ = ["Guard", "simplified"]

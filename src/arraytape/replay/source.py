@@ -16,16 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._storage import numpy_namespace
-from .blocks import BLOCKED, packed
+from .blocks import BLOCKED, CASTS, packed
 from .loops import Loop
 from .memory import MOST, Memory, leaving
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
-from .simplify import FULL_SHAPE, is_basic, same_layout
+from .simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, same_layout
 from .ufuncs import ufunc_of
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
 VIEWS = frozenset(("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape"))
+ONE = np.asarray(1, np.int8)
 LARGE = 4096  # elements of data that is let go of as soon as it can be
 NUMBER = new_number = count(1).__next__
 
@@ -174,7 +175,14 @@ class Source:
         if node.op == "put":
             self.put(place, node)
             return
+        if node.op == MASKED:
+            self.mask(place, node)
+            return
         if node.op == "where" and self.choose(place, node):
+            return
+        if node.op in CASTS and not node.view and self.room(node) is not None:
+            self.scope["copyto"] = np.copyto
+            self.lines.append(f"copyto({self.names[node]}, {self.text_of(node.args[0], True)}, 'unsafe')")
             return
         ufunc = ufunc_of(node)
         if ufunc is not None:
@@ -284,6 +292,28 @@ class Source:
         if node.op == "item":
             return f"{whole}[{node.args[1]}]"
         return f"{whole}[{self.key(node.args[1])}]"
+
+    def mask(self, place: int, node: Node) -> None:
+        """A choice between floats and 0, in their place if they are not read any more."""
+        x, mask, chosen = node.args
+        if same_layout(x, node) and self.is_free(place, x, node):
+            self.take_over(node, x)
+        elif self.room(node) is None:
+            self.scope["empty_like"] = np.empty_like
+            self.assign(node, f"empty_like({self.text_of(x, True)}, shape={node.shape!r})")
+        integer = INTEGERS[node.dtype]
+        name = self.named(str(integer), integer)
+        bits = self.kept.take(node.shape, name, node.size * integer.itemsize)
+        mine, theirs = (self.view(y, f"{y}.view({name})") for y in (self.names[node], self.text_of(x, True)))
+        self.lines += self.by_bits(theirs, self.text_of(mask, True), chosen, bits, mine)
+        self.kept.give(bits)
+
+    def by_bits(self, x: str, mask: str, chosen: bool, bits: str, into: str) -> list[str]:
+        """The lines that put an integer where a mask is ``chosen``, and 0 elsewhere."""
+        self.scope |= {"bitwise_and": np.bitwise_and, "copyto": np.copyto}
+        self.scope |= {"negative": np.negative, "subtract": np.subtract}
+        change = f"negative({bits}, {bits})" if chosen else f"subtract({bits}, {self.named('_1', ONE)}, {bits})"
+        return [f"copyto({bits}, {mask})", change, f"bitwise_and({x}, {bits}, {into})"]
 
     def choose(self, place: int, node: Node) -> bool:
         """``where`` in place of its last operand, where that is not read any more."""
