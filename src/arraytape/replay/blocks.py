@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .._storage import numpy_namespace
 from .program import CONSTANT, INPUT, Node, Program, operands, replaced, result_of
 from .simplify import MASKED, copied
+from .sums import is_sum, with_dots
 from .ufuncs import ufunc_of
 
 LEAST = 32_000  # elements of what is worth a loop
@@ -56,19 +56,6 @@ def rows_of(shape: tuple[int, ...]) -> int:
     return BLOCK // row if row else 0
 
 
-def is_sum(node: Node) -> bool:
-    """Whether a node is the sum of all elements of something of its dtype."""
-    if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
-        return False
-    axis, x = node.keywords.get("axis"), node.args[0]
-    if type(x) is not Node or len(node.args) != 1:
-        return False
-    if node.keywords.get("dtype") is not None or node.keywords.get("keepdims"):
-        return False
-    every = axis is None or axis == tuple(range(len(x.shape)))
-    return every and node.dtype == x.dtype and node.dtype.kind in "fc" and node.dtype.itemsize > 2
-
-
 def is_member(node: Node) -> bool:
     """Whether each element of a node's value depends on one element of each operand."""
     if node.op in (INPUT, CONSTANT) or not node.shape or node.size < LEAST:
@@ -101,6 +88,7 @@ def blocked(program: Program) -> Program:
     """The program with groups of elementwise calls in one node each."""
     if not any(map(is_member, program.nodes)):
         return program
+    program = with_dots(program, LEAST)
     group = groups_of(program)
     wanted = read_outside(program, group)
     of: dict[Node, Node] = {}

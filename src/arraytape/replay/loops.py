@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import CASTS, Blocks, is_sum
+from .blocks import CASTS, Blocks
 from .program import Node, operands
 from .simplify import INTEGERS, MASKED, same_layout
-from .ufuncs import ufunc_of
+from .sums import DOT, is_sum
+from .ufuncs import call_into, ufunc_of
 
 
 class Loop:
@@ -53,7 +54,7 @@ class Loop:
 
     # --- memory -----------------------------------------------------------------------------------
     def input(self, x: Node) -> None:
-        name = self.source.text_of(x, False)
+        name = self.source.text_of(x, True)
         self.names[x] = name
         if self.blocks.is_cut(x):
             self.cut(x, name)
@@ -113,15 +114,19 @@ class Loop:
         return f"{whole}_"
 
     # --- calls ------------------------------------------------------------------------------------
-    def text(self, x: Any) -> str:
-        return self.names[x] if type(x) is Node else str(self.source.text_of(x, False))
+    def text(self, x: Any, node: Node) -> str:
+        return self.names[x] if type(x) is Node else str(self.source.operand(x, node))
 
     def member(self, i: int, node: Node) -> None:
         """The lines of one call."""
-        args = [self.text(x) for x in node.args]
+        args = [self.text(x, node) for x in node.args]
         if is_sum(node):
             self.names[node] = f"p{i}"
-            self.lines.append(f"p{i}.append(add_reduce({args[0]}, None))")
+            if node.op == DOT:
+                args = args if len(self.blocks.shape) == 1 else [f"{x}.ravel()" for x in args]
+                self.lines.append(f"p{i}.append({args[0]}.dot({args[1]}))")
+            else:
+                self.lines.append(f"p{i}.append(add_reduce({args[0]}, None))")
         else:
             if node not in self.names:
                 self.names[node] = self.room(i, node)
@@ -158,8 +163,9 @@ class Loop:
         elif node.op in CASTS:
             self.lines.append(f"copyto({into}, {args[0]}, 'unsafe')")
         else:
-            function = self.source.named(node.op.replace(".", "_"), ufunc_of(node))
-            self.lines.append(f"{function}({', '.join(args)}, out={into})")
+            ufunc = ufunc_of(node)
+            function = self.source.named(node.op.replace(".", "_"), ufunc)
+            self.lines.append(call_into(ufunc, function, ", ".join(args), into))
 
 
 __all__ = ["Loop"]

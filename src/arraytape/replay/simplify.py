@@ -106,7 +106,23 @@ def shared(node: Node, known: dict[Any, Node]) -> Node:
     else:
         keywords = key_of(dict(node.keywords)) if node.keywords else None
         key = node.op, key_of(node.args), keywords, node.strides, node.dtype
+    if key not in known and node.op == "multiply":
+        other = opposite(node, known)
+        node = node if other is None else other
     return known.setdefault(key, node)
+
+
+def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
+    """``-2 * x`` as the negative of ``2 * x`` that is known."""
+    found = factors(node)
+    if found is None:
+        return None
+    number, x = found
+    for pair in ((-number, x), (x, -number)):
+        other = known.get((node.op, key_of(pair), None, node.strides, node.dtype))
+        if other is not None and other.op == node.op:
+            return like(node, "negative", np.negative, other)
+    return None
 
 
 # --- constants ----------------------------------------------------------------------------------------
@@ -419,6 +435,16 @@ def minus_negative(node: Node, new: New) -> Node | None:
     return None
 
 
+def sign_out(node: Node, new: New) -> Node | None:
+    """``-x * y`` is ``-(x * y)``, of which a sum makes a difference."""
+    for i in (0, 1):
+        x, y = node.args[i], node.args[1 - i]
+        if is_negative(x) and same_layout(x, node) and not node.keywords:
+            pair = (x.args[0], y) if i == 0 else (y, x.args[0])
+            return like(node, "negative", np.negative, new(like(node, node.op, node.call, *pair)))
+    return None
+
+
 def is_negative(y: Any) -> bool:
     """Whether an operand is the negative of floats in the same layout."""
     plain = type(y) is Node and y.op == "negative" and not y.keywords and y.dtype.kind == "f"
@@ -432,7 +458,7 @@ RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
     "bitwise_or": (or_false,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
-    "multiply": (times_one, product_of_product, unspread),
+    "multiply": (times_one, product_of_product, sign_out, unspread),
     "negative": (negative_product,),
     "power_operator": (square,),
     "put": (write_over_write,),

@@ -21,7 +21,7 @@ from .loops import Loop
 from .memory import MOST, Memory, leaving
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
 from .simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, same_layout
-from .ufuncs import ufunc_of
+from .ufuncs import call_into, ufunc_of
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
@@ -49,6 +49,7 @@ class Source:
         self.lines: list[str] = []
         self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
         self.kept = Memory()
+        self.new_number = count().__next__
         self.views: dict[str, str] = {}  # names of views of other memory, by their text
         self.slots: dict[Node, str] = {}  # of kept memory, by the node that lies there
         self.memory = memory_of(program)
@@ -214,7 +215,7 @@ class Source:
         if name in self.kept.made:
             return self.kept.view(text)
         if text not in self.views:
-            self.views[text] = f"w{len(self.views)}_"
+            self.views[text] = f"w{self.new_number()}_"
             self.lines.append(f"{self.views[text]} = {text}")
         return self.views[text]
 
@@ -518,12 +519,6 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
         "{}.mT", lambda node: node.args, plain
     ),
 }
-
-
-def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> str:
-    """A call that writes to memory; NumPy wants ``out`` named for maximum and minimum alone."""
-    named = "out=" if ufunc in (np.maximum, np.minimum) else ""
-    return f"{function}({args}, {named}{into})"
 
 
 def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
