@@ -16,9 +16,10 @@ from .sums import is_sum, with_dots
 from .ufuncs import ufunc_of
 
 LEAST = 32_000  # elements of what is worth a loop
-BLOCK = 8192  # elements of a block
+BLOCK = 16384  # elements of a block
 BLOCKED, ITEM = "blocks", "item"
 CASTS = ("astype", "cast")
+FIRST = (INPUT, CONSTANT, "zeros")  # what parts are written to is there before the parts
 
 
 class Blocks:
@@ -156,7 +157,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
 def ordered(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
     """The nodes, those of a group one after the other, behind all that the group reads."""
     done: dict[Node, None] = {}
-    for root in program.nodes:
+    for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
         waiting = [root]
         while waiting:
             if waiting[-1] in done:

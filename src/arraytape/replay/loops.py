@@ -71,7 +71,7 @@ class Loop:
                 self.source.take_over(item, x)
                 self.names[node] = self.names[x]
                 return
-        if self.source.room(item) is None:
+        if not self.source.part_for(item) and self.source.room(item) is None:
             self.source.scope["empty"] = np.empty
             self.source.assign(item, f"empty({node.shape!r}, {self.dtype(node)})")
         self.cut(node, self.source.names[item])

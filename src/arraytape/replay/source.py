@@ -399,6 +399,21 @@ class Source:
         self.lines.append(call_into(ufunc_of(node), function, args, part))
         return True
 
+    def part_for(self, node: Node) -> bool:
+        """Whether a result of a loop is computed straight into a part of new zeros, where it is put alone."""
+        after = self.last.get(node, len(self.program.nodes))
+        put = self.program.nodes[after] if after < len(self.program.nodes) else node
+        if put.op != "put" or put.args[2] is not node or not self.fits_in(node, put):
+            return False
+        x, key, _ = put.args
+        reads = [y for later in self.program.nodes for y in operands(later) if y in (node, x)]
+        if x.op != "zeros" or len(reads) != 2 or not self.may_write(after, put):
+            return False
+        self.begin_put(after, put)
+        self.names[node] = self.view(self.names[x], f"{self.names[x]}[{self.key(key)}]")
+        self.written.add(node)
+        return True
+
     def fits_in(self, node: Node, put: Node) -> bool:
         """Whether a result has the shape and dtype of the part that is written, with the same bits there."""
         x, key, _ = put.args
@@ -431,7 +446,8 @@ class Source:
             slot = self.slots.pop(self.place_of(node), None)
             if slot is not None:
                 self.kept.give(slot)
-        large = [node for node in gone if node.shape is not None and node.size >= LARGE]
+        gone = [node for node in gone if node.shape is not None and node not in self.written]
+        large = [node for node in gone if node.size >= LARGE]
         names = {self.names[one] for node in large for one in self.within[node] if one in self.names}
         names -= self.kept.made.keys()
         if names:
