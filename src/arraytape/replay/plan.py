@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -62,7 +63,10 @@ class Plan:
         self.names = call.names
         self.said = said_of(call)
         self.lines: list[str] = []
+        # Weak references to the data whose layout was compared last, by handle.
+        self.known: list[Callable[[], Any]] = []
         self.scope: dict[str, Any] = {
+            "known": self.known, "ref": ref,
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
             "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
@@ -140,19 +144,25 @@ class Plan:
         return "Array" if type(x) is Array else self.named(type(x))
 
     def layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Demand the layout of x of an Array, and give its data a name."""
-        data = x._data
+        """Demand the layout of x of an Array, and give its data a name.
+
+        Data whose layout was compared in the last call is not compared again, unless it is memory of
+        others, who may change its layout.
+        """
+        data, state = x._data, x._state & SCALAR
         number = len(self.handles)
         if not isinstance(x, Variable):
             self.lines.append(f"if {name}._tid == -1: {name}._sync()")
         d, dtype = f"d{number}", self.named(data.dtype)
         self.lines += [
             f"{d} = {name}._data",
-            f"if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
-            f"or {d}.strides != {data.strides!r} "
-            f"or {name}._state & {SCALAR} != {x._state & SCALAR}: {otherwise}",
+            f"if known[{number}]() is not {d} or {name}._state & {SCALAR | ALIASED} != {state}:",
+            f"    if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
+            f"or {d}.strides != {data.strides!r} or {name}._state & {SCALAR} != {state}: {otherwise}",
+            f"    known[{number}] = ref({d})",
         ]
         self.handles.append(name)
+        self.known.append(nothing)
 
     # --- what the call found ----------------------------------------------------------------------
     def found(self, call: Call) -> None:
@@ -244,6 +254,10 @@ class Plan:
 
     def key(self, key: Any) -> str:
         return repr(key) if type(key) in (str, int) else self.named(key)
+
+
+def nothing() -> None:
+    """A weak reference to what is gone."""
 
 
 def commit_all(handles: Any, values: Any) -> None:
