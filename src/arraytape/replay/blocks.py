@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .program import CONSTANT, INPUT, Node, Program, operands, replaced, result_of
-from .simplify import MASKED, copied
+from .simplify import MASKED, copied, packed
 from .sums import is_sum, with_dots
 from .ufuncs import ufunc_of
 
@@ -74,15 +74,6 @@ def is_member(node: Node) -> bool:
         return len(node.args) == 2 and type(x) is Node and x.dtype.kind != "c" and not node.view
     ufunc = ufunc_of(node)
     return ufunc is not None and ufunc.signature is None
-
-
-def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
-    """The strides of new data."""
-    strides: list[int] = []
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
 
 
 def blocked(program: Program) -> Program:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from .program import Node, Program
+from .program import Node, Program, operands
 from .simplify import same_layout
 from .ufuncs import ufunc_of
 
@@ -61,7 +61,38 @@ class Memory:
     def taken(self) -> list[str]:
         """The lines by which a call takes memory that no other call has."""
         names = ", ".join(self.names)
-        return ["try:", "    kept = idle.pop()", "except IndexError:", "    kept = memory()", f"{names}, = kept"]
+        return [
+            "try:",
+            "    kept = idle.pop()",
+            "except IndexError:",
+            "    kept = memory()",
+            f"{names}, = kept",
+        ]
+
+
+def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
+    """The nodes in whose memory each node may lie: itself, or for views, those of its operands."""
+    memory: dict[Node, frozenset[Node]] = {}
+    for node in program.nodes:
+        if node.view:
+            memory[node] = frozenset().union(*(memory[x] for x in operands(node)))
+        else:
+            memory[node] = frozenset((node,))
+    return memory
+
+
+def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
+    """The place of the last call that reads a node's memory; those that outlive the program, the end."""
+    last: dict[Node, int] = {}
+    for place, node in enumerate(program.nodes):
+        for x in operands(node):
+            for root in memory[x]:
+                last[root] = place
+    end = len(program.nodes)
+    for node in (*program.outputs, *program.writes):
+        for root in memory[node]:
+            last[root] = end
+    return last
 
 
 def leaving(
@@ -79,4 +110,4 @@ def leaving(
     return found
 
 
-__all__ = ["MOST", "Memory", "leaving"]
+__all__ = ["MOST", "Memory", "last_reads", "leaving", "memory_of"]

@@ -14,7 +14,10 @@ from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, pu
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
 New = Callable[[Node], Node]  # what a node made by a rule becomes
 MASKED = "masked"
-INTEGERS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+INTEGERS: dict[Any, np.dtype[Any]] = {
+    np.dtype(np.float32): np.dtype(np.int32),
+    np.dtype(np.float64): np.dtype(np.int64),
+}
 WORTH_BITS = 256  # elements of a choice
 MOST = 8  # rules that are tried on one node, one after the other
 WITHOUT_EFFECT = frozenset(
@@ -166,6 +169,15 @@ def same_layout(x: Any, node: Node) -> bool:
         node.dtype,
         node.strides,
     )
+
+
+def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
+    """The strides of new data."""
+    strides: list[int] = []
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
 
 
 def nothing_changed(node: Node, new: New) -> Node | None:
@@ -360,14 +372,17 @@ def masked(x: Any, mask: Any, chosen: bool) -> Any:
 
 
 def where_zero(node: Node, new: New) -> Node | None:
-    """A choice between floats and 0 is made by bits: a branch for each element costs ten times as much."""
+    """A choice between floats and 0 is made by bits: branches would cost ten times as much."""
     mask, x, y = node.args
     if node.dtype not in INTEGERS or node.size < WORTH_BITS or type(mask) is not Node:
         return None
+    if mask.shape != node.shape or mask.dtype != np.bool_:
+        return None
     for chosen, kept, zero in ((True, x, y), (False, y, x)):
-        if type(kept) is Node and kept.dtype == node.dtype and kept.shape and is_positive_zero(zero):
-            if mask.shape == node.shape:
-                return like(node, MASKED, masked, kept, mask, chosen)
+        if type(kept) is not Node or kept.dtype != node.dtype or not is_positive_zero(zero):
+            continue
+        if same_layout(kept, node) or node.strides == packed(node.shape, node.dtype.itemsize):
+            return like(node, MASKED, masked, kept, mask, chosen)
     return None
 
 

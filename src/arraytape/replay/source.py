@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import linecache
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import count
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._storage import numpy_namespace
-from .blocks import BLOCKED, CASTS, packed
+from .blocks import BLOCKED, CASTS
 from .loops import Loop
-from .memory import MOST, Memory, leaving
+from .memory import MOST, Memory, last_reads, leaving, memory_of
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
-from .simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, same_layout
+from .simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
+from .spellings import SPELLINGS
 from .ufuncs import call_into, ufunc_of
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
-VIEWS = frozenset(("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape"))
+VIEWS = frozenset(
+    ("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape")
+)
 ONE = np.asarray(1, np.int8)
 LARGE = 4096  # elements of data that is let go of as soon as it can be
 NUMBER = new_number = count(1).__next__
@@ -103,7 +104,7 @@ class Source:
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
         writes = [self.text_of(node, True) for node in self.program.writes]
-        result = f"[{', '.join(outputs)}], [{', '.join(writes)}]"
+        result = f"({''.join(f'{x}, ' for x in outputs)}), ({''.join(f'{x}, ' for x in writes)})"
         if self.kept.names and self.kept.bytes <= MOST:
             self.lines += [f"result = {result}", "idle.append(kept)"]
             result = "result"
@@ -183,7 +184,9 @@ class Source:
             return
         if node.op in CASTS and not node.view and self.room(node) is not None:
             self.scope["copyto"] = np.copyto
-            self.lines.append(f"copyto({self.names[node]}, {self.text_of(node.args[0], True)}, 'unsafe')")
+            self.lines.append(
+                f"copyto({self.names[node]}, {self.text_of(node.args[0], True)}, 'unsafe')"
+            )
             return
         ufunc = ufunc_of(node)
         if ufunc is not None:
@@ -194,6 +197,8 @@ class Source:
             value, scalar = self.part(node), False
         elif spelled is not None and spelled.fits(node):
             args = [self.text_of(x, spelled.arrays) for x in spelled.arguments(node)]
+            if spelled.text.count("{}") == 1:
+                args = [", ".join(args)]
             value, scalar = spelled.text.format(*args), spelled.scalar
             self.scope.update(spelled.names)
         else:
@@ -300,12 +305,16 @@ class Source:
         if same_layout(x, node) and self.is_free(place, x, node):
             self.take_over(node, x)
         elif self.room(node) is None:
-            self.scope["empty_like"] = np.empty_like
-            self.assign(node, f"empty_like({self.text_of(x, True)}, shape={node.shape!r})")
+            self.scope |= {"empty": np.empty, "empty_like": np.empty_like}
+            like, dtype = self.text_of(x, True), self.named(str(node.dtype), node.dtype)
+            packed = f"empty({node.shape!r}, {dtype})"
+            self.assign(node, f"empty_like({like})" if same_layout(x, node) else packed)
         integer = INTEGERS[node.dtype]
         name = self.named(str(integer), integer)
         bits = self.kept.take(node.shape, name, node.size * integer.itemsize)
-        mine, theirs = (self.view(y, f"{y}.view({name})") for y in (self.names[node], self.text_of(x, True)))
+        mine, theirs = (
+            self.view(y, f"{y}.view({name})") for y in (self.names[node], self.text_of(x, True))
+        )
         self.lines += self.by_bits(theirs, self.text_of(mask, True), chosen, bits, mine)
         self.kept.give(bits)
 
@@ -313,8 +322,9 @@ class Source:
         """The lines that put an integer where a mask is ``chosen``, and 0 elsewhere."""
         self.scope |= {"bitwise_and": np.bitwise_and, "copyto": np.copyto}
         self.scope |= {"negative": np.negative, "subtract": np.subtract}
-        change = f"negative({bits}, {bits})" if chosen else f"subtract({bits}, {self.named('_1', ONE)}, {bits})"
-        return [f"copyto({bits}, {mask})", change, f"bitwise_and({x}, {bits}, {into})"]
+        minus_one = f"subtract({bits}, {self.named('_1', ONE)}, {bits})"
+        ones = f"negative({bits}, {bits})" if chosen else minus_one
+        return [f"copyto({bits}, {mask})", ones, f"bitwise_and({x}, {bits}, {into})"]
 
     def choose(self, place: int, node: Node) -> bool:
         """``where`` in place of its last operand, where that is not read any more."""
@@ -350,7 +360,7 @@ class Source:
 
     def put(self, place: int, node: Node) -> None:
         """Write in place where the data before the write is not read any more, or to a copy."""
-        x, key, value = node.args
+        _, key, value = node.args
         if node not in self.names:
             self.begin_put(place, node)
         if value not in self.written:
@@ -377,47 +387,56 @@ class Source:
         return not overlap or is_basic(key)
 
     def straight(self, place: int, node: Node, function: str, args: str) -> bool:
-        """Compute straight into a part of other data, where the next call alone reads this, and puts it there."""
-        after, nodes = place + 1, self.program.nodes
-        while after < len(nodes) and nodes[after].op == CONSTANT:
-            after += 1
-        put = nodes[after] if after < len(nodes) and self.last.get(node) == after else node
-        if put.op != "put" or put.args[2] is not node or not self.fits_in(node, put):
+        """Compute straight into a part of other data, where the next call puts this there."""
+        put = self.put_of(node)
+        between = self.program.nodes[place + 1 : self.last[node]] if put is not None else []
+        if put is None or any(x.op != CONSTANT for x in between):
             return False
         x, key, _ = put.args
-        if self.may_write(after, put):
-            for y in operands(node):
-                if self.memory[y] & self.memory[x] and not is_part(y, x, key):
-                    return False
+        after = self.last[node]
+        if self.may_write(after, put) and not all(
+            is_part(y, x, key) or self.memory[y].isdisjoint(self.memory[x]) for y in operands(node)
+        ):
+            return False
         self.begin_put(after, put)
-        part = next((self.names[y] for y in operands(node) if is_part(y, x, key)), None)
-        if part is None or self.names[put] != self.names[x]:
-            name = self.names[put]
-            part = self.view(name, f"{name}[{self.key(key)}]")
-        self.names[node] = part
-        self.written.add(node)
-        self.lines.append(call_into(ufunc_of(node), function, args, part))
+        self.name_part(node, put)
+        self.lines.append(call_into(ufunc_of(node), function, args, self.names[node]))
         return True
 
-    def part_for(self, node: Node) -> bool:
-        """Whether a result of a loop is computed straight into a part of new zeros, where it is put alone."""
-        after = self.last.get(node, len(self.program.nodes))
-        put = self.program.nodes[after] if after < len(self.program.nodes) else node
-        if put.op != "put" or put.args[2] is not node or not self.fits_in(node, put):
-            return False
-        x, key, _ = put.args
-        reads = [y for later in self.program.nodes for y in operands(later) if y in (node, x)]
-        if x.op != "zeros" or len(reads) != 2 or not self.may_write(after, put):
-            return False
-        self.begin_put(after, put)
-        self.names[node] = self.view(self.names[x], f"{self.names[x]}[{self.key(key)}]")
+    def put_of(self, node: Node) -> Node | None:
+        """The write by which alone a result is read, where it can be computed in its place."""
+        nodes, last = self.program.nodes, self.last.get(node)
+        put = nodes[last] if last is not None and last < len(nodes) else node
+        if put.op == "put" and put.args[2] is node and self.fits_in(node, put):
+            return put
+        return None
+
+    def name_part(self, node: Node, put: Node) -> None:
+        """A value is computed in the part that a write is for."""
+        name = self.names[put]
+        self.names[node] = self.view(name, f"{name}[{self.key(put.args[1])}]")
         self.written.add(node)
+
+    def part_for(self, node: Node) -> bool:
+        """Whether a result of a loop is computed straight into the part of zeros where it is put."""
+        put = self.put_of(node)
+        if put is None or put.args[0].op != "zeros" or not self.may_write(self.last[node], put):
+            return False
+        watched = (node, put.args[0])
+        if sum(y in watched for later in self.program.nodes for y in operands(later)) != 2:
+            return False
+        self.begin_put(self.last[node], put)
+        self.name_part(node, put)
         return True
 
     def fits_in(self, node: Node, put: Node) -> bool:
-        """Whether a result has the shape and dtype of the part that is written, with the same bits there."""
+        """Whether a result can be computed in the part that is written, with the same bits."""
         x, key, _ = put.args
-        if not is_basic(key) or x.dtype != node.dtype or x.strides != packed(x.shape, x.dtype.itemsize):
+        if (
+            not is_basic(key)
+            or x.dtype != node.dtype
+            or x.strides != packed(x.shape, x.dtype.itemsize)
+        ):
             return False
         part = np.empty(x.shape, x.dtype)[key]
         if part.shape != node.shape or not isinstance(part, np.ndarray):
@@ -432,7 +451,7 @@ class Source:
         return None
 
     def is_free(self, place: int, x: Node, node: Node) -> bool:
-        """Whether x has memory of its own that nothing reads after a place, so that a node may lie there."""
+        """Whether x has memory of its own that nothing reads after a place: a node may lie there."""
         if x.view or x.op in (INPUT, CONSTANT) or x in self.scalars or x.shape in (None, ()):
             return False
         if node in self.leaving and self.place_of(x) in self.slots:
@@ -448,7 +467,9 @@ class Source:
                 self.kept.give(slot)
         gone = [node for node in gone if node.shape is not None and node not in self.written]
         large = [node for node in gone if node.size >= LARGE]
-        names = {self.names[one] for node in large for one in self.within[node] if one in self.names}
+        names = {
+            self.names[one] for node in large for one in self.within[node] if one in self.names
+        }
         names -= self.kept.made.keys()
         if names:
             self.views = {text: name for text, name in self.views.items() if name not in names}
@@ -477,66 +498,6 @@ def is_part(y: Node, x: Node, key: Any) -> bool:
     return part and key_of(y.args[1]) == key_of(key)
 
 
-class Spelling(NamedTuple):
-    """How code has a call that a wrapper would make slower.
-
-    text : with a place for each argument.  arguments : of a node, in their order; None where it does not
-    fit.  arrays : whether NumPy's scalars will not do.  scalar : whether 0-d results are such.
-    """
-
-    text: str
-    arguments: Callable[[Node], Sequence[Any]]
-    fits: Callable[[Node], bool] = lambda node: True
-    arrays: bool = True
-    scalar: bool = False
-    names: Mapping[str, Any] = MappingProxyType({})
-
-
-def reduction(name: str, ufunc: np.ufunc) -> Spelling:
-    """``sum`` and its kin as the method of the ufunc that they end in."""
-
-    def arguments(node: Node) -> Sequence[Any]:
-        options = node.keywords
-        axis = options.get("axis")
-        return (
-            node.args[0],
-            axis[0] if type(axis) is tuple and len(axis) == 1 else axis,
-            options.get("dtype"),
-            options.get("keepdims", False),
-        )
-
-    return Spelling(
-        f"{name}({{}}, {{}}, {{}}, None, {{}})", arguments, scalar=True,
-        names={name: ufunc.reduce},
-    )  # fmt: skip
-
-
-def plain(node: Node) -> bool:
-    return not node.keywords
-
-
-SPELLINGS: dict[tuple[str, Any], Spelling] = {
-    ("sum", numpy_namespace.sum): reduction("add_reduce", np.add),
-    ("prod", numpy_namespace.prod): reduction("multiply_reduce", np.multiply),
-    ("max", numpy_namespace.max): reduction("maximum_reduce", np.maximum),
-    ("min", numpy_namespace.min): reduction("minimum_reduce", np.minimum),
-    ("any", numpy_namespace.any): Spelling(
-        "bool_(count_nonzero({}))",
-        lambda node: node.args,
-        lambda node: not node.keywords and node.args[0].dtype == np.bool_,
-        scalar=True,
-        names={"bool_": np.bool_, "count_nonzero": np.count_nonzero},
-    ),
-    ("reshape", numpy_namespace.reshape): Spelling("{}.reshape({})", lambda node: node.args, plain),
-    ("astype", numpy_namespace.astype): Spelling("{}.astype({})", lambda node: node.args, plain),
-    ("cast", numpy_namespace.cast): Spelling("{}.astype({})", lambda node: node.args, plain),
-    ("permute_dims", np.permute_dims): Spelling("{}.transpose({})", lambda node: node.args, plain),
-    ("matrix_transpose", numpy_namespace.matrix_transpose): Spelling(
-        "{}.mT", lambda node: node.args, plain
-    ),
-}
-
-
 def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
     """A number as the array that NumPy makes of it beside an operand of floats; None for an overflow."""
     if type(x) not in (int, float) or node.op not in FULL_SHAPE or len(node.args) != 2:
@@ -552,31 +513,6 @@ def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
 def failed(guard: Guard) -> None:
     """Raise what says that the program does not hold."""
     raise GuardFailed(guard)
-
-
-def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
-    """The nodes in whose memory each node may lie: itself, or for views, those of its operands."""
-    memory: dict[Node, frozenset[Node]] = {}
-    for node in program.nodes:
-        if node.view:
-            memory[node] = frozenset().union(*(memory[x] for x in operands(node)))
-        else:
-            memory[node] = frozenset((node,))
-    return memory
-
-
-def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
-    """The place of the last call that reads a node's memory; those that outlive the program, the end."""
-    last: dict[Node, int] = {}
-    for place, node in enumerate(program.nodes):
-        for x in operands(node):
-            for root in memory[x]:
-                last[root] = place
-    end = len(program.nodes)
-    for node in (*program.outputs, *program.writes):
-        for root in memory[node]:
-            last[root] = end
-    return last
 
 
 __all__ = ["Source"]

@@ -1,4 +1,4 @@
-"""A pass over large programs: sums of products are dot products, where sums are computed in blocks anyway.
+"""A pass over large programs: sums of products are dot products, since sums are in blocks anyway.
 
 Their last bits differ from those of NumPy's sums.
 """
@@ -58,8 +58,7 @@ def with_dots(program: Program, least: int) -> Program:
             return like(node, DOT, dot, *pair)
         if x is node.args[0]:
             return node
-        whole = like(node, "sum", numpy_namespace.sum, x)
-        return whole
+        return like(node, "sum", numpy_namespace.sum, x)
 
     def new_of(node: Node) -> Node:
         large = node.op == "sum" and is_sum(node) and node.args[0].size >= least
@@ -73,10 +72,7 @@ def factors_of(x: Node) -> tuple[Node, Node] | None:
     if x.keywords or x.op not in ("multiply", "square"):
         return None
     y, z = x.args if x.op == "multiply" else (x.args[0], x.args[0])
-    if type(y) is Node and type(z) is Node and y.shape == z.shape == x.shape:
-        if y.dtype == z.dtype == x.dtype and y.strides == z.strides == x.strides:
-            return y, z
-    return None
+    return (y, z) if same_layout(y, x) and same_layout(z, x) else None
 
 
 def scale_of(x: Node) -> tuple[Any, Node] | None:
