@@ -38,7 +38,7 @@ def reduction(name: str, ufunc: np.ufunc) -> Spelling:
             return x, axis, dtype, None, True
         if dtype is not None:
             return x, axis, dtype
-        return (x,) if len(x.shape) == 1 else (x, axis)
+        return (x,) if node.shape == () and len(x.shape) == 1 else (x, axis)
 
     return Spelling(f"{name}({{}})", arguments, scalar=True, names={name: ufunc.reduce})
 
