@@ -10,6 +10,7 @@ from arraytape.replay import blocks as blocks_module
 from arraytape.replay import simplify as simplify_module
 from arraytape.replay import source as source_module
 from arraytape.replay.blocks import BLOCKED, blocked
+from arraytape.replay.factors import factored
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
 from arraytape.replay.simplify import simplified
 from arraytape.replay.source import Source
@@ -352,6 +353,50 @@ def test_a_term_that_is_read_again_stays_whole():
 
     short = with_dots(simplified(traced(calls, data(1))), 1)
     assert "sum" in [node.op for node in short.nodes]
+
+
+# --- factors ------------------------------------------------------------------------------------------
+def systems(a, b):
+    """Four systems with one matrix, two with a Cholesky factor."""
+    solve, turn = xp.linalg.solve, xp.matrix_transpose
+    y = solve(a, b)
+    z = solve(turn(a), y)
+    factor = xp.linalg.cholesky(xp.matmul(a, turn(a)))
+    vector = solve(turn(turn(a)), b[:, 0]) + solve(a, z[:, 1])
+    return [y, z, vector, solve(turn(factor), y), solve(factor, turn(turn(b)))]
+
+
+def matrices(seed, size=80):
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal((size, size)) + 9 * np.eye(size), rng.standard_normal((size, 3))]
+
+
+def test_a_matrix_is_factored_once():
+    pytest.importorskip("scipy")
+    program = traced(systems, matrices(1))
+    short = factored(simplified(program))
+    ops = [node.op for node in short.nodes]
+    assert (ops.count("factors_of"), ops.count("linalg.solve")) == (1, 0)
+    source = Source(short, "program")
+    for seed in range(3):
+        for found in (short.run(matrices(seed))[0], source.function(*matrices(seed))[0]):
+            for x, y in zip(found, program.run(matrices(seed))[0], strict=True):
+                assert (x.shape, x.dtype, x.strides) == (y.shape, y.dtype, y.strides)
+                np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-11)
+
+
+def test_small_matrices_and_those_of_one_system_stay():
+    small = simplified(traced(systems, matrices(1, 20)))
+    assert factored(small) is small
+    one = simplified(traced(lambda a, b: [xp.linalg.solve(a, b)], matrices(1)))
+    assert [node.op for node in factored(one).nodes if node.op != INPUT] == ["linalg.solve"]
+
+
+def test_a_singular_matrix_raises_what_numpy_raises():
+    pytest.importorskip("scipy")
+    source = Source(factored(simplified(traced(systems, matrices(1)))), "program")
+    with pytest.raises(np.linalg.LinAlgError):
+        source.function(np.zeros((80, 80)), matrices(1)[1])
 
 
 def test_a_failed_guard_stops_the_program():

@@ -17,6 +17,7 @@ from ..variable import Variable
 from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
 from .blocks import blocked
 from .call import Call, Given
+from .factors import factored
 from .lift import commit
 from .simplify import simplified
 from .source import Source
@@ -45,10 +46,10 @@ class TraceInfo(NamedTuple):
 class Plan:
     """What takes the place of a function for calls like the one that was traced.
 
-    blocks : whether large elementwise programs run in blocks that fit the cache: sums may then differ
-    in the last bits.  replay : takes the arguments in the order of the parameters, gives the result.
-    MISFIT for others; Changed, Apart, GuardFailed or what NumPy raises where the program does not hold:
-    nothing was written then.
+    blocks : whether large elementwise programs run in blocks that fit the cache, and large matrices are
+    factored once: the last bits may differ.  replay : takes the arguments in the order of the
+    parameters, gives the result.  MISFIT for others; Changed, Apart, GuardFailed or what NumPy raises
+    where the program does not hold: nothing was written then.
     """
 
     def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
@@ -57,7 +58,7 @@ class Plan:
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
         if blocks:
-            self.program = blocked(self.program)
+            self.program = blocked(factored(self.program))
         taken = {*dir(np), *globals(), *(node.op for node in self.program.nodes)}
         self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names
