@@ -294,12 +294,24 @@ def test_views_of_memory_that_stays_are_made_once():
 
 
 def test_large_memory_does_not_stay(monkeypatch):
-    monkeypatch.setattr(source_module, "MOST", 10)
-    program = traced(lambda x, y: [xp.sum(xp.exp(x * y), axis=0)], data(1))
+    monkeypatch.setattr(source_module, "MOST", 100)
+    program = traced(lambda x, y: [xp.sum(xp.exp(x * y) + xp.sin(y), axis=0)], data(1))
     source = Source(simplified(program), "program")
+    assert source.kept.bytes == 96
     for seed in range(3):
         same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
-    assert source.scope["idle"] == []
+
+
+def test_memory_is_used_again_in_another_shape():
+    def calls(x, y):
+        first = xp.sum(xp.exp(x) * y, axis=0)
+        return [first, xp.sum(xp.sin(xp.reshape(y, (2, 6))) + first[0], axis=1)]
+
+    program = traced(calls, data(1))
+    source = Source(simplified(program), "program")
+    assert source.kept.bytes == 96
+    for seed in range(3):
+        same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
 
 
 # --- choices by bits ----------------------------------------------------------------------------------
@@ -330,6 +342,7 @@ def test_choices_between_floats_and_other_numbers_stay(small_choices, zero):
         (lambda x, y: xp.sum(x * y), ["dot"]),
         (lambda x, y: xp.sum(x**2), ["dot"]),
         (lambda x, y: xp.sum(3.0 * x**2 + xp.exp(y)), ["dot", "multiply", "exp", "sum", "add"]),
+        (lambda x, y: xp.sum(2.0 * xp.ones(SHAPE) * x**2), ["dot", "multiply"]),
         (lambda x, y: xp.sum(x - y), ["subtract", "sum"]),  # terms may cancel
         (lambda x, y: xp.sum(x**2 - y**2), ["square", "square", "subtract", "sum"]),
         (lambda x, y: xp.sum(0.1 * x**2), ["square", "multiply", "sum"]),  # the sum may overflow

@@ -9,7 +9,7 @@ from .program import Node, Program, operands
 from .simplify import same_layout
 from .ufuncs import ufunc_of
 
-MOST = 1 << 27  # bytes that are kept between calls
+MOST = 1 << 27  # bytes that stay
 
 
 class Memory:
@@ -22,21 +22,27 @@ class Memory:
         self.lines: list[str] = []
         self.names: list[str] = []
         self.bytes = 0
-        self.free: dict[str, list[str]] = {}
+        self.free: dict[tuple[str, int], list[str]] = {}  # by dtype and bytes
         self.views: dict[str, str] = {}
         self.made: dict[str, str] = {}  # by name, how it was made
+        self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # by name, whose memory it is
 
     def take(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
         """A name for memory of a shape and dtype; size : in bytes."""
-        made = f"empty({shape!r}, {dtype})"
-        if self.free.get(made):
-            return self.free[made].pop()
-        self.bytes += size
-        return self.name("s", made)
+        key, made = (dtype, size), f"empty({shape!r}, {dtype})"
+        if self.free.get(key):
+            base = self.free[key].pop()
+            name = base if self.made[base] == made else self.view(f"{base}.reshape({shape!r})")
+        else:
+            self.bytes += size
+            name = base = self.name("s", made)
+        self.base[name] = base, key
+        return name
 
     def give(self, name: str) -> None:
         """Let go of memory."""
-        self.free.setdefault(self.made[name], []).append(name)
+        base, key = self.base[name]
+        self.free.setdefault(key, []).append(base)
 
     def view(self, text: str) -> str:
         """A name for a view of such memory."""

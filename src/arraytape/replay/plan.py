@@ -59,7 +59,7 @@ class Plan:
         self.program = simplified(program)
         if blocks:
             self.program = blocked(factored(self.program))
-        taken = {*dir(np), *globals(), *(node.op for node in self.program.nodes)}
+        taken = {"idle", "memory", *dir(np), *globals(), *(node.op for node in self.program.nodes)}
         self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names
         self.said = said_of(call)

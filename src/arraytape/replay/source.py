@@ -105,7 +105,7 @@ class Source:
         outputs = [self.given(node, taken) for node in self.program.outputs]
         writes = [self.text_of(node, True) for node in self.program.writes]
         result = f"({''.join(f'{x}, ' for x in outputs)}), ({''.join(f'{x}, ' for x in writes)})"
-        if self.kept.names and self.kept.bytes <= MOST:
+        if self.kept.names:
             self.lines += [f"result = {result}", "idle.append(kept)"]
             result = "result"
         self.lines.append(f"return {result}")
@@ -220,7 +220,7 @@ class Source:
         if name in self.kept.made:
             return self.kept.view(text)
         if text not in self.views:
-            self.views[text] = f"w{self.new_number()}_"
+            self.views[text] = f"u{self.new_number()}"
             self.lines.append(f"{self.views[text]} = {text}")
         return self.views[text]
 
@@ -230,8 +230,10 @@ class Source:
             return None
         if node.strides != packed(node.shape, node.dtype.itemsize):
             return None
-        dtype = self.named(str(node.dtype), node.dtype)
-        name = self.kept.take(node.shape, dtype, node.size * node.dtype.itemsize)
+        dtype, size = self.named(str(node.dtype), node.dtype), node.size * node.dtype.itemsize
+        if self.kept.bytes + size > MOST:
+            return None
+        name = self.kept.take(node.shape, dtype, size)
         self.names[node] = self.slots[node] = name
         return name
 

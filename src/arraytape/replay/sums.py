@@ -75,11 +75,12 @@ def factors_of(x: Node) -> tuple[Node, Node] | None:
     return (y, z) if same_layout(y, x) and same_layout(z, x) else None
 
 
-def scale_of(x: Node) -> tuple[Any, Node] | None:
+def scale_of(x: Node) -> tuple[float, Node] | None:
     """A number of 1 or more, for overflow, and what is not negative and multiplied with it."""
     if x.op == "multiply" and not x.keywords:
-        for number, y in (x.args, x.args[::-1]):
-            if (number_of(number) or 0.0) >= 1.0 and same_layout(y, x) and is_positive(y):
+        for given, y in (x.args, x.args[::-1]):
+            number = number_of(given)
+            if number is not None and number >= 1.0 and same_layout(y, x) and is_positive(y):
                 return number, y
     return None
 
