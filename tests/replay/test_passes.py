@@ -282,6 +282,32 @@ def test_memory_of_a_call_that_failed_is_not_used_again():
     same(source.function(x, y)[0], program.run([x, y])[0], exact=True)
 
 
+def test_what_a_users_function_gives_is_not_written_to():
+    cache = np.ones(SHAPE)
+    x = Node(INPUT, like=cache)
+    given = Node("foreign.lookup.1", lambda x: cache, (x,), like=cache)
+    total = Node("add", np.add, (given, x), like=cache)
+    put = Node("put", TRACED.put, (given, 0, 5.0), like=cache)
+    for result in (total, put):
+        program = Program([x], [x, given, result], outputs=[result])
+        Source(program, "program").function(np.full(SHAPE, 2.0))
+        assert (cache == 1.0).all()
+
+
+def test_what_a_users_function_is_given_stays_as_it_was():
+    kept = []
+    x = Node(INPUT, like=np.ones(SHAPE))
+    y = Node("add", np.add, (x, x), like=x)
+    given = Node("foreign.keep.1", lambda y: kept.append(y) or y + 1.0, (y,), like=x)
+    z = Node("multiply", np.multiply, (y, given), like=x)
+    total = Node("sum", np.sum, (z,), {"axis": 0}, like=np.ones(3))
+    program = Program([x], [x, y, given, z, total], outputs=[total])
+    source = Source(program, "program")
+    for value in (1.0, 2.0):
+        source.function(np.full(SHAPE, value))
+    assert [float(y[0, 0]) for y in kept] == [2.0, 4.0]
+
+
 def test_views_of_memory_that_stays_are_made_once():
     def calls(x, y):
         z = x * y

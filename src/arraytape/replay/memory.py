@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from .program import Node, Program, operands
 from .simplify import same_layout
+from .trace import FOREIGN
 from .ufuncs import ufunc_of
 
 MOST = 1 << 27  # bytes that stay
@@ -94,18 +95,26 @@ def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict
         for x in operands(node):
             for root in memory[x]:
                 last[root] = place
-    end = len(program.nodes)
-    for node in (*program.outputs, *program.writes):
+    for node in kept_outside(program):
         for root in memory[node]:
-            last[root] = end
+            last[root] = len(program.nodes)
     return last
+
+
+def kept_outside(program: Program) -> Iterator[Node]:
+    """What others may have after the program: outputs, writes, what a user's function was given."""
+    yield from program.outputs
+    yield from program.writes
+    for node in program.nodes:
+        if node.op.startswith(FOREIGN):
+            yield from operands(node)
 
 
 def leaving(
     program: Program, memory: Mapping[Node, Iterable[Node]], last: Mapping[Node, int]
 ) -> set[Node]:
     """The nodes in whose memory outputs and writes may lie: theirs, and what they are computed in."""
-    found = {root for node in (*program.outputs, *program.writes) for root in memory[node]}
+    found = {root for node in kept_outside(program) for root in memory[node]}
     for place in reversed(range(len(program.nodes))):
         node = program.nodes[place]
         if node in found and node.op == "put":

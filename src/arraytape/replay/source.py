@@ -20,6 +20,7 @@ from .memory import MOST, Memory, last_reads, leaving, memory_of
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
 from .simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
 from .spellings import SPELLINGS
+from .trace import FOREIGN
 from .ufuncs import call_into, ufunc_of
 
 # Of scalars, with the bits that arrays have.
@@ -455,6 +456,8 @@ class Source:
     def is_free(self, place: int, x: Node, node: Node) -> bool:
         """Whether x has memory of its own that nothing reads after a place: a node may lie there."""
         if x.view or x.op in (INPUT, CONSTANT) or x in self.scalars or x.shape in (None, ()):
+            return False
+        if x.op.startswith(FOREIGN):  # a user's function may have what it gave
             return False
         if node in self.leaving and self.place_of(x) in self.slots:
             return False
