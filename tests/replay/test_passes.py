@@ -340,6 +340,39 @@ def test_memory_is_used_again_in_another_shape():
         same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
 
 
+# --- looks for NaN ------------------------------------------------------------------------------------
+def test_a_product_that_is_only_looked_at_is_computed_where_it_may_have_nan():
+    def calls(x, y):
+        z = xp.matmul(xp.exp(x), xp.matrix_transpose(y))
+        assert not TRACED.has_nan(z)
+        assert not TRACED.has_nan(xp.sum(y, axis=0))
+        return [x + y]
+
+    source = Source(simplified(traced(calls, data(1))), "program")
+    before, after = source.text.split("if not", 1)
+    assert "matmul" not in before
+    assert "matmul" in after
+    x, y = data(2)
+    cases = [(x, y, True), (x * np.nan, y, False), (x, y * np.nan, False)]
+    overflows, infinite = np.full(SHAPE, 1e200), np.full(SHAPE, np.inf)
+    cases += [(x, overflows, True), (x, infinite, True)]
+    mixed = infinite.copy()
+    mixed[0] = -np.inf
+    cases += [(x, mixed, False), (x, np.where(mixed < 0, 1e308, -1e308), True)]
+    zeros = np.full(SHAPE, -np.inf)  # exp gives 0, and 0 * inf is NaN
+    cases += [(zeros, infinite, False)]
+    for a, b, holds in cases:
+        with np.errstate(all="ignore"):
+            plain = [np.exp(a) @ b.mT, b.sum(axis=0)]
+            assert holds == (not any(np.isnan(z).any() for z in plain))
+        with np.errstate(over="raise" if b is y else "ignore", invalid="ignore"):
+            if holds:
+                source.function(a, b)
+            else:
+                with pytest.raises(GuardFailed):
+                    source.function(a, b)
+
+
 # --- choices by bits ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_choices_by_bits_keep_all_values(small_choices, dtype):

@@ -97,10 +97,12 @@ class Source:
             if node.op == CONSTANT:
                 self.constant(node)
         for place, node in enumerate(self.program.nodes):
-            if node.op not in (INPUT, CONSTANT):
-                self.call(place, node)
-            for i in guards.get(node, ()):
-                self.guard(i, self.program.guards[i])
+            looks = guards.get(node, [])
+            if not self.only_looked_at(node, looks):
+                if node.op not in (INPUT, CONSTANT):
+                    self.call(place, node)
+                for i in looks:
+                    self.guard(i, self.program.guards[i])
             self.drop(place)
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
@@ -479,6 +481,34 @@ class Source:
         if names:
             self.views = {text: name for text, name in self.views.items() if name not in names}
             self.lines.append(f"del {', '.join(sorted(names))}")
+
+    def only_looked_at(self, node: Node, looks: list[int]) -> bool:
+        """Look for NaN in a product or sum that nothing else reads, where it may have some.
+
+        It has none where the sums of its operands' squares are finite, with room for rounding: no part
+        of any sum exceeds the product of their roots (Cauchy-Schwarz).
+        """
+        if not looks or node in self.last or node.op not in ("matmul", "sum") or not node.shape:
+            return False
+        kinds = {self.program.guards[i].kind for i in looks}
+        floats = all(type(x) is Node and x.shape and x.dtype.kind == "f" for x in node.args)
+        if kinds != {"no NaN"} or not floats:
+            return False
+        squares: list[str] = []
+        for x in node.args:
+            squares.append(f"q{len(squares)}")
+            flat = self.text_of(x, True) + ("" if len(x.shape) == 1 else ".ravel('K')")
+            self.lines.append(f"q = {flat}; {squares[-1]} = q.dot(q)")
+        self.scope["isnan"] = np.isnan
+        most = self.named(f"most_{node.dtype}", np.finfo(node.dtype).max / 1024)
+        args = [self.text_of(x, True) for x in node.args]
+        args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
+        whole = f"{self.function_of(node)}({', '.join(args)})"
+        self.lines += [
+            f"if not ({' and '.join([f'{x} < {most}' for x in squares])}):",
+            f"    if isnan({whole}).any(): failed(guards[{looks[0]}])",
+        ]
+        return True
 
     def guard(self, i: int, guard: Guard) -> None:
         name = self.names[guard.node]
