@@ -702,3 +702,20 @@ def test_a_plan_keeps_no_data_of_its_last_call_alive():
     del x
     gc.collect()
     assert data() is None
+
+
+def test_one_array_for_two_arguments_is_noticed_each_time():
+    def f(x, y):
+        y += 1.0
+        return x * 2.0
+
+    step = xp.function(f)
+    x, y = xp.ones(3), xp.ones(3)
+    for _ in range(3):
+        step(x, y)
+    assert step.counts["replayed"] == 1
+    for _ in range(4):
+        z = xp.zeros(3)
+        assert step(z, z).tolist() == [2.0, 2.0, 2.0]
+        assert step(z, z).tolist() == [4.0, 4.0, 4.0]
+        assert step(x, y).tolist() == [2.0, 2.0, 2.0]

@@ -35,12 +35,14 @@ class TraceInfo(NamedTuple):
 
     signature : the parameters, each with its type.  ops : how many calls of NumPy were traced and how
     many are left.  guards : where the function looked at a value.  replayed : how often it ran.
+    memory : how many bytes stay from call to call, for each thread that runs it at the same time.
     """
 
     signature: str
     ops: tuple[int, int]
     guards: list[str]
     replayed: int
+    memory: int
 
 
 class Plan:
@@ -64,10 +66,8 @@ class Plan:
         self.names = call.names
         self.said = said_of(call)
         self.lines: list[str] = []
-        # Weak references to the data whose layout was compared last, by handle.
-        self.known: list[Callable[[], Any]] = []
         self.scope: dict[str, Any] = {
-            "known": self.known, "ref": ref,
+            "ref": ref,
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
             "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
@@ -89,7 +89,7 @@ class Plan:
     @property
     def info(self) -> TraceInfo:
         ops = self.before, len(self.program.nodes)
-        return TraceInfo(self.said, ops, self.guards, self.replayed)
+        return TraceInfo(self.said, ops, self.guards, self.replayed, self.source.kept.bytes)
 
     def run_of(self, call: Call) -> Callable[..., Any]:
         """The program; silent where the function set np.errstate for a part of it."""
@@ -157,13 +157,12 @@ class Plan:
         d, dtype = f"d{number}", self.named(data.dtype)
         self.lines += [
             f"{d} = {name}._data",
-            f"if known[{number}]() is not {d} or {name}._state & {SCALAR | ALIASED} != {state}:",
+            f"if r{number}() is not {d} or {name}._state & {SCALAR | ALIASED} != {state}:",
             f"    if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
             f"or {d}.strides != {data.strides!r} or {name}._state & {SCALAR} != {state}: {otherwise}",
-            f"    known[{number}] = ref({d})",
+            "    moved = True",
         ]
         self.handles.append(name)
-        self.known.append(nothing)
 
     # --- what the call found ----------------------------------------------------------------------
     def found(self, call: Call) -> None:
@@ -189,17 +188,26 @@ class Plan:
                 self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
 
     def apart(self, call: Call) -> None:
-        """Demand that no two of the Arrays are one, or share memory."""
+        """Demand that no two of the Arrays are one, or share memory.
+
+        Data of the last call was compared then.  ``known`` has weak references to it, in one tuple since
+        several threads may run this.
+        """
         names = self.handles
-        if len(names) == 2:
-            self.lines.append(f"if {names[0]} is {names[1]}: return MISFIT")
-        elif len(names) > 2:
-            ids = ", ".join(f"id({name})" for name in names)
-            self.lines.append(f"if len({{{ids}}}) != {len(names)}: return MISFIT")
-        if names:
-            states = " | ".join(f"{name}._state" for name in names)
-            handles = "".join(f"{name}, " for name in names)
-            self.lines.append(f"if ({states}) & ALIASED: check_apart(({handles}))")
+        if not names:
+            return
+        ids = ", ".join(f"id({name})" for name in names)
+        states = " | ".join(f"{name}._state" for name in names)
+        handles = "".join(f"{name}, " for name in names)
+        numbers = range(len(names))
+        self.scope["known"] = [(nothing,) * len(names)]
+        self.lines[:0] = [f"{''.join(f'r{i}, ' for i in numbers)}= known[0]", "moved = False"]
+        self.lines += [
+            "if moved:",
+            f"    if len({{{ids}}}) != {len(names)}: return MISFIT",
+            f"    if ({states}) & ALIASED: check_apart(({handles}))",
+            f"    known[0] = ({''.join(f'ref(d{i}), ' for i in numbers)})",
+        ]
 
     def foreign(self, call: Call) -> None:
         """Memory of others whose contents became constants."""
