@@ -107,6 +107,7 @@ def step(rng, values):
 def small_choices(monkeypatch):
     """Choices by bits for SHAPE."""
     monkeypatch.setattr(simplify_module, "WORTH_BITS", 4)
+    monkeypatch.setattr(simplify_module, "WORTH_TWO", 4)
 
 
 def data(seed):
@@ -386,6 +387,19 @@ def test_choices_by_bits_keep_all_values(small_choices, dtype):
     for other in (y, -y):
         found = Source(program, "program").function(x, other)[0]
         same(found, traced(calls, [x, other]).run([x, other])[0], exact=True)
+
+
+def test_choices_between_two_by_bits_keep_all_values(small_choices):
+    x = np.array([[np.nan, np.inf, -np.inf, 7.0], [0.0, -1.5, 1e-310, 3.0]])
+    y = x[::-1, ::-1].copy()
+    program = traced(lambda x, y: [xp.where(x > 0, x, y), xp.where(x > 0, y, x)], [x, y])
+    short = simplified(program)
+    assert "where" not in [node.op for node in short.nodes]
+    for pair in ((x, y), (y, x), (-x, y)):
+        with np.errstate(all="ignore"):
+            found = Source(short, "program").function(*pair)[0]
+        for ours, wanted in zip(found, program.run(pair)[0], strict=True):
+            np.testing.assert_array_equal(ours, wanted)
 
 
 @pytest.mark.parametrize("zero", [-0.0, 1.0])

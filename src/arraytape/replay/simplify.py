@@ -18,7 +18,8 @@ INTEGERS: dict[Any, np.dtype[Any]] = {
     np.dtype(np.float32): np.dtype(np.int32),
     np.dtype(np.float64): np.dtype(np.int64),
 }
-WORTH_BITS = 256  # elements of a choice
+WORTH_BITS = 256  # elements of a choice between floats and 0
+WORTH_TWO = 4096  # elements of a choice between floats
 MOST = 8  # rules that are tried on one node, one after the other
 WITHOUT_EFFECT = frozenset(
     ("astype", "broadcast_to", "broadcast_view", "cast", "contiguous", "copied", "laid_out", "positive",
@@ -386,6 +387,19 @@ def where_zero(node: Node, new: New) -> Node | None:
     return None
 
 
+def where_of_two(node: Node, new: New) -> Node | None:
+    """A choice between many floats is a sum of two choices between one of them and 0."""
+    mask, x, y = node.args
+    if node.dtype not in INTEGERS or node.size < WORTH_TWO or type(mask) is not Node:
+        return None
+    if mask.shape != node.shape or mask.dtype != np.bool_:
+        return None
+    if not same_layout(x, node) or not same_layout(y, node):
+        return None
+    parts = [new(like(node, MASKED, masked, part, mask, i == 0)) for i, part in enumerate((x, y))]
+    return like(node, "add", np.add, *parts)
+
+
 def is_positive_zero(x: Any) -> bool:
     """Whether an operand is 0 in each element, but not -0.0."""
     if type(x) in (int, float):
@@ -478,7 +492,7 @@ RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
     "power_operator": (square,),
     "put": (write_over_write,),
     "subtract": (minus_negative, unspread),
-    "where": (where_zero,),
+    "where": (where_zero, where_of_two),
 }
 
 __all__ = ["Guard", "simplified"]
