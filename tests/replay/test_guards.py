@@ -1,7 +1,9 @@
 """What decides about a program: each kind of thing changes once after the program is there."""
 
+import gc
 import itertools
 import warnings
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -673,3 +675,47 @@ def test_a_failed_guard_leaves_no_write():
         g(x, w)
     assert x.tolist() == [201.0, 1.0, 1.0]
     assert w.value().tolist() == [202.0, 2.0, 2.0]
+
+
+def test_a_layout_that_is_changed_in_place_is_noticed():
+    data = np.ones((2, 3))
+    x = xp.asarray(data, copy=False)
+    step = xp.function(lambda x: x * 2.0)
+    other = xp.ones((2, 3))
+    for _ in range(4):
+        assert step(other).shape == (2, 3)
+    assert step.counts["replayed"] == 2
+    step(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        data.shape = (3, 2)
+    assert step(x).shape == (3, 2)
+
+
+def test_a_plan_keeps_no_data_of_its_last_call_alive():
+    step = xp.function(lambda x: x * 2.0)
+    for _ in range(4):
+        x = xp.ones(3)
+        step(x)
+    assert step.counts["replayed"] == 2
+    data = ref(x._data)
+    del x
+    gc.collect()
+    assert data() is None
+
+
+def test_one_array_for_two_arguments_is_noticed_each_time():
+    def f(x, y):
+        y += 1.0
+        return x * 2.0
+
+    step = xp.function(f)
+    x, y = xp.ones(3), xp.ones(3)
+    for _ in range(3):
+        step(x, y)
+    assert step.counts["replayed"] == 1
+    for _ in range(4):
+        z = xp.zeros(3)
+        assert step(z, z).tolist() == [2.0, 2.0, 2.0]
+        assert step(z, z).tolist() == [4.0, 4.0, 4.0]
+        assert step(x, y).tolist() == [2.0, 2.0, 2.0]

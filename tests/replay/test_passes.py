@@ -1,16 +1,21 @@
 """Passes keep what a program computes: random programs of raw calls, before and after each."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain as chain_of
 
 import numpy as np
 import pytest
 
 from arraytape.replay import blocks as blocks_module
+from arraytape.replay import simplify as simplify_module
+from arraytape.replay import source as source_module
 from arraytape.replay.blocks import BLOCKED, blocked
+from arraytape.replay.factors import factored
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
 from arraytape.replay.simplify import simplified
 from arraytape.replay.source import Source
 from arraytape.replay.storage import TRACED
+from arraytape.replay.sums import with_dots
 from arraytape.replay.trace import ACTIVE, Trace
 
 xp = TRACED.xp
@@ -50,7 +55,15 @@ def step(rng, values):
     """One more value of SHAPE."""
     x, y, z = (values[i] for i in rng.integers(len(values), size=3))
     key = keys(rng)[rng.integers(6)]
-    kind = rng.integers(19)
+    kind = rng.integers(23)
+    if kind == 19:
+        return xp.where(x > y, z, 0.0) - z
+    if kind == 20:
+        return xp.where(x[0] > y, 0, z)
+    if kind == 21:
+        return -x * y + (-(3 * x)) * z
+    if kind == 22:
+        return x + xp.sum(2.0 * xp.square(y) + xp.exp(z * 0.1)) * 0.01 - xp.sum(x * z)
     if kind == 16:
         return x + -y
     if kind == 17:
@@ -90,6 +103,13 @@ def step(rng, values):
     return xp.maximum(x, y) + 1.0 * z
 
 
+@pytest.fixture
+def small_choices(monkeypatch):
+    """Choices by bits for SHAPE."""
+    monkeypatch.setattr(simplify_module, "WORTH_BITS", 4)
+    monkeypatch.setattr(simplify_module, "WORTH_TWO", 4)
+
+
 def data(seed):
     rng = np.random.default_rng(seed)
     return [rng.standard_normal(SHAPE) for _ in range(2)]
@@ -106,7 +126,9 @@ def same(found, expected, exact):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
-def test_simplified_programs_and_their_source_compute_the_same_on_other_inputs(block):
+def test_simplified_programs_and_their_source_compute_the_same_on_other_inputs(
+    small_choices, block
+):
     for seed in range(block, 120, 4):
         program = grown(seed, data(seed))
         short = simplified(program)
@@ -117,6 +139,8 @@ def test_simplified_programs_and_their_source_compute_the_same_on_other_inputs(b
             outputs, writes = program.run(inputs)
             same([*chain_of(*short.run(inputs))], [*outputs, *writes], exact=False)
             found = [*chain_of(*source.function(*inputs))]
+            same(found, [*chain_of(*short.run(inputs))], exact=True)
+            source.function(*data(2000 + other))  # the memory that stays is written to again
             same(found, [*chain_of(*short.run(inputs))], exact=True)
             same(inputs, before, exact=True)
             assert not any(
@@ -174,6 +198,8 @@ def chain(*calls):
         ([lambda x: x + -xp.sin(x)], ["sin", "subtract"]),
         ([lambda x: -xp.sin(x) + x], ["sin", "subtract"]),
         ([lambda x: x - -xp.sin(x)], ["sin", "add"]),
+        ([lambda x: x + -xp.sin(x) * x], ["sin", "multiply", "subtract"]),
+        ([lambda x: 3.0 * x + (-3.0 * x) * xp.sin(x)], ["multiply", "sin", "multiply", "subtract"]),
         ([lambda x: x * (xp.broadcast_to(xp.sum(x), SHAPE) * 3.0)], ["sum", "multiply", "multiply"]),
     ],
 )  # fmt: skip
@@ -187,6 +213,276 @@ def test_each_rule_makes_a_program_shorter(calls, ops):
 )
 def test_what_changes_values_stays(call):
     assert chain(call)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("number", [0.1, -2, 1e-7, 3, float("inf"), 1e300, 2**53 + 1])
+def test_numbers_become_what_numpy_makes_of_them(dtype, number):
+    def calls(x):
+        z = x.astype(dtype)
+        return [z * number, number - z, xp.maximum(z, number), z < number, number / z]
+
+    x = np.linspace(-2.0, 3.0, 12, dtype=dtype)
+    with np.errstate(over="ignore"):
+        program = traced(calls, [x])
+        found = Source(simplified(program), "program").function(x)[0]
+        same(found, program.run([x])[0], exact=True)
+
+
+# --- memory -------------------------------------------------------------------------------------------
+def test_results_do_not_lie_in_the_memory_that_stays():
+    def calls(x, y):
+        z = xp.tanh(x) * y
+        total = TRACED.put(xp.zeros(SHAPE, dtype=np.float64), slice(1, 3), z[1:3] + 1.0)
+        row = xp.sum(xp.exp(x) * y, axis=0)
+        return [z, z + y, total, xp.matrix_transpose(z), row]
+
+    program = traced(calls, data(1))
+    source = Source(simplified(program), "program")
+    assert "def memory()" in source.text
+    first = source.function(*data(2))[0]
+    expected = [x.copy() for x in first]
+    second = source.function(*data(3))[0]
+    same(first, expected, exact=True)
+    assert not any(np.shares_memory(x, y) for x in first for y in second)
+
+
+def test_calls_at_once_have_memory_of_their_own():
+    def calls(x, y):
+        for _ in range(20):
+            x = xp.tanh(x * y) + 0.5 * y
+        return [x]
+
+    program = traced(calls, [np.ones((200, 50)), np.ones((200, 50))])
+    source = Source(simplified(program), "program")
+    inputs = [(np.full((200, 50), i / 8), np.full((200, 50), 0.5)) for i in range(8)]
+    expected = [program.run(given)[0] for given in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        for found, wanted in zip(
+            pool.map(lambda i: source.function(*inputs[i % 8])[0], range(64)),
+            expected * 8,
+            strict=True,
+        ):
+            same(found, wanted, exact=True)
+
+
+def test_memory_of_a_call_that_failed_is_not_used_again():
+    def calls(x, y):
+        z = x * y
+        assert not TRACED.has_nan(z)
+        return [xp.sum(xp.exp(z), axis=1)]
+
+    program = traced(calls, data(1))
+    source = Source(simplified(program), "program")
+    source.function(*data(1))
+    assert len(source.scope["idle"]) == 1
+    x, y = data(2)
+    with pytest.raises(GuardFailed):
+        source.function(x * np.nan, y)
+    assert source.scope["idle"] == []
+    same(source.function(x, y)[0], program.run([x, y])[0], exact=True)
+
+
+def test_what_a_users_function_gives_is_not_written_to():
+    cache = np.ones(SHAPE)
+    x = Node(INPUT, like=cache)
+    given = Node("foreign.lookup.1", lambda x: cache, (x,), like=cache)
+    total = Node("add", np.add, (given, x), like=cache)
+    put = Node("put", TRACED.put, (given, 0, 5.0), like=cache)
+    for result in (total, put):
+        program = Program([x], [x, given, result], outputs=[result])
+        Source(program, "program").function(np.full(SHAPE, 2.0))
+        assert (cache == 1.0).all()
+
+
+def test_what_a_users_function_is_given_stays_as_it_was():
+    kept = []
+    x = Node(INPUT, like=np.ones(SHAPE))
+    y = Node("add", np.add, (x, x), like=x)
+    given = Node("foreign.keep.1", lambda y: kept.append(y) or y + 1.0, (y,), like=x)
+    z = Node("multiply", np.multiply, (y, given), like=x)
+    total = Node("sum", np.sum, (z,), {"axis": 0}, like=np.ones(3))
+    program = Program([x], [x, y, given, z, total], outputs=[total])
+    source = Source(program, "program")
+    for value in (1.0, 2.0):
+        source.function(np.full(SHAPE, value))
+    assert [float(y[0, 0]) for y in kept] == [2.0, 4.0]
+
+
+def test_views_of_memory_that_stays_are_made_once():
+    def calls(x, y):
+        z = x * y
+        return [xp.sin(xp.matrix_transpose(z)) + z[0, 0], z[1:] + 1.0]
+
+    text = Source(simplified(traced(calls, data(1))), "program").text
+    before, after = text.split("def memory()")
+    assert ".mT" in after
+    assert ".mT" not in before
+
+
+def test_large_memory_does_not_stay(monkeypatch):
+    monkeypatch.setattr(source_module, "MOST", 100)
+    program = traced(lambda x, y: [xp.sum(xp.exp(x * y) + xp.sin(y), axis=0)], data(1))
+    source = Source(simplified(program), "program")
+    assert source.kept.bytes == 96
+    for seed in range(3):
+        same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
+
+
+def test_memory_is_used_again_in_another_shape():
+    def calls(x, y):
+        first = xp.sum(xp.exp(x) * y, axis=0)
+        return [first, xp.sum(xp.sin(xp.reshape(y, (2, 6))) + first[0], axis=1)]
+
+    program = traced(calls, data(1))
+    source = Source(simplified(program), "program")
+    assert source.kept.bytes == 96
+    for seed in range(3):
+        same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
+
+
+# --- looks for NaN ------------------------------------------------------------------------------------
+def test_a_product_that_is_only_looked_at_is_computed_where_it_may_have_nan():
+    def calls(x, y):
+        z = xp.matmul(xp.exp(x), xp.matrix_transpose(y))
+        assert not TRACED.has_nan(z)
+        assert not TRACED.has_nan(xp.sum(y, axis=0))
+        return [x + y]
+
+    source = Source(simplified(traced(calls, data(1))), "program")
+    before, after = source.text.split("if not", 1)
+    assert "matmul" not in before
+    assert "matmul" in after
+    x, y = data(2)
+    cases = [(x, y, True), (x * np.nan, y, False), (x, y * np.nan, False)]
+    overflows, infinite = np.full(SHAPE, 1e200), np.full(SHAPE, np.inf)
+    cases += [(x, overflows, True), (x, infinite, True)]
+    mixed = infinite.copy()
+    mixed[0] = -np.inf
+    cases += [(x, mixed, False), (x, np.where(mixed < 0, 1e308, -1e308), True)]
+    zeros = np.full(SHAPE, -np.inf)  # exp gives 0, and 0 * inf is NaN
+    cases += [(zeros, infinite, False)]
+    for a, b, holds in cases:
+        with np.errstate(all="ignore"):
+            plain = [np.exp(a) @ b.mT, b.sum(axis=0)]
+            assert holds == (not any(np.isnan(z).any() for z in plain))
+        with np.errstate(over="raise" if b is y else "ignore", invalid="ignore"):
+            if holds:
+                source.function(a, b)
+            else:
+                with pytest.raises(GuardFailed):
+                    source.function(a, b)
+
+
+# --- choices by bits ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_choices_by_bits_keep_all_values(small_choices, dtype):
+    def calls(x, y):
+        return [xp.where(y > 0, x, 0.0), xp.where(y > 0, 0, x), xp.where(y > 0, x[0], 0.0)]
+
+    x = np.array([[np.nan, np.inf, -np.inf, -0.0], [0.0, -1.5, 1e-40, 3.0]], dtype)
+    y = np.array([[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, 1.0]], dtype)
+    program = simplified(traced(calls, [x, y]))
+    assert [node.op for node in program.nodes].count("masked") == 3
+    for other in (y, -y):
+        found = Source(program, "program").function(x, other)[0]
+        same(found, traced(calls, [x, other]).run([x, other])[0], exact=True)
+
+
+def test_choices_between_two_by_bits_keep_all_values(small_choices):
+    x = np.array([[np.nan, np.inf, -np.inf, 7.0], [0.0, -1.5, 1e-310, 3.0]])
+    y = x[::-1, ::-1].copy()
+    program = traced(lambda x, y: [xp.where(x > 0, x, y), xp.where(x > 0, y, x)], [x, y])
+    short = simplified(program)
+    assert "where" not in [node.op for node in short.nodes]
+    for pair in ((x, y), (y, x), (-x, y)):
+        with np.errstate(all="ignore"):
+            found = Source(short, "program").function(*pair)[0]
+        for ours, wanted in zip(found, program.run(pair)[0], strict=True):
+            np.testing.assert_array_equal(ours, wanted)
+
+
+@pytest.mark.parametrize("zero", [-0.0, 1.0])
+def test_choices_between_floats_and_other_numbers_stay(small_choices, zero):
+    program = simplified(traced(lambda x, y: [xp.where(y > 0, x, zero)], data(1)))
+    assert "masked" not in [node.op for node in program.nodes]
+
+
+# --- sums of products ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("call", "ops"),
+    [
+        (lambda x, y: xp.sum(x * y), ["dot"]),
+        (lambda x, y: xp.sum(x**2), ["dot"]),
+        (lambda x, y: xp.sum(3.0 * x**2 + xp.exp(y)), ["dot", "multiply", "exp", "sum", "add"]),
+        (lambda x, y: xp.sum(2.0 * xp.ones(SHAPE) * x**2), ["dot", "multiply"]),
+        (lambda x, y: xp.sum(x - y), ["subtract", "sum"]),  # terms may cancel
+        (lambda x, y: xp.sum(x**2 - y**2), ["square", "square", "subtract", "sum"]),
+        (lambda x, y: xp.sum(0.1 * x**2), ["square", "multiply", "sum"]),  # the sum may overflow
+        (lambda x, y: xp.sum(x * y[0]), ["getitem", "multiply", "sum"]),
+        (lambda x, y: xp.sum(x * y, axis=0), ["multiply", "sum"]),
+    ],
+)
+def test_sums_of_products_are_dot_products(call, ops):
+    program = traced(lambda x, y: [call(x, y)], data(1))
+    short = with_dots(simplified(program), 1)
+    assert sorted(n.op for n in short.nodes if n.op not in (INPUT, CONSTANT)) == sorted(ops)
+    for seed in range(3):
+        found, expected = short.run(data(seed))[0], program.run(data(seed))[0]
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
+
+
+def test_a_term_that_is_read_again_stays_whole():
+    def calls(x, y):
+        z = xp.square(x) + xp.square(y)
+        return [xp.sum(z), xp.sin(z)]
+
+    short = with_dots(simplified(traced(calls, data(1))), 1)
+    assert "sum" in [node.op for node in short.nodes]
+
+
+# --- factors ------------------------------------------------------------------------------------------
+def systems(a, b):
+    """Four systems with one matrix, two with a Cholesky factor."""
+    solve, turn = xp.linalg.solve, xp.matrix_transpose
+    y = solve(a, b)
+    z = solve(turn(a), y)
+    factor = xp.linalg.cholesky(xp.matmul(a, turn(a)))
+    vector = solve(turn(turn(a)), b[:, 0]) + solve(a, z[:, 1])
+    return [y, z, vector, solve(turn(factor), y), solve(factor, turn(turn(b)))]
+
+
+def matrices(seed, size=80):
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal((size, size)) + 9 * np.eye(size), rng.standard_normal((size, 3))]
+
+
+def test_a_matrix_is_factored_once():
+    pytest.importorskip("scipy")
+    program = traced(systems, matrices(1))
+    short = factored(simplified(program))
+    ops = [node.op for node in short.nodes]
+    assert (ops.count("factors_of"), ops.count("linalg.solve")) == (1, 0)
+    source = Source(short, "program")
+    for seed in range(3):
+        for found in (short.run(matrices(seed))[0], source.function(*matrices(seed))[0]):
+            for x, y in zip(found, program.run(matrices(seed))[0], strict=True):
+                assert (x.shape, x.dtype, x.strides) == (y.shape, y.dtype, y.strides)
+                np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-11)
+
+
+def test_small_matrices_and_those_of_one_system_stay():
+    small = simplified(traced(systems, matrices(1, 20)))
+    assert factored(small) is small
+    one = simplified(traced(lambda a, b: [xp.linalg.solve(a, b)], matrices(1)))
+    assert [node.op for node in factored(one).nodes if node.op != INPUT] == ["linalg.solve"]
+
+
+def test_a_singular_matrix_raises_what_numpy_raises():
+    pytest.importorskip("scipy")
+    source = Source(factored(simplified(traced(systems, matrices(1)))), "program")
+    with pytest.raises(np.linalg.LinAlgError):
+        source.function(np.zeros((80, 80)), matrices(1)[1])
 
 
 def test_a_failed_guard_stops_the_program():
@@ -231,7 +527,7 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(3))
-def test_programs_in_blocks_compute_the_same(small_blocks, part):
+def test_programs_in_blocks_compute_the_same(small_blocks, small_choices, part):
     loops = 0
     for seed in range(part, 150, 3):
         program = grown(seed, data(seed))
@@ -285,6 +581,18 @@ def test_shifted_views_of_memory_that_is_reused_are_read_before_it_is_written(sm
     source = Source(blocked(simplified(program)), "program")
     assert "for i in" in source.text
     same(source.function(*data(2))[0], program.run(data(2))[0], exact=True)
+
+
+def test_blocks_are_written_straight_into_their_part_of_zeros(small_blocks):
+    def calls(x, y):
+        parts = xp.scatter_add(xp.exp(x[1:]) * 2.0, SHAPE, slice(1, None))
+        return [parts + xp.scatter_add(xp.tanh(y[:-1]) - 1.0, SHAPE, slice(None, -1))]
+
+    program = traced(calls, data(1))
+    source = Source(blocked(simplified(program)), "program")
+    assert "for i in" in source.text
+    for seed in range(3):
+        same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
 
 
 def test_guards_within_a_group_stay(small_blocks):

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from .._storage import numpy_namespace
 from .program import CONSTANT, INPUT, Node, Program, operands, replaced, result_of
-from .simplify import copied
+from .simplify import MASKED, copied, packed
+from .sums import is_sum, with_dots
 from .ufuncs import ufunc_of
 
 LEAST = 32_000  # elements of what is worth a loop
-BLOCK = 8192  # elements of a block
+BLOCK = 16384  # elements of a block
 BLOCKED, ITEM = "blocks", "item"
 CASTS = ("astype", "cast")
+FIRST = (INPUT, CONSTANT, "zeros")  # what parts are written to is there before the parts
 
 
 class Blocks:
@@ -56,19 +57,6 @@ def rows_of(shape: tuple[int, ...]) -> int:
     return BLOCK // row if row else 0
 
 
-def is_sum(node: Node) -> bool:
-    """Whether a node is the sum of all elements of something of its dtype."""
-    if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
-        return False
-    axis, x = node.keywords.get("axis"), node.args[0]
-    if type(x) is not Node or len(node.args) != 1:
-        return False
-    if node.keywords.get("dtype") is not None or node.keywords.get("keepdims"):
-        return False
-    every = axis is None or axis == tuple(range(len(x.shape)))
-    return every and node.dtype == x.dtype and node.dtype.kind in "fc" and node.dtype.itemsize > 2
-
-
 def is_member(node: Node) -> bool:
     """Whether each element of a node's value depends on one element of each operand."""
     if node.op in (INPUT, CONSTANT) or not node.shape or node.size < LEAST:
@@ -77,6 +65,8 @@ def is_member(node: Node) -> bool:
         return False
     if any(x.shape is None or x.dtype is None for x in operands(node)) or node.keywords:
         return False
+    if node.op == MASKED:
+        return True
     if node.op == "where":
         return len(node.args) == 3 and getattr(node.args[0], "dtype", None) == np.bool_
     if node.op in CASTS:
@@ -86,19 +76,11 @@ def is_member(node: Node) -> bool:
     return ufunc is not None and ufunc.signature is None
 
 
-def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
-    """The strides of new data."""
-    strides: list[int] = []
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
-
-
 def blocked(program: Program) -> Program:
     """The program with groups of elementwise calls in one node each."""
     if not any(map(is_member, program.nodes)):
         return program
+    program = with_dots(program, LEAST)
     group = groups_of(program)
     wanted = read_outside(program, group)
     of: dict[Node, Node] = {}
@@ -166,7 +148,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
 def ordered(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
     """The nodes, those of a group one after the other, behind all that the group reads."""
     done: dict[Node, None] = {}
-    for root in program.nodes:
+    for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
         waiting = [root]
         while waiting:
             if waiting[-1] in done:

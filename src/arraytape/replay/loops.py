@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from .blocks import CASTS, Blocks, is_sum
+from .blocks import CASTS, Blocks
 from .program import Node, operands
-from .simplify import same_layout
-from .ufuncs import ufunc_of
+from .simplify import INTEGERS, MASKED, same_layout
+from .sums import DOT, is_sum
+from .ufuncs import call_into, ufunc_of
 
 
 class Loop:
@@ -21,11 +23,11 @@ class Loop:
         self.lines: list[str] = []
         self.scratch: dict[str, list[str]] = {}  # by dtype, parts of memory that are free
         self.own: set[Node] = set()  # values that lie in such memory
-        self.made = 0
+        self.taken: list[str] = []  # kept memory, for the time of the loop
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
         self.items = dict(zip(blocks.results, blocks.items, strict=True))
         self.guarded = {guard.node for guard in source.program.guards if guard.kind == "no NaN"}
-        source.scope |= {"empty": np.empty, "copyto": np.copyto, "add_reduce": np.add.reduce}
+        source.scope |= {"copyto": np.copyto, "add_reduce": np.add.reduce}
         for x in blocks.inputs:
             self.input(x)
         for i, node in enumerate(blocks.members):
@@ -34,6 +36,8 @@ class Loop:
         for i, node in enumerate(blocks.members):
             self.member(i, node)
         self.write()
+        for name in self.taken:
+            source.kept.give(name)
 
     def write(self) -> None:
         rows, count = self.blocks.rows, self.blocks.shape[0]
@@ -50,7 +54,7 @@ class Loop:
 
     # --- memory -----------------------------------------------------------------------------------
     def input(self, x: Node) -> None:
-        name = self.source.text_of(x, False)
+        name = self.source.text_of(x, True)
         self.names[x] = name
         if self.blocks.is_cut(x):
             self.cut(x, name)
@@ -63,17 +67,21 @@ class Loop:
         """Memory for a result: that of an input that is not read any more, or new."""
         item = self.items[node]
         for x in self.blocks.inputs:
-            if self.last[x] <= i and self.may_go(x, node):
+            if self.last[x] <= i and self.may_go(x, node, item):
                 self.source.take_over(item, x)
                 self.names[node] = self.names[x]
                 return
-        self.source.assign(item, f"empty({node.shape!r}, {self.dtype(node)})")
+        if not self.source.part_for(item) and self.source.room(item) is None:
+            self.source.scope["empty"] = np.empty
+            self.source.assign(item, f"empty({node.shape!r}, {self.dtype(node)})")
         self.cut(node, self.source.names[item])
 
-    def may_go(self, x: Node, node: Node) -> bool:
+    def may_go(self, x: Node, node: Node, item: Node) -> bool:
         """Whether a result may take the memory of an input, which no other input shares."""
         source = self.source
-        if not same_layout(x, node) or not source.is_free(self.place, x) or x in source.taken_over:
+        if not same_layout(x, node) or not source.is_free(self.place, x, item):
+            return False
+        if x in source.taken_over:
             return False
         if node.op == "where" and any(y is x for y in node.args[:2]):
             return False
@@ -93,25 +101,32 @@ class Loop:
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
                 return self.names[x]
-        if self.scratch.get(kind):
+        return self.scratch_of(kind, node.dtype.itemsize)
+
+    def scratch_of(self, kind: str, step: int) -> str:
+        """Memory of a block that is free, for elements of a dtype that have so many bytes."""
+        if self.scratch.setdefault(kind, []):
             return self.scratch[kind].pop()
-        name = f"t{self.made}"
-        self.made += 1
         shape = (self.blocks.rows, *self.blocks.shape[1:])
-        self.source.lines.append(f"{name}_ = empty({shape!r}, {kind})")
-        self.lines.append(f"{name} = {name}_[:j - i]")
-        return name
+        whole = str(self.source.kept.take(shape, kind, math.prod(shape) * step))
+        self.taken.append(whole)
+        self.lines.append(f"{whole}_ = {whole}[:j - i]")
+        return f"{whole}_"
 
     # --- calls ------------------------------------------------------------------------------------
-    def text(self, x: Any) -> str:
-        return self.names[x] if type(x) is Node else str(self.source.text_of(x, False))
+    def text(self, x: Any, node: Node) -> str:
+        return self.names[x] if type(x) is Node else str(self.source.operand(x, node))
 
     def member(self, i: int, node: Node) -> None:
         """The lines of one call."""
-        args = [self.text(x) for x in node.args]
+        args = [self.text(x, node) for x in node.args]
         if is_sum(node):
             self.names[node] = f"p{i}"
-            self.lines.append(f"p{i}.append(add_reduce({args[0]}, None))")
+            if node.op == DOT:
+                args = args if len(self.blocks.shape) == 1 else [f"{x}.ravel()" for x in args]
+                self.lines.append(f"p{i}.append({args[0]}.dot({args[1]}))")
+            else:
+                self.lines.append(f"p{i}.append(add_reduce({args[0]}, None))")
         else:
             if node not in self.names:
                 self.names[node] = self.room(i, node)
@@ -138,11 +153,19 @@ class Loop:
             if args[2] != into:
                 self.lines.append(f"copyto({into}, {args[2]})")
             self.lines.append(f"copyto({into}, {args[1]}, where={args[0]})")
+        elif node.op == MASKED:
+            integer = INTEGERS[node.dtype]
+            kind = str(self.source.named(str(integer), integer))
+            bits = self.scratch_of(kind, integer.itemsize)
+            x, into = f"{args[0]}.view({kind})", f"{into}.view({kind})"
+            self.lines += self.source.by_bits(x, args[1], node.args[2], bits, into)
+            self.scratch[kind].append(bits)
         elif node.op in CASTS:
             self.lines.append(f"copyto({into}, {args[0]}, 'unsafe')")
         else:
-            function = self.source.named(node.op.replace(".", "_"), ufunc_of(node))
-            self.lines.append(f"{function}({', '.join(args)}, out={into})")
+            ufunc = ufunc_of(node)
+            function = self.source.named(node.op.replace(".", "_"), ufunc)
+            self.lines.append(call_into(ufunc, function, ", ".join(args), into))
 
 
 __all__ = ["Loop"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ..variable import Variable
 from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
 from .blocks import blocked
 from .call import Call, Given
+from .factors import factored
 from .lift import commit
 from .simplify import simplified
 from .source import Source
@@ -33,21 +35,23 @@ class TraceInfo(NamedTuple):
 
     signature : the parameters, each with its type.  ops : how many calls of NumPy were traced and how
     many are left.  guards : where the function looked at a value.  replayed : how often it ran.
+    memory : how many bytes stay from call to call, for each thread that runs it at the same time.
     """
 
     signature: str
     ops: tuple[int, int]
     guards: list[str]
     replayed: int
+    memory: int
 
 
 class Plan:
     """What takes the place of a function for calls like the one that was traced.
 
-    blocks : whether large elementwise programs run in blocks that fit the cache: sums may then differ
-    in the last bits.  replay : takes the arguments in the order of the parameters, gives the result.
-    MISFIT for others; Changed, Apart, GuardFailed or what NumPy raises where the program does not hold:
-    nothing was written then.
+    blocks : whether large elementwise programs run in blocks that fit the cache, and large matrices are
+    factored once: the last bits may differ.  replay : takes the arguments in the order of the
+    parameters, gives the result.  MISFIT for others; Changed, Apart, GuardFailed or what NumPy raises
+    where the program does not hold: nothing was written then.
     """
 
     def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
@@ -56,13 +60,14 @@ class Plan:
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
         if blocks:
-            self.program = blocked(self.program)
-        taken = {*dir(np), *globals(), *(node.op for node in self.program.nodes)}
+            self.program = blocked(factored(self.program))
+        taken = {"idle", "memory", *dir(np), *globals(), *(node.op for node in self.program.nodes)}
         self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names
         self.said = said_of(call)
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {
+            "ref": ref,
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
             "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
@@ -84,7 +89,7 @@ class Plan:
     @property
     def info(self) -> TraceInfo:
         ops = self.before, len(self.program.nodes)
-        return TraceInfo(self.said, ops, self.guards, self.replayed)
+        return TraceInfo(self.said, ops, self.guards, self.replayed, self.source.kept.bytes)
 
     def run_of(self, call: Call) -> Callable[..., Any]:
         """The program; silent where the function set np.errstate for a part of it."""
@@ -140,17 +145,22 @@ class Plan:
         return "Array" if type(x) is Array else self.named(type(x))
 
     def layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Demand the layout of x of an Array, and give its data a name."""
-        data = x._data
+        """Demand the layout of x of an Array, and give its data a name.
+
+        Data whose layout was compared in the last call is not compared again, unless it is memory of
+        others, who may change its layout.
+        """
+        data, state = x._data, x._state & SCALAR
         number = len(self.handles)
         if not isinstance(x, Variable):
             self.lines.append(f"if {name}._tid == -1: {name}._sync()")
         d, dtype = f"d{number}", self.named(data.dtype)
         self.lines += [
             f"{d} = {name}._data",
-            f"if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
-            f"or {d}.strides != {data.strides!r} "
-            f"or {name}._state & {SCALAR} != {x._state & SCALAR}: {otherwise}",
+            f"if r{number}() is not {d} or {name}._state & {SCALAR | ALIASED} != {state}:",
+            f"    if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
+            f"or {d}.strides != {data.strides!r} or {name}._state & {SCALAR} != {state}: {otherwise}",
+            "    moved = True",
         ]
         self.handles.append(name)
 
@@ -178,17 +188,26 @@ class Plan:
                 self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
 
     def apart(self, call: Call) -> None:
-        """Demand that no two of the Arrays are one, or share memory."""
+        """Demand that no two of the Arrays are one, or share memory.
+
+        Data of the last call was compared then.  ``known`` has weak references to it, in one tuple since
+        several threads may run this.
+        """
         names = self.handles
-        if len(names) == 2:
-            self.lines.append(f"if {names[0]} is {names[1]}: return MISFIT")
-        elif len(names) > 2:
-            ids = ", ".join(f"id({name})" for name in names)
-            self.lines.append(f"if len({{{ids}}}) != {len(names)}: return MISFIT")
-        if names:
-            states = " | ".join(f"{name}._state" for name in names)
-            handles = "".join(f"{name}, " for name in names)
-            self.lines.append(f"if ({states}) & ALIASED: check_apart(({handles}))")
+        if not names:
+            return
+        ids = ", ".join(f"id({name})" for name in names)
+        states = " | ".join(f"{name}._state" for name in names)
+        handles = "".join(f"{name}, " for name in names)
+        numbers = range(len(names))
+        self.scope["known"] = [(nothing,) * len(names)]
+        self.lines[:0] = [f"{''.join(f'r{i}, ' for i in numbers)}= known[0]", "moved = False"]
+        self.lines += [
+            "if moved:",
+            f"    if len({{{ids}}}) != {len(names)}: return MISFIT",
+            f"    if ({states}) & ALIASED: check_apart(({handles}))",
+            f"    known[0] = ({''.join(f'ref(d{i}), ' for i in numbers)})",
+        ]
 
     def foreign(self, call: Call) -> None:
         """Memory of others whose contents became constants."""
@@ -244,6 +263,10 @@ class Plan:
 
     def key(self, key: Any) -> str:
         return repr(key) if type(key) in (str, int) else self.named(key)
+
+
+def nothing() -> None:
+    """A weak reference to what is gone."""
 
 
 def commit_all(handles: Any, values: Any) -> None:

@@ -13,6 +13,13 @@ from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, pu
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
 New = Callable[[Node], Node]  # what a node made by a rule becomes
+MASKED = "masked"
+INTEGERS: dict[Any, np.dtype[Any]] = {
+    np.dtype(np.float32): np.dtype(np.int32),
+    np.dtype(np.float64): np.dtype(np.int64),
+}
+WORTH_BITS = 256  # elements of a choice between floats and 0
+WORTH_TWO = 4096  # elements of a choice between floats
 MOST = 8  # rules that are tried on one node, one after the other
 WITHOUT_EFFECT = frozenset(
     ("astype", "broadcast_to", "broadcast_view", "cast", "contiguous", "copied", "laid_out", "positive",
@@ -103,7 +110,23 @@ def shared(node: Node, known: dict[Any, Node]) -> Node:
     else:
         keywords = key_of(dict(node.keywords)) if node.keywords else None
         key = node.op, key_of(node.args), keywords, node.strides, node.dtype
+    if key not in known and node.op == "multiply":
+        other = opposite(node, known)
+        node = node if other is None else other
     return known.setdefault(key, node)
+
+
+def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
+    """``-2 * x`` as the negative of ``2 * x`` that is known."""
+    found = factors(node)
+    if found is None:
+        return None
+    number, x = found
+    for pair in ((-number, x), (x, -number)):
+        other = known.get((node.op, key_of(pair), None, node.strides, node.dtype))
+        if other is not None and other.op == node.op:
+            return like(node, "negative", np.negative, other)
+    return None
 
 
 # --- constants ----------------------------------------------------------------------------------------
@@ -147,6 +170,15 @@ def same_layout(x: Any, node: Node) -> bool:
         node.dtype,
         node.strides,
     )
+
+
+def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
+    """The strides of new data."""
+    strides: list[int] = []
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
 
 
 def nothing_changed(node: Node, new: New) -> Node | None:
@@ -332,6 +364,49 @@ def accumulated(node: Node, new: New) -> Node | None:
     return None
 
 
+# --- masks ---------------------------------------------------------------------------------------------
+def masked(x: Any, mask: Any, chosen: bool) -> Any:
+    """Floats where a mask is ``chosen``, elsewhere 0.0, by their bits."""
+    integer = INTEGERS[x.dtype]
+    bits = -mask.astype(integer) if chosen else mask.astype(integer) - 1
+    return np.bitwise_and(x.view(integer), bits).view(x.dtype)
+
+
+def where_zero(node: Node, new: New) -> Node | None:
+    """A choice between floats and 0 is made by bits: branches would cost ten times as much."""
+    mask, x, y = node.args
+    if node.dtype not in INTEGERS or node.size < WORTH_BITS or type(mask) is not Node:
+        return None
+    if mask.shape != node.shape or mask.dtype != np.bool_:
+        return None
+    for chosen, kept, zero in ((True, x, y), (False, y, x)):
+        if type(kept) is not Node or kept.dtype != node.dtype or not is_positive_zero(zero):
+            continue
+        if same_layout(kept, node) or node.strides == packed(node.shape, node.dtype.itemsize):
+            return like(node, MASKED, masked, kept, mask, chosen)
+    return None
+
+
+def where_of_two(node: Node, new: New) -> Node | None:
+    """A choice between many floats is a sum of two choices between one of them and 0."""
+    mask, x, y = node.args
+    if node.dtype not in INTEGERS or node.size < WORTH_TWO or type(mask) is not Node:
+        return None
+    if mask.shape != node.shape or mask.dtype != np.bool_:
+        return None
+    if not same_layout(x, node) or not same_layout(y, node):
+        return None
+    parts = [new(like(node, MASKED, masked, part, mask, i == 0)) for i, part in enumerate((x, y))]
+    return like(node, "add", np.add, *parts)
+
+
+def is_positive_zero(x: Any) -> bool:
+    """Whether an operand is 0 in each element, but not -0.0."""
+    if type(x) in (int, float):
+        return x == 0 and math.copysign(1.0, x) > 0
+    return is_zero(x) and (x.op == "zeros" or not np.signbit(x.value).any())
+
+
 # --- signs and factors, with the same bits ------------------------------------------------------------
 def number_of(x: Any) -> float | None:
     """The number that an operand is, or has in each element, or None."""
@@ -389,6 +464,16 @@ def minus_negative(node: Node, new: New) -> Node | None:
     return None
 
 
+def sign_out(node: Node, new: New) -> Node | None:
+    """``-x * y`` is ``-(x * y)``, of which a sum makes a difference."""
+    for i in (0, 1):
+        x, y = node.args[i], node.args[1 - i]
+        if is_negative(x) and same_layout(x, node) and not node.keywords:
+            pair = (x.args[0], y) if i == 0 else (y, x.args[0])
+            return like(node, "negative", np.negative, new(like(node, node.op, node.call, *pair)))
+    return None
+
+
 def is_negative(y: Any) -> bool:
     """Whether an operand is the negative of floats in the same layout."""
     plain = type(y) is Node and y.op == "negative" and not y.keywords and y.dtype.kind == "f"
@@ -402,11 +487,12 @@ RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
     "bitwise_or": (or_false,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
-    "multiply": (times_one, product_of_product, unspread),
+    "multiply": (times_one, product_of_product, sign_out, unspread),
     "negative": (negative_product,),
     "power_operator": (square,),
     "put": (write_over_write,),
     "subtract": (minus_negative, unspread),
+    "where": (where_zero, where_of_two),
 }
 
 __all__ = ["Guard", "simplified"]

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import linecache
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import count
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._storage import numpy_namespace
-from .blocks import BLOCKED
+from .blocks import BLOCKED, CASTS
 from .loops import Loop
+from .memory import MOST, Memory, last_reads, leaving, memory_of
 from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
-from .simplify import is_basic, same_layout
-from .ufuncs import ufunc_of
+from .simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
+from .spellings import SPELLINGS
+from .trace import FOREIGN
+from .ufuncs import call_into, ufunc_of
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
+VIEWS = frozenset(
+    ("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape")
+)
+ONE = np.asarray(1, np.int8)
 LARGE = 4096  # elements of data that is let go of as soon as it can be
 NUMBER = new_number = count(1).__next__
 
@@ -42,10 +47,16 @@ class Source:
             "array": np.array, "asarray": np.asarray, "failed": failed, "guards": program.guards,
         }  # fmt: skip
         self.scalars: set[Node] = set()  # what is one of NumPy's scalars, not an array
+        self.arrays: dict[Node, str] = {}  # names of the arrays that scalars are taken of
         self.lines: list[str] = []
         self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
+        self.kept = Memory()
+        self.new_number = count().__next__
+        self.views: dict[str, str] = {}  # names of views of other memory, by their text
+        self.slots: dict[Node, str] = {}  # of kept memory, by the node that lies there
         self.memory = memory_of(program)
         self.last = last_reads(program, self.memory)
+        self.leaving = leaving(program, self.memory, self.last)
         self.places: dict[Node, Node] = {}  # whose memory a node has taken over
         self.taken_over: set[Node] = set()
         self.written: set[Node] = set()  # what was computed straight into its place
@@ -55,12 +66,16 @@ class Source:
             for root in roots:
                 self.within.setdefault(root, []).append(node)
         for root, place in self.last.items():
-            if root.shape is not None and root.size >= LARGE and root.op not in (INPUT, CONSTANT):
+            if root.op not in (INPUT, CONSTANT):
                 self.dying.setdefault(place, []).append(root)
         parameters = ", ".join(self.input(node) for node in program.inputs)
+        start = len(self.lines)
         self.body()
+        if self.kept.names:
+            self.lines[start:start] = self.kept.taken()
+            self.scope["idle"], self.scope["empty"] = [], np.empty
         body = "\n    ".join(self.lines)
-        self.text = f"def {name}({parameters}):\n    {body}\n"
+        self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.text()}"
         file = f"<arraytape replay {NUMBER()} of {name}>"
         exec(compile(self.text, file, "exec"), self.scope)
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)
@@ -70,33 +85,42 @@ class Source:
         self.names[node] = name = f"x{len(self.names)}"
         if node.shape == () and node.dtype.kind in "fc":
             self.scalars.add(node)
-            self.lines.append(f"{name} = {name}[()]")
+            self.arrays[node], self.names[node] = name, f"{name}_"
+            self.lines.append(f"{name}_ = {name}[()]")
         return name
 
     def body(self) -> None:
         guards: dict[Node, list[int]] = {}
         for i, guard in enumerate(self.program.guards):
             guards.setdefault(guard.node, []).append(i)
-        for place, node in enumerate(self.program.nodes):
+        for node in self.program.nodes:
             if node.op == CONSTANT:
                 self.constant(node)
-            elif node.op != INPUT:
-                self.call(place, node)
-            for i in guards.get(node, ()):
-                self.guard(i, self.program.guards[i])
+        for place, node in enumerate(self.program.nodes):
+            looks = guards.get(node, [])
+            if not self.only_looked_at(node, looks):
+                if node.op not in (INPUT, CONSTANT):
+                    self.call(place, node)
+                for i in looks:
+                    self.guard(i, self.program.guards[i])
             self.drop(place)
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
         writes = [self.text_of(node, True) for node in self.program.writes]
-        self.lines.append(f"return [{', '.join(outputs)}], [{', '.join(writes)}]")
+        result = f"({''.join(f'{x}, ' for x in outputs)}), ({''.join(f'{x}, ' for x in writes)})"
+        if self.kept.names:
+            self.lines += [f"result = {result}", "idle.append(kept)"]
+            result = "result"
+        self.lines.append(f"return {result}")
 
     # --- values -----------------------------------------------------------------------------------
     def constant(self, node: Node) -> None:
-        value = node.value
+        value, name = node.value, f"c{len(self.scope)}"
         if node.shape == () and value.dtype.kind in "fc":
+            self.arrays[node] = self.named(f"{name}_", value)
             value = value[()]
             self.scalars.add(node)
-        self.names[node] = self.named(f"c{len(self.scope)}", value)
+        self.names[node] = self.named(name, value)
 
     def named(self, name: str, value: Any) -> str:
         """A name in the function's globals for a value."""
@@ -110,7 +134,9 @@ class Source:
         kind = type(value)
         if kind is Node:
             name = self.names[value]
-            return f"asarray({name})" if arrays and value in self.scalars else name
+            if arrays and value in self.scalars:
+                return self.arrays.get(value, f"asarray({name})")
+            return name
         if kind is tuple or kind is list:
             parts = [self.text_of(part, arrays) for part in value]
             inner = ", ".join(parts)
@@ -154,7 +180,16 @@ class Source:
         if node.op == "put":
             self.put(place, node)
             return
+        if node.op == MASKED:
+            self.mask(place, node)
+            return
         if node.op == "where" and self.choose(place, node):
+            return
+        if node.op in CASTS and not node.view and self.room(node) is not None:
+            self.scope["copyto"] = np.copyto
+            self.lines.append(
+                f"copyto({self.names[node]}, {self.text_of(node.args[0], True)}, 'unsafe')"
+            )
             return
         ufunc = ufunc_of(node)
         if ufunc is not None:
@@ -165,6 +200,8 @@ class Source:
             value, scalar = self.part(node), False
         elif spelled is not None and spelled.fits(node):
             args = [self.text_of(x, spelled.arrays) for x in spelled.arguments(node)]
+            if spelled.text.count("{}") == 1:
+                args = [", ".join(args)]
             value, scalar = spelled.text.format(*args), spelled.scalar
             self.scope.update(spelled.names)
         else:
@@ -176,7 +213,32 @@ class Source:
                 self.scalars.add(node)
             else:
                 value = f"asarray({value})"
-        self.assign(node, value)
+        if node.view and node.op in VIEWS and len(operands(node)) == 1:
+            self.names[node] = self.view(self.names[operands(node)[0]], value)
+        else:
+            self.assign(node, value)
+
+    def view(self, name: str, text: str) -> str:
+        """A name for a view of what has a name; of kept memory it is made once."""
+        if name in self.kept.made:
+            return self.kept.view(text)
+        if text not in self.views:
+            self.views[text] = f"u{self.new_number()}"
+            self.lines.append(f"{self.views[text]} = {text}")
+        return self.views[text]
+
+    def room(self, node: Node) -> str | None:
+        """Kept memory for a result, which must not leave the program."""
+        if not node.shape or node in self.leaving or not node.size:
+            return None
+        if node.strides != packed(node.shape, node.dtype.itemsize):
+            return None
+        dtype, size = self.named(str(node.dtype), node.dtype), node.size * node.dtype.itemsize
+        if self.kept.bytes + size > MOST:
+            return None
+        name = self.kept.take(node.shape, dtype, size)
+        self.names[node] = self.slots[node] = name
+        return name
 
     def assign(self, node: Node, value: str) -> None:
         name = self.names[node] = f"v{len(self.names)}"
@@ -184,20 +246,37 @@ class Source:
 
     def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
         """A ufunc, into memory of an operand that is not read any more where there is one."""
-        args = ", ".join([self.text_of(x, False) for x in node.args])
         if node.shape == () and self.infix(node):
             return
+        args = self.operands(node)
         function = self.named(node.op.replace(".", "_"), ufunc)
-        if node.shape and self.accumulate(place, node, function, args):
+        if node.shape and self.straight(place, node, function, args):
             return
         into = None if node.shape == () or node.op == "matmul" else self.free_operand(place, node)
-        if into is None:
+        if into is not None:
+            self.take_over(node, into)
+        elif self.room(node) is None:
             if node.shape == ():
                 self.scalars.add(node)
             self.assign(node, f"{function}({args})")
-        else:
-            self.take_over(node, into)
-            self.lines.append(f"{function}({args}, out={self.names[node]})")
+            return
+        self.lines.append(call_into(ufunc, function, args, self.names[node]))
+
+    def operands(self, node: Node) -> str:
+        """The arguments of a ufunc as text.  Arrays of shape () cost it half of what numbers do."""
+        return ", ".join([self.operand(x, node) for x in node.args])
+
+    def operand(self, x: Any, node: Node) -> str:
+        if node.shape == ():
+            return self.text_of(x, False)
+        array = as_operand(x, node)
+        if array is None:
+            return self.text_of(x, True)
+        name = "_" + repr(x).replace("-", "minus_").replace(".", "_").replace("+", "")
+        known = self.scope.get(name)
+        if known is not None and known.dtype != array.dtype:
+            name = f"{name}_{array.dtype}"
+        return self.named(name, self.scope.get(name, array))
 
     def infix(self, node: Node) -> bool:
         """Arithmetic of scalars as Python writes it, where NumPy's scalars have a ufunc's bits."""
@@ -225,13 +304,40 @@ class Source:
             return f"{whole}[{node.args[1]}]"
         return f"{whole}[{self.key(node.args[1])}]"
 
+    def mask(self, place: int, node: Node) -> None:
+        """A choice between floats and 0, in their place if they are not read any more."""
+        x, mask, chosen = node.args
+        if same_layout(x, node) and self.is_free(place, x, node):
+            self.take_over(node, x)
+        elif self.room(node) is None:
+            self.scope |= {"empty": np.empty, "empty_like": np.empty_like}
+            like, dtype = self.text_of(x, True), self.named(str(node.dtype), node.dtype)
+            packed = f"empty({node.shape!r}, {dtype})"
+            self.assign(node, f"empty_like({like})" if same_layout(x, node) else packed)
+        integer = INTEGERS[node.dtype]
+        name = self.named(str(integer), integer)
+        bits = self.kept.take(node.shape, name, node.size * integer.itemsize)
+        mine, theirs = (
+            self.view(y, f"{y}.view({name})") for y in (self.names[node], self.text_of(x, True))
+        )
+        self.lines += self.by_bits(theirs, self.text_of(mask, True), chosen, bits, mine)
+        self.kept.give(bits)
+
+    def by_bits(self, x: str, mask: str, chosen: bool, bits: str, into: str) -> list[str]:
+        """The lines that put an integer where a mask is ``chosen``, and 0 elsewhere."""
+        self.scope |= {"bitwise_and": np.bitwise_and, "copyto": np.copyto}
+        self.scope |= {"negative": np.negative, "subtract": np.subtract}
+        minus_one = f"subtract({bits}, {self.named('_1', ONE)}, {bits})"
+        ones = f"negative({bits}, {bits})" if chosen else minus_one
+        return [f"copyto({bits}, {mask})", ones, f"bitwise_and({x}, {bits}, {into})"]
+
     def choose(self, place: int, node: Node) -> bool:
         """``where`` in place of its last operand, where that is not read any more."""
         condition, x, y = node.args
         other = getattr(x, "dtype", node.dtype)
         if getattr(condition, "dtype", None) != np.bool_:
             return False
-        if not same_layout(y, node) or not self.is_free(place, y) or other != node.dtype:
+        if not same_layout(y, node) or not self.is_free(place, y, node) or other != node.dtype:
             return False
         if type(x) is Node and self.memory[x] & self.memory[y]:
             return False
@@ -259,76 +365,157 @@ class Source:
 
     def put(self, place: int, node: Node) -> None:
         """Write in place where the data before the write is not read any more, or to a copy."""
-        x, key, value = node.args
+        _, key, value = node.args
+        if node not in self.names:
+            self.begin_put(place, node)
+        if value not in self.written:
+            name = self.names[node]
+            self.lines.append(f"{name}[{self.key(key)}] = {self.text_of(value, False)}")
+
+    def begin_put(self, place: int, node: Node) -> None:
+        """Memory with what was there before a write."""
+        x = node.args[0]
         if self.may_write(place, node):
             self.take_over(node, x)
-            if value in self.written:
-                return
-        else:
+        elif self.room(node) is None:
             self.assign(node, f"{self.text_of(x, True)}.copy('K')")
-        name = self.names[node]
-        self.lines.append(f"{name}[{self.key(key)}] = {self.text_of(value, False)}")
+        else:
+            self.scope["copyto"] = np.copyto
+            self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)})")
 
     def may_write(self, place: int, node: Node) -> bool:
         """Whether a write may change the memory that it is a write to."""
         x, key, value = node.args
-        if not self.is_free(place, x) or x.strides != node.strides:
+        if not self.is_free(place, x, node) or x.strides != node.strides:
             return False
         overlap = type(value) is Node and bool(self.memory[value] & self.memory[x])
         return not overlap or is_basic(key)
 
-    def accumulate(self, place: int, node: Node, function: str, args: str) -> bool:
-        """``x[key] = x[key] + y`` in place, where this is the sum and the next call the write."""
-        after = self.program.nodes[place + 1 : place + 2]
-        if not after or after[0].op != "put" or after[0].args[2] is not node:
+    def straight(self, place: int, node: Node, function: str, args: str) -> bool:
+        """Compute straight into a part of other data, where the next call puts this there."""
+        put = self.put_of(node)
+        between = self.program.nodes[place + 1 : self.last[node]] if put is not None else []
+        if put is None or any(x.op != CONSTANT for x in between):
             return False
-        x, key, _ = after[0].args
-        if self.last[node] != place + 1 or not self.may_write(place + 1, after[0]):
+        x, key, _ = put.args
+        after = self.last[node]
+        if self.may_write(after, put) and not all(
+            is_part(y, x, key) or self.memory[y].isdisjoint(self.memory[x]) for y in operands(node)
+        ):
             return False
-        part, rest = self.split(node, x, key)
-        if part is None or (type(rest) is Node and self.memory[rest] & self.memory[x]):
-            return False
-        self.names[node] = self.names[part]
-        self.written.add(node)
-        self.lines.append(f"{function}({args}, out={self.names[part]})")
+        self.begin_put(after, put)
+        self.name_part(node, put)
+        self.lines.append(call_into(ufunc_of(node), function, args, self.names[node]))
         return True
 
-    def split(self, node: Node, x: Node, key: Any) -> tuple[Node | None, Any]:
-        """The operand that is a view of x at a key, and the other one."""
-        for part, rest in (node.args, node.args[::-1]) if len(node.args) == 2 else ():
-            view = type(part) is Node and part.op == "getitem" and part.view and part.args[0] is x
-            if not view or (part.shape, part.dtype) != (node.shape, node.dtype):
-                continue
-            if is_basic(key) and key_of(part.args[1]) == key_of(key):
-                return part, rest
-        return None, None
+    def put_of(self, node: Node) -> Node | None:
+        """The write by which alone a result is read, where it can be computed in its place."""
+        nodes, last = self.program.nodes, self.last.get(node)
+        put = nodes[last] if last is not None and last < len(nodes) else node
+        if put.op == "put" and put.args[2] is node and self.fits_in(node, put):
+            return put
+        return None
+
+    def name_part(self, node: Node, put: Node) -> None:
+        """A value is computed in the part that a write is for."""
+        name = self.names[put]
+        self.names[node] = self.view(name, f"{name}[{self.key(put.args[1])}]")
+        self.written.add(node)
+
+    def part_for(self, node: Node) -> bool:
+        """Whether a result of a loop is computed straight into the part of zeros where it is put."""
+        put = self.put_of(node)
+        if put is None or put.args[0].op != "zeros" or not self.may_write(self.last[node], put):
+            return False
+        watched = (node, put.args[0])
+        if sum(y in watched for later in self.program.nodes for y in operands(later)) != 2:
+            return False
+        self.begin_put(self.last[node], put)
+        self.name_part(node, put)
+        return True
+
+    def fits_in(self, node: Node, put: Node) -> bool:
+        """Whether a result can be computed in the part that is written, with the same bits."""
+        x, key, _ = put.args
+        if (
+            not is_basic(key)
+            or x.dtype != node.dtype
+            or x.strides != packed(x.shape, x.dtype.itemsize)
+        ):
+            return False
+        part = np.empty(x.shape, x.dtype)[key]
+        if part.shape != node.shape or not isinstance(part, np.ndarray):
+            return False
+        return part.flags.c_contiguous or node.op in FULL_SHAPE or node.op == "square"
 
     def free_operand(self, place: int, node: Node) -> Node | None:
         """An operand of the result's layout whose memory is not read any more after this call."""
         for x in node.args:
-            if same_layout(x, node) and self.is_free(place, x):
+            if same_layout(x, node) and self.is_free(place, x, node):
                 return x  # type: ignore[no-any-return]
         return None
 
-    def is_free(self, place: int, x: Node) -> bool:
-        """Whether a node has memory of its own that nothing reads after a place."""
+    def is_free(self, place: int, x: Node, node: Node) -> bool:
+        """Whether x has memory of its own that nothing reads after a place: a node may lie there."""
         if x.view or x.op in (INPUT, CONSTANT) or x in self.scalars or x.shape in (None, ()):
             return False
-        return self.last.get(x, -1) <= place and x not in self.scalars
+        if x.op.startswith(FOREIGN):  # a user's function may have what it gave
+            return False
+        if node in self.leaving and self.place_of(x) in self.slots:
+            return False
+        return self.last.get(x, -1) <= place
 
     def drop(self, place: int) -> None:
-        """Let go of large data after its last read."""
+        """Let go of memory after its last read."""
         gone = [node for node in self.dying.get(place, ()) if node not in self.taken_over]
-        names = {self.names[one] for node in gone for one in self.within[node] if one in self.names}
+        for node in gone:
+            slot = self.slots.pop(self.place_of(node), None)
+            if slot is not None:
+                self.kept.give(slot)
+        gone = [node for node in gone if node.shape is not None and node not in self.written]
+        large = [node for node in gone if node.size >= LARGE]
+        names = {
+            self.names[one] for node in large for one in self.within[node] if one in self.names
+        }
+        names -= self.kept.made.keys()
         if names:
+            self.views = {text: name for text, name in self.views.items() if name not in names}
             self.lines.append(f"del {', '.join(sorted(names))}")
+
+    def only_looked_at(self, node: Node, looks: list[int]) -> bool:
+        """Look for NaN in a product or sum that nothing else reads, where it may have some.
+
+        It has none where the sums of its operands' squares are finite, with room for rounding: no part
+        of any sum exceeds the product of their roots (Cauchy-Schwarz).
+        """
+        if not looks or node in self.last or node.op not in ("matmul", "sum") or not node.shape:
+            return False
+        kinds = {self.program.guards[i].kind for i in looks}
+        floats = all(type(x) is Node and x.shape and x.dtype.kind == "f" for x in node.args)
+        if kinds != {"no NaN"} or not floats:
+            return False
+        squares: list[str] = []
+        for x in node.args:
+            squares.append(f"q{len(squares)}")
+            flat = self.text_of(x, True) + ("" if len(x.shape) == 1 else ".ravel('K')")
+            self.lines.append(f"q = {flat}; {squares[-1]} = q.dot(q)")
+        self.scope["isnan"] = np.isnan
+        most = self.named(f"most_{node.dtype}", np.finfo(node.dtype).max / 1024)
+        args = [self.text_of(x, True) for x in node.args]
+        args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
+        whole = f"{self.function_of(node)}({', '.join(args)})"
+        self.lines += [
+            f"if not ({' and '.join([f'{x} < {most}' for x in squares])}):",
+            f"    if isnan({whole}).any(): failed(guards[{looks[0]}])",
+        ]
+        return True
 
     def guard(self, i: int, guard: Guard) -> None:
         name = self.names[guard.node]
         if guard.kind == "no NaN":
             if guard.node not in self.scalars and guard.node.shape:
-                whole = self.looks.get(guard.node, f"{name}.ravel()")
-                self.lines.append(f"q = {whole}; q = q.dot(q)")
+                flat = name if len(guard.node.shape) == 1 else f"{name}.ravel('K')"
+                self.lines.append(f"q = {self.looks.get(guard.node, flat)}; q = q.dot(q)")
                 name = "q"
             look = f"{name} != {name}"  # NaN alone differs from itself
         elif guard.kind == "shape":
@@ -340,89 +527,27 @@ class Source:
         self.lines.append(f"if {look}: failed(guards[{i}])")
 
 
-class Spelling(NamedTuple):
-    """How code has a call that a wrapper would make slower.
-
-    text : with a place for each argument.  arguments : of a node, in their order; None where it does not
-    fit.  arrays : whether NumPy's scalars will not do.  scalar : whether 0-d results are such.
-    """
-
-    text: str
-    arguments: Callable[[Node], Sequence[Any]]
-    fits: Callable[[Node], bool] = lambda node: True
-    arrays: bool = True
-    scalar: bool = False
-    names: Mapping[str, Any] = MappingProxyType({})
+def is_part(y: Node, x: Node, key: Any) -> bool:
+    """Whether a node is the view of x at a key."""
+    part = y.op == "getitem" and y.view and y.args[0] is x
+    return part and key_of(y.args[1]) == key_of(key)
 
 
-def reduction(name: str, ufunc: np.ufunc) -> Spelling:
-    """``sum`` and its kin as the method of the ufunc that they end in."""
-
-    def arguments(node: Node) -> Sequence[Any]:
-        options = node.keywords
-        return (
-            node.args[0],
-            options.get("axis"),
-            options.get("dtype"),
-            options.get("keepdims", False),
-        )
-
-    return Spelling(
-        f"{name}({{}}, {{}}, {{}}, None, {{}})", arguments, scalar=True,
-        names={name: ufunc.reduce},
-    )  # fmt: skip
-
-
-def plain(node: Node) -> bool:
-    return not node.keywords
-
-
-SPELLINGS: dict[tuple[str, Any], Spelling] = {
-    ("sum", numpy_namespace.sum): reduction("add_reduce", np.add),
-    ("prod", numpy_namespace.prod): reduction("multiply_reduce", np.multiply),
-    ("max", numpy_namespace.max): reduction("maximum_reduce", np.maximum),
-    ("min", numpy_namespace.min): reduction("minimum_reduce", np.minimum),
-    ("any", numpy_namespace.any): Spelling(
-        "{}.any()", lambda node: node.args, lambda node: not node.keywords, scalar=True
-    ),
-    ("reshape", numpy_namespace.reshape): Spelling("{}.reshape({})", lambda node: node.args, plain),
-    ("astype", numpy_namespace.astype): Spelling("{}.astype({})", lambda node: node.args, plain),
-    ("cast", numpy_namespace.cast): Spelling("{}.astype({})", lambda node: node.args, plain),
-    ("permute_dims", np.permute_dims): Spelling("{}.transpose({})", lambda node: node.args, plain),
-    ("matrix_transpose", numpy_namespace.matrix_transpose): Spelling(
-        "{}.mT", lambda node: node.args, plain
-    ),
-}
+def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
+    """A number as the array that NumPy makes of it beside an operand of floats; None for an overflow."""
+    if type(x) not in (int, float) or node.op not in FULL_SHAPE or len(node.args) != 2:
+        return None
+    other = node.args[1] if node.args[0] is x else node.args[0]
+    if type(other) is not Node or other.dtype.kind != "f":
+        return None
+    with np.errstate(all="ignore"):
+        array = np.asarray(x, other.dtype)
+    return array if np.isfinite(array) == math.isfinite(x) else None
 
 
 def failed(guard: Guard) -> None:
     """Raise what says that the program does not hold."""
     raise GuardFailed(guard)
-
-
-def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
-    """The nodes in whose memory each node may lie: itself, or for views, those of its operands."""
-    memory: dict[Node, frozenset[Node]] = {}
-    for node in program.nodes:
-        if node.view:
-            memory[node] = frozenset().union(*(memory[x] for x in operands(node)))
-        else:
-            memory[node] = frozenset((node,))
-    return memory
-
-
-def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
-    """The place of the last call that reads a node's memory; those that outlive the program, the end."""
-    last: dict[Node, int] = {}
-    for place, node in enumerate(program.nodes):
-        for x in operands(node):
-            for root in memory[x]:
-                last[root] = place
-    end = len(program.nodes)
-    for node in (*program.outputs, *program.writes):
-        for root in memory[node]:
-            last[root] = end
-    return last
 
 
 __all__ = ["Source"]

@@ -19,6 +19,12 @@ def ufunc_of(node: Node) -> np.ufunc | None:
     return found if found.nin == len(node.args) and found.nout == 1 else None
 
 
+def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> str:
+    """A call that writes to memory; NumPy wants ``out`` named for maximum and minimum alone."""
+    named = "out=" if ufunc in (np.maximum, np.minimum) else ""
+    return f"{function}({args}, {named}{into})"
+
+
 # Ops that Python's operators compute by ufuncs of the same name.
 OPERATORS = frozenset(
     ("abs", "add", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",

@@ -1,0 +1,128 @@
+"""The memory of a program that stays from call to call, and views of it, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+from .program import Node, Program, operands
+from .simplify import same_layout
+from .trace import FOREIGN
+from .ufuncs import ufunc_of
+
+MOST = 1 << 27  # bytes that stay
+
+
+class Memory:
+    """Parts of memory with names.  A part is used again for what lies in memory in the same way.
+
+    lines : of the function that makes all of it.  names : what that function gives.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: list[str] = []
+        self.bytes = 0
+        self.free: dict[tuple[str, int], list[str]] = {}  # by dtype and bytes
+        self.views: dict[str, str] = {}
+        self.made: dict[str, str] = {}  # by name, how it was made
+        self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # by name, whose memory it is
+
+    def take(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
+        """A name for memory of a shape and dtype; size : in bytes."""
+        key, made = (dtype, size), f"empty({shape!r}, {dtype})"
+        if self.free.get(key):
+            base = self.free[key].pop()
+            name = base if self.made[base] == made else self.view(f"{base}.reshape({shape!r})")
+        else:
+            self.bytes += size
+            name = base = self.name("s", made)
+        self.base[name] = base, key
+        return name
+
+    def give(self, name: str) -> None:
+        """Let go of memory."""
+        base, key = self.base[name]
+        self.free.setdefault(key, []).append(base)
+
+    def view(self, text: str) -> str:
+        """A name for a view of such memory."""
+        if text not in self.views:
+            self.views[text] = self.name("w", text)
+        return self.views[text]
+
+    def name(self, kind: str, made: str) -> str:
+        name = f"{kind}{len(self.names)}"
+        self.names.append(name)
+        self.lines.append(f"{name} = {made}")
+        self.made[name] = made
+        return name
+
+    def text(self) -> str:
+        """The function that makes the memory."""
+        if not self.names:
+            return ""
+        body = "\n    ".join([*self.lines, f"return {', '.join(self.names)},"])
+        return f"\n\ndef memory():\n    {body}\n"
+
+    def taken(self) -> list[str]:
+        """The lines by which a call takes memory that no other call has."""
+        names = ", ".join(self.names)
+        return [
+            "try:",
+            "    kept = idle.pop()",
+            "except IndexError:",
+            "    kept = memory()",
+            f"{names}, = kept",
+        ]
+
+
+def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
+    """The nodes in whose memory each node may lie: itself, or for views, those of its operands."""
+    memory: dict[Node, frozenset[Node]] = {}
+    for node in program.nodes:
+        if node.view:
+            memory[node] = frozenset().union(*(memory[x] for x in operands(node)))
+        else:
+            memory[node] = frozenset((node,))
+    return memory
+
+
+def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
+    """The place of the last call that reads a node's memory; those that outlive the program, the end."""
+    last: dict[Node, int] = {}
+    for place, node in enumerate(program.nodes):
+        for x in operands(node):
+            for root in memory[x]:
+                last[root] = place
+    for node in kept_outside(program):
+        for root in memory[node]:
+            last[root] = len(program.nodes)
+    return last
+
+
+def kept_outside(program: Program) -> Iterator[Node]:
+    """What others may have after the program: outputs, writes, what a user's function was given."""
+    yield from program.outputs
+    yield from program.writes
+    for node in program.nodes:
+        if node.op.startswith(FOREIGN):
+            yield from operands(node)
+
+
+def leaving(
+    program: Program, memory: Mapping[Node, Iterable[Node]], last: Mapping[Node, int]
+) -> set[Node]:
+    """The nodes in whose memory outputs and writes may lie: theirs, and what they are computed in."""
+    found = {root for node in kept_outside(program) for root in memory[node]}
+    for place in reversed(range(len(program.nodes))):
+        node = program.nodes[place]
+        if node in found and node.op == "put":
+            found.update(memory[node.args[0]])
+        elif node in found and ufunc_of(node) is not None and node.op != "matmul":
+            dying = (x for x in node.args if same_layout(x, node) and last.get(x, -1) == place)
+            found.update(islice(dying, 1))
+    return found
+
+
+__all__ = ["MOST", "Memory", "last_reads", "leaving", "memory_of"]

@@ -1,0 +1,99 @@
+"""A pass over large programs: sums of products are dot products, since sums are in blocks anyway.
+
+Their last bits differ from those of NumPy's sums.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from .._storage import numpy_namespace
+from .program import Node, Program, operands
+from .simplify import like, mapped, number_of, same_layout, without_dead_code
+
+DOT = "dot"
+
+
+def is_sum(node: Node) -> bool:
+    """Whether a node is the sum of all elements of something of its dtype."""
+    if node.op == DOT:
+        return True
+    if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
+        return False
+    axis, x = node.keywords.get("axis"), node.args[0]
+    if type(x) is not Node or len(node.args) != 1:
+        return False
+    if node.keywords.get("dtype") is not None or node.keywords.get("keepdims"):
+        return False
+    every = axis is None or axis == tuple(range(len(x.shape)))
+    return every and node.dtype == x.dtype and node.dtype.kind in "fc" and node.dtype.itemsize > 2
+
+
+def dot(x: Any, y: Any) -> Any:
+    """The sum of a product."""
+    return np.asarray(np.dot(x.ravel(), y.ravel()))
+
+
+def with_dots(program: Program, least: int) -> Program:
+    """The program with dot products for sums of products of this size or more.
+
+    A sum of terms that are not negative is a sum of sums: nothing cancels.
+    """
+    readers = Counter(x for node in program.nodes for x in operands(node))
+    readers.update(program.roots())
+
+    def summed(node: Node, x: Node) -> Node:
+        """The sum of x in the place of a node."""
+        alone = readers[x] <= 1 and not x.keywords
+        if alone and x.op == "add" and all(is_positive(y) and same_layout(y, x) for y in x.args):
+            return like(node, "add", np.add, summed(node, x.args[0]), summed(node, x.args[1]))
+        scaled = scale_of(x) if alone else None
+        if scaled is not None:
+            return like(node, "multiply", np.multiply, scaled[0], summed(node, scaled[1]))
+        pair = factors_of(x)
+        if pair is not None:
+            return like(node, DOT, dot, *pair)
+        if x is node.args[0]:
+            return node
+        return like(node, "sum", numpy_namespace.sum, x)
+
+    def new_of(node: Node) -> Node:
+        large = node.op == "sum" and is_sum(node) and node.args[0].size >= least
+        return summed(node, node.args[0]) if large and node.dtype == np.float64 else node
+
+    return without_dead_code(mapped(program, new_of))
+
+
+def factors_of(x: Node) -> tuple[Node, Node] | None:
+    """The two factors of a product, both of its layout."""
+    if x.keywords or x.op not in ("multiply", "square"):
+        return None
+    y, z = x.args if x.op == "multiply" else (x.args[0], x.args[0])
+    return (y, z) if same_layout(y, x) and same_layout(z, x) else None
+
+
+def scale_of(x: Node) -> tuple[float, Node] | None:
+    """A number of 1 or more, for overflow, and what is not negative and multiplied with it."""
+    if x.op == "multiply" and not x.keywords:
+        for given, y in (x.args, x.args[::-1]):
+            number = number_of(given)
+            if number is not None and number >= 1.0 and same_layout(y, x) and is_positive(y):
+                return number, y
+    return None
+
+
+def is_positive(x: Any) -> bool:
+    """Whether an operand is known to have no negative element."""
+    if type(x) is not Node or x.keywords or x.dtype.kind != "f":
+        return False
+    if x.op in ("abs", "exp", "square"):
+        return True
+    if x.op == "multiply" and x.args[0] is x.args[1]:
+        return True
+    return scale_of(x) is not None or (x.op == "add" and all(map(is_positive, x.args)))
+
+
+__all__ = ["DOT", "dot", "is_sum", "with_dots"]
