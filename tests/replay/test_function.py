@@ -18,8 +18,8 @@ import pytest
 import arraytape as xp
 from arraytape import TapeWarning
 from arraytape._storage.storage import MAKING
-from arraytape.replay import call, lift
-from arraytape.replay.trace import ACTIVE
+from arraytape.replay import call, frames, lent, lift
+from arraytape.replay.traced import ACTIVE
 from attack import forks
 
 X = [3.0, 5.0]
@@ -570,7 +570,8 @@ def interrupted(make, files, at):
     return came, count
 
 
-FILES = {call.__file__, lift.__file__, xp.replay.Function.__init__.__code__.co_filename}
+FILES = {module.__file__ for module in (call, frames, lent, lift)}
+FILES.add(xp.replay.Function.__init__.__code__.co_filename)
 
 
 STEP = int(os.environ.get("ARRAYTAPE_INTERRUPTS", "29"))  # 1: at each bytecode

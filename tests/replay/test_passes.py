@@ -11,7 +11,8 @@ from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program
 from arraytape.replay.simplify import simplified
 from arraytape.replay.source import Source
 from arraytape.replay.storage import TRACED
-from arraytape.replay.trace import ACTIVE, Trace
+from arraytape.replay.trace import Trace
+from arraytape.replay.traced import ACTIVE
 
 xp = TRACED.xp
 SHAPE = (4, 3)

@@ -12,9 +12,10 @@ from .._array.array import IS_VIEW, SCALAR, Array
 from .._array.views import current
 from .._util import nest
 from .arguments import arrays_in, check_apart, leaves_of
-from .lift import Lifter, Tracing, commit
+from .lift import Lifter, commit
 from .state import PLAIN, Changed, State, same_data
-from .trace import Trace, Traced
+from .trace import Trace
+from .traced import Traced
 
 
 class Given(NamedTuple):
@@ -41,7 +42,6 @@ class Call:
         self.function, self.names, self.values = function, names, values
         self.trace = Trace()
         self.lifter = Lifter(self.trace)
-        self.tracing = Tracing(self.lifter)
         self.arrays = arrays_in(values)
         check_apart(self.arrays)
         self.state = State(function, dict(zip(names, values, strict=True)))
@@ -75,10 +75,10 @@ class Call:
         try:
             for x in self.arrays:
                 self.lifter.argument(x)
-            self.tracing.start()
+            self.lifter.start()
             self.result = self.function(*args, **keywords)
             self.lifter.loans.collect()
-            self.tracing.stop()
+            self.lifter.stop()
             self.take_apart()
             self.given = [self.described(leaf) for leaf in self.leaves]
         finally:
@@ -101,7 +101,7 @@ class Call:
 
     def close(self) -> None:
         """Give all handles their data, and write what the function wrote; twice is as good as once."""
-        self.tracing.stop()
+        self.lifter.stop()
         self.trace.open = False
         self.written |= self.lifter.put_back()
         if not self.closed:

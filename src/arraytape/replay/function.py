@@ -30,7 +30,7 @@ from .call import Call
 from .compare import decided_by, difference
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
-from .trace import ACTIVE
+from .traced import ACTIVE
 
 P = ParamSpec("P")
 R = TypeVar("R")
