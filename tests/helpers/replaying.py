@@ -1,5 +1,6 @@
 """Functions under ``xp.function``, beside the same functions run eagerly on the same inputs."""
 
+import re
 import warnings
 from collections import Counter
 from typing import NamedTuple
@@ -25,6 +26,20 @@ class Outcome(NamedTuple):
     eager: int
     exact: bool
     reasons: Counter
+
+
+def fared(outcome):
+    """What became of a function's calls, as counts; reasons without numbers and lines."""
+    how = "as eagerly, bit for bit" if outcome.exact else "as eagerly, but for rounding"
+    reasons = {"not replayed: " + general(why) for why in outcome.reasons if not outcome.replayed}
+    other = {"not replayed: another value in each call"} if not outcome.replayed else set()
+    replays = {"programs that were replayed": int(outcome.replayed > 0), "replays": outcome.replayed}
+    return Counter({how: 1} | replays) + Counter(reasons or other)
+
+
+def general(why):
+    """A reason without numbers, names of files and shapes."""
+    return re.sub(r" at \S+| of shape \([^)]*\)|-?\d+(\.\d+)?", "", why)[:100]
 
 
 def bits(x):
