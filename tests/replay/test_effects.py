@@ -1,0 +1,81 @@
+"""What a replay writes, and what its results are by identity."""
+
+import threading
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import TapeWarning
+from helpers.replaying import bits
+
+CALLS = 5
+
+
+def fresh(*values):
+    return xp.asarray(np.array(values or (3.0, 5.0)))
+
+
+def alike(f, *calls, replayed=None):
+    """Compare f under ``xp.function`` with itself, results and arguments after each call."""
+    g = xp.function(f)
+    for make in calls:
+        ours, theirs = make(), make()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TapeWarning)
+            found = g(*ours)
+        assert flat(found) == flat(f(*theirs))
+        assert flat(ours) == flat(theirs)
+    if replayed is not None:
+        assert g.counts["replayed"] == replayed, (g.counts, g.reasons)
+    return g
+
+
+def flat(value):
+    if isinstance(value, list | tuple):
+        return [flat(part) for part in value]
+    return bits(value) if isinstance(value, xp.Array) else value
+
+
+# --- writes -------------------------------------------------------------------------------------------
+def swapped(x, y):
+    before = +x
+    x[...] = y
+    y[...] = before
+
+
+def swapped_parts(x, y):
+    before = xp.flip(x)
+    x[...] = xp.flip(y)
+    y[...] = before[::-1]
+
+
+def turned(x, y, z):
+    first = +x
+    x[...], y[...], z[...] = y, z, first
+
+
+@pytest.mark.parametrize("f", [swapped, swapped_parts])
+def test_arguments_that_are_swapped(f):
+    alike(f, *[lambda i=i: [fresh(1.0, i), fresh(4.0, 5.0)] for i in range(CALLS)], replayed=3)
+
+
+def test_three_arguments_that_are_turned():
+    calls = [lambda i=i: [fresh(1.0, i), fresh(4.0, 5.0), fresh(6.0, i)] for i in range(CALLS)]
+    alike(turned, *calls, replayed=3)
+
+
+def test_variables_that_are_swapped():
+    def f(v, w):
+        before = v.value()
+        v.assign(w.value())
+        w.assign(before)
+
+    g = xp.function(f)
+    v, w = xp.Variable(np.ones(2)), xp.Variable(np.zeros(2))
+    for i in range(CALLS):
+        g(v, w)
+        assert (v.value().tolist()[0], w.value().tolist()[0]) == ((0.0, 1.0) if i % 2 == 0 else (1.0, 0.0))
+    assert g.counts["replayed"] == 3
