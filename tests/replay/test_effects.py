@@ -79,3 +79,29 @@ def test_variables_that_are_swapped():
         g(v, w)
         assert (v.value().tolist()[0], w.value().tolist()[0]) == ((0.0, 1.0) if i % 2 == 0 else (1.0, 0.0))
     assert g.counts["replayed"] == 3
+
+
+# --- Variables ----------------------------------------------------------------------------------------
+def slope(v, x):
+    with xp.GradientTape() as tape:
+        y = xp.sum(v * x) * len(v.name or "")
+    return tape.gradient(y, v)
+
+
+VARIABLES = [("w", True), ("w", True), ("w", True), ("w", False), ("kernel", True), ("w", True)]
+
+
+def test_whether_tapes_watch_a_variable_and_its_name_belong_to_the_signature():
+    def call(name, trainable):
+        return lambda: [xp.Variable(np.ones(2), trainable=trainable, name=name), fresh()]
+
+    alike(slope, *[call(*one) for one in VARIABLES], replayed=2)
+
+
+def test_a_variable_that_is_closed_over_is_another_kind_of_one():
+    held = types.SimpleNamespace(v=None)
+    g = xp.function(lambda x: slope(held.v, x))
+    for name, trainable in VARIABLES:
+        held.v = xp.Variable(np.ones(2), trainable=trainable, name=name)
+        assert flat(g(fresh())) == flat(g.eager(fresh()))
+    assert g.counts["replayed"] == 2

@@ -16,6 +16,7 @@ from .._array.paths import UNWRITABLE
 from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.containers import KINDS
+from ..variable import Variable
 from .state import PLAIN
 
 EMPTY = inspect.Parameter.empty
@@ -145,7 +146,12 @@ def layout_of(x: Array) -> Any:
         raise Apart(f"data of another storage is not traced ({type(data).__module__}.{name})")
     if data.dtype.kind == "O":
         raise Apart("data of dtype object is not traced")
-    return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR
+    return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR, *marks_of(x)
+
+
+def marks_of(x: Array) -> tuple[Any, ...]:
+    """What of a Variable decides, beside its data: whether tapes watch it, and its name."""
+    return (x.trainable, x.name) if isinstance(x, Variable) else ()
 
 
 def is_read_only(x: Array) -> bool:

@@ -13,7 +13,7 @@ from .._util import nest
 from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
-from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
+from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of, marks_of
 from .blocks import blocked
 from .call import Call, Given
 from .lift import commit
@@ -152,6 +152,11 @@ class Plan:
             f"or {d}.strides != {data.strides!r} "
             f"or {name}._state & {SCALAR} != {x._state & SCALAR}: {otherwise}",
         ]
+        if isinstance(x, Variable):
+            trainable, label = marks_of(x)
+            self.lines.append(
+                f"if {name}._trainable is not {trainable} or {name}._name != {label!r}: {otherwise}"
+            )
         self.handles.append(name)
 
     # --- what the call found ----------------------------------------------------------------------
