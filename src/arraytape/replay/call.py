@@ -69,6 +69,7 @@ class Call:
             return self.traced_run(args, keywords)
         except BaseException:  # an interrupt, perhaps in the middle of ``close``
             self.close()
+            self.release()
             raise
 
     def traced_run(self, args: Any, keywords: Any) -> Any:
@@ -218,13 +219,14 @@ class Call:
         if not self.kept():
             return
         gc.collect()
-        for traced in self.kept():
+        kept = self.kept()
+        for traced in kept[:1]:
             self.spoil(
                 f"an Array of shape {traced.shape} that it made is kept beside its result. Return it"
             )
-            for holder in gc.get_referrers(traced):
-                if isinstance(holder, Array) and holder._data is traced:
-                    self.settle(holder)
+        for holder in gc.get_referrers(*kept) if kept else ():
+            if isinstance(holder, Array) and type(holder._data) is Traced:
+                self.settle(holder)
 
     def kept(self) -> list[Traced]:
         """Traced data that is alive, beside that of the lifter."""
