@@ -1,6 +1,5 @@
 """What a replay writes, and what its results are by identity."""
 
-import threading
 import types
 import warnings
 
@@ -77,7 +76,9 @@ def test_variables_that_are_swapped():
     v, w = xp.Variable(np.ones(2)), xp.Variable(np.zeros(2))
     for i in range(CALLS):
         g(v, w)
-        assert (v.value().tolist()[0], w.value().tolist()[0]) == ((0.0, 1.0) if i % 2 == 0 else (1.0, 0.0))
+        assert (v.value().tolist()[0], w.value().tolist()[0]) == (
+            (0.0, 1.0) if i % 2 == 0 else (1.0, 0.0)
+        )
     assert g.counts["replayed"] == 3
 
 

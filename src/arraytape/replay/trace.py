@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
+from itertools import takewhile
 from types import FrameType
 from typing import Any
 from weakref import WeakSet
@@ -28,6 +30,8 @@ SHAPED = frozenset(
     ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
 
+RAISES = "raises"  # what the names of calls begin with that raise
+LOUD = frozenset(("raise", "call", "log"))  # words of np.errstate that may change what runs
 FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 # The types of arguments that are no data and have none in them.
 AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), type))
@@ -53,7 +57,9 @@ class Trace:
         self.live: WeakSet[Traced] = WeakSet()
         self.lines: dict[Node, str] = {}  # where constants were met
         self.errors = np.geterr()
-        self.quiet = False  # whether something was computed under another np.errstate
+        self.quiet = False  # whether something was computed under another np.errstate, or warnings'
+        self.filter = next(iter(warnings.filters), None)
+        self.filters, self.shows = warnings.filters, getattr(warnings, "_showwarnmsg_impl", None)
 
     def input(self, data: Any) -> Traced:
         """Data that each replay is given anew."""
@@ -137,8 +143,12 @@ class Trace:
         if keywords:
             options, named = values_of(keywords), self.arguments(keywords)
             data += arrays_in(options)
-        value = called(call, values, options)
-        self.quiet = self.quiet or np.geterr() != self.errors
+        self.look_around()
+        try:
+            value = called(call, values, options)
+        except Exception as error:
+            self.raised(op, Raises(call, error), nodes, named)
+            raise
         if isinstance(value, tuple | list):
             return self.several(op, call, nodes, named, value)
         if not isinstance(value, np.ndarray | np.generic):
@@ -152,6 +162,26 @@ class Trace:
         found = Traced(self, node, value)
         self.live.add(found)
         return found
+
+    def look_around(self) -> None:
+        """Note what the function says of floating-point errors and warnings."""
+        errors = np.geterr()
+        if errors != self.errors:
+            self.quiet = True
+            if not LOUD.isdisjoint(errors.values()):
+                self.spoil("it sets np.errstate so that errors raise, or call a function")
+        if warnings.filters is not self.filters:  # within warnings.catch_warnings
+            self.quiet = True
+            recorded = getattr(warnings, "_showwarnmsg_impl", None) is not self.shows
+            new = takewhile(lambda one: one is not self.filter, warnings.filters)
+            if recorded or any(one[0] == "error" for one in new):
+                self.spoil("it records warnings, or makes errors of them")
+
+    def raised(self, op: str, call: Raises, args: Any, keywords: Any) -> None:
+        """A call raised, for its values perhaps: a guard calls it again."""
+        node = Node(f"{RAISES}.{op}", call, args, keywords, like=call.ALWAYS)
+        self.program.nodes.append(node)
+        self.guard("value", node, call.ALWAYS.tobytes())
 
     def taken(self, args: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], list[Any]]:
         """Arguments with values in the place of data, with nodes in that place, and the values."""
@@ -195,6 +225,22 @@ class Trace:
         """The value on the host, by which the function may decide anything: a guard compares it."""
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy()
+
+
+class Raises:
+    """Whether a raw function raises what it raised before."""
+
+    ALWAYS = np.asarray(True)
+
+    def __init__(self, call: Callable[..., Any], error: Exception) -> None:
+        self.call, self.kind, self.text = call, type(error), str(error)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        try:
+            self.call(*args, **keywords)
+        except Exception as error:
+            return np.asarray(type(error) is self.kind and str(error) == self.text)
+        return np.asarray(False)
 
 
 class Traced:
