@@ -17,13 +17,9 @@ from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.containers import KINDS
 from ..variable import Variable
-from .state import PLAIN
+from .state import PLAIN, Apart
 
 EMPTY = inspect.Parameter.empty
-
-
-class Apart(Exception):
-    """Why one call runs as it is, whatever calls like it do."""
 
 
 class Form:
@@ -38,7 +34,7 @@ class Form:
         found: dict[str, Any] = {}
         if signature is None:
             found = {f"argument {i}": i for i in marks[0]}
-            found |= dict(sorted(marks[1].items()))
+            found |= marks[1]
             self.values = found
         else:
             self.values = self.bound(signature, signature.bind(*marks[0], **marks[1]))
@@ -58,7 +54,7 @@ class Form:
             if parameter.kind is parameter.VAR_POSITIONAL:
                 found |= {f"{name}[{i}]": mark for i, mark in enumerate(value)}
             elif parameter.kind is parameter.VAR_KEYWORD:
-                found |= {f"{name}[{key!r}]": value[key] for key in sorted(value)}
+                found |= {f"{name}[{key!r}]": value[key] for key in value}
             else:
                 found[name] = value
         return found

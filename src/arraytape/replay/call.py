@@ -54,6 +54,7 @@ class Call:
         self.written: dict[int, Any] = {}  # by place, the node and value that are not committed yet
         self.writes: list[int] = []
         self.closed = False
+        self.drawn = ""  # the path of what may give something else in each call
         self.others: list[Any] = []
 
     @property
@@ -197,6 +198,7 @@ class Call:
             self.release()
 
     def check_state(self) -> None:
+        self.drawn = self.state.moving.moved()
         try:
             after = self.state.read(self.values)
         except Changed as change:

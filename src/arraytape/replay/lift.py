@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
-from types import FrameType
+from threading import Thread
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,6 +162,7 @@ class Tracing:
     def __init__(self, lifter: Lifter) -> None:
         self.lifter, self.loans, self.see = lifter, lifter.loans, lifter.see
         self.before = sys.gettrace(), sys.getprofile(), ACTIVE.get(), MAKING.get()
+        self.starters = starters()
         self.leaving = 0  # how many calls of ``to_numpy`` go on
         self.trace_function = self.trace
 
@@ -185,6 +187,8 @@ class Tracing:
             if code is CODE:
                 self.leaving += 1
                 sys.setprofile(self.profile)
+        elif code in self.starters:
+            self.lifter.spoil("it has work done by a thread, which is not followed")
         before = self.before[0]
         if before is None:
             return None
@@ -206,6 +210,12 @@ class Tracing:
                 sys.setprofile(self.before[1])
         if self.before[1] is not None:
             self.before[1](frame, event, argument)
+
+
+def starters() -> set[CodeType]:
+    """The code of what has other threads work."""
+    pools = sys.modules.get("concurrent.futures.thread")
+    return {f.__code__ for f in (Thread.start, pools and pools.ThreadPoolExecutor.submit) if f}
 
 
 def commit(x: Array, value: Any) -> None:
