@@ -106,3 +106,83 @@ def test_a_variable_that_is_closed_over_is_another_kind_of_one():
         held.v = xp.Variable(np.ones(2), trainable=trainable, name=name)
         assert flat(g(fresh())) == flat(g.eager(fresh()))
     assert g.counts["replayed"] == 2
+
+
+# --- containers in results ----------------------------------------------------------------------------
+KEPT = [1.0, 2.0]
+
+
+def an_argument(parts):
+    parts["w"] *= 2.0
+    return parts
+
+
+def an_argument_in_a_tuple(parts):
+    parts["w"] *= 2.0
+    return parts, parts["w"] + 1
+
+
+def a_part_of_an_argument(parts):
+    return parts["more"]
+
+
+def what_it_found(parts):
+    return KEPT, parts["w"] * 2
+
+
+def one_list_twice(parts):
+    one = [parts["w"] * 2]
+    return one, {"again": one}
+
+
+def patterns(value, arguments):
+    """Which containers in a result are one, and which are arguments'."""
+    known = {id(part): name for name, part in arguments.items()}
+    found = []
+
+    def walk(part):
+        if isinstance(part, dict | list | tuple):
+            if not isinstance(part, tuple):
+                found.append(known.setdefault(id(part), len(known)))
+            for inner in part.values() if isinstance(part, dict) else part:
+                walk(inner)
+
+    walk(value)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:function .*not replayed:arraytape.TapeWarning")
+@pytest.mark.parametrize(
+    ("f", "replayed"),
+    [
+        (an_argument, 3),
+        (an_argument_in_a_tuple, 3),
+        (a_part_of_an_argument, 0),
+        (what_it_found, 0),
+        (one_list_twice, 0),
+    ],
+)
+def test_containers_in_results_are_the_ones_that_they_were(f, replayed):
+    g = xp.function(f)
+    for i in range(CALLS):
+        ours, theirs = ({"w": fresh(i, 2.0), "more": [1.0]} for _ in "12")
+        found, expected = g(ours), f(theirs)
+        assert patterns(found, {"parts": ours, "more": ours["more"], "kept": KEPT}) == patterns(
+            expected, {"parts": theirs, "more": theirs["more"], "kept": KEPT}
+        )
+        assert ours["w"].tolist() == theirs["w"].tolist()
+    assert g.counts["replayed"] == replayed, g.reasons
+
+
+def test_a_container_that_the_caller_changes_is_another_one_in_the_next_call():
+    class Parts(dict):
+        pass
+
+    g = xp.function(lambda x: Parts(y=x * 2))
+    for i in range(CALLS):
+        found = g(fresh(i, 1.0))
+        assert type(found) is Parts
+        assert [*found] == ["y"]
+        assert found["y"].tolist() == [2.0 * i, 2.0]
+        found["more"] = 1.0
+    assert g.counts["replayed"]  # copying enters a name in the class, which is a change

@@ -48,6 +48,7 @@ class Call:
         self.reached = self.state.read(values)
         self.result: Any = None
         self.structure: Any = None  # of the result, which the caller may change later
+        self.same: dict[int, int] = {}  # by id of a container in the result, which argument it is
         self.leaves: list[Any] = []
         self.given: list[Given] = []
         self.outputs: dict[int, int] = {}  # by id of a result, its number
@@ -97,9 +98,29 @@ class Call:
     def take_apart(self) -> None:
         """The leaves of the result; a nesting that holds itself has none."""
         try:
-            self.leaves, self.structure = nest.leaves(self.result), structure(self.result)
+            self.leaves = nest.leaves(self.result)
+            self.containers(self.result, set())
+            self.structure = structure(self.result, self.same)
         except (TypeError, ValueError, RecursionError) as error:
             self.spoil(f"its result cannot be taken apart ({error})")
+
+    def containers(self, value: Any, met: set[int]) -> None:
+        """Find the containers in the result that others have, too; tuples are equal by their parts."""
+        parts = nest.parts_of(value)
+        if parts is None:
+            return
+        if type(value) is not tuple:
+            place = [i for i, one in enumerate(self.values) if one is value]
+            if place:
+                self.same[id(value)] = place[0]
+                return
+            if id(value) in met:
+                self.spoil("one container is twice in its result")
+            elif id(value) in self.state.known:
+                self.spoil("a container in its result is one that it found. Return a copy of it")
+            met.add(id(value))
+        for part in parts.values() if isinstance(parts, dict) else parts:
+            self.containers(part, met)
 
     def close(self) -> None:
         """Give all handles their data, and write what the function wrote; twice is as good as once."""
@@ -236,10 +257,10 @@ class Call:
         return [traced for traced in self.trace.live if id(traced) not in own]
 
 
-def structure(value: Any) -> Any:
-    """The kinds of containers in a nesting, with the names of their parts."""
+def structure(value: Any, same: dict[int, int]) -> Any:
+    """The kinds of containers in a nesting, with the names of their parts; which argument one is."""
     parts = nest.parts_of(value)
-    if parts is None:
-        return None
+    if parts is None or id(value) in same:
+        return same.get(id(value))
     items = parts.items() if isinstance(parts, dict) else enumerate(parts)
-    return type(value), tuple([(name, structure(part)) for name, part in items])
+    return type(value), tuple([(name, structure(part, same)) for name, part in items])

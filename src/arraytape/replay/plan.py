@@ -215,6 +215,7 @@ class Plan:
             state = next(given.state for given in call.given if given.output == i)
             self.lines.append(f"y{i} = wrap(outputs[{i}], 0, {state})")
         names = iter([self.result_leaf(given) for given in call.given])
+        self.same = call.same
         result = self.rebuilt(call.result, names)
         if call.writes:
             written = "".join(f"{self.handles[i]}, " for i in call.writes)
@@ -235,7 +236,13 @@ class Plan:
         kind = KINDS[type(structure)]
         if kind is None:
             return str(next(names))
+        if id(structure) in self.same:  # an argument itself
+            for _ in nest.leaves(structure):
+                next(names)
+            return f"values[{self.same[id(structure)]}]"
         parts, rest = kind.flatten(structure)
+        if rest is structure:  # the caller's, who may change it
+            _, rest = kind.flatten(kind.unflatten(rest, parts))
         if isinstance(parts, dict):
             pairs = [f"{self.key(key)}: {self.rebuilt(part, names)}" for key, part in parts.items()]
             inner = f"{{{', '.join(pairs)}}}"

@@ -54,8 +54,8 @@ class State:
     """What a call can read, as it was when this was made.
 
     read : takes the arguments and gives the Arrays that were reached, in an order that is always the
-    same; raises Changed where anything else is not what it was.  paths : of these Arrays.  full : ""
-    or what is too much to look at.
+    same; raises Changed where anything else is not what it was.  paths : of these Arrays.  known : the
+    ids of the objects.  full : "" or what is too much to look at.
     """
 
     def __init__(self, function: Any, values: dict[str, Any]) -> None:
@@ -81,6 +81,7 @@ class State:
                 self.add(f"values[{i}]", name, value, 0)
         self.walk()
         self.read: Callable[[Any], tuple[Array, ...]] = self.compiled()
+        self.known = frozenset([key for key in self.seen if type(key) is int])
         self.seen.clear()
 
     def walk(self) -> None:
