@@ -1,4 +1,4 @@
-"""Each call into the package, seen before its body runs, in the thread that traces.
+"""Each call into the package, or to start a thread, seen before its body runs.
 
 From Python 3.12 on ``sys.monitoring`` tells of them, and nobody notices: debuggers, coverage and
 profilers have tools of their own.  Before, or where no tool is free, a trace function does, which calls
@@ -7,6 +7,7 @@ the one that was there.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,7 +15,7 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 
-from .._util.errors import PACKAGE
+from .._util.errors import PACKAGE, STANDARD_LIBRARY
 from .._util.locks import reentrant_lock
 
 See = Callable[[FrameType], None]
@@ -22,12 +23,16 @@ monitoring: Any = getattr(sys, "monitoring", None)
 # Rooms that see data alone.
 RAW = tuple(f"{PACKAGE}{room}" for room in ("replay", "_storage", "_record", "_util"))
 OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
+THREADS = frozenset(
+    f"{STANDARD_LIBRARY}{file}"
+    for file in ("threading.py", os.path.join("concurrent", "futures", "thread.py"))
+)
 
 
 @lru_cache(maxsize=4096)
 def is_seen(file: str) -> bool:
-    """Whether the functions of a file may be given Arrays that are to be lifted."""
-    return file.startswith(OURS) and not file.startswith(RAW)
+    """Whether the functions of a file may be given Arrays that are to be lifted, or start threads."""
+    return (file.startswith(OURS) and not file.startswith(RAW)) or file in THREADS
 
 
 class TraceFunction:

@@ -17,7 +17,7 @@ from .._array.exports import is_shared
 from .._array.views import current
 from .._storage.storage import MAKING
 from ..variable import Variable
-from .frames import Calls
+from .frames import THREADS, Calls
 from .lent import CODE, Loans
 from .program import Node
 from .storage import TRACED
@@ -25,6 +25,7 @@ from .trace import Trace
 from .traced import ACTIVE, Traced
 
 MANY = 64  # parts of a list that are looked at
+STARTERS = ("start", "submit")  # what has another thread work
 
 
 class Lifted(NamedTuple):
@@ -145,6 +146,11 @@ class Lifter:
 
     def see(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
+        code = frame.f_code
+        if code.co_filename in THREADS:
+            if code.co_name in STARTERS:
+                self.spoil("it has work done by a thread, which is not followed")
+            return
         if self.loans.live:
             self.loans.collect()
         for value in frame.f_locals.values():
@@ -154,7 +160,7 @@ class Lifter:
                 for part in value[:MANY]:
                     if isinstance(part, Array):
                         self.found(part)
-        if frame.f_code is CODE:
+        if code is CODE:
             self.loans.leave()
 
 

@@ -13,7 +13,7 @@ from .._util import nest
 from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
-from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
+from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of, marks_of
 from .blocks import blocked
 from .call import Call, Given
 from .lift import commit
@@ -152,6 +152,11 @@ class Plan:
             f"or {d}.strides != {data.strides!r} "
             f"or {name}._state & {SCALAR} != {x._state & SCALAR}: {otherwise}",
         ]
+        if isinstance(x, Variable):
+            trainable, label = marks_of(x)
+            self.lines.append(
+                f"if {name}._trainable is not {trainable} or {name}._name != {label!r}: {otherwise}"
+            )
         self.handles.append(name)
 
     # --- what the call found ----------------------------------------------------------------------
@@ -210,6 +215,7 @@ class Plan:
             state = next(given.state for given in call.given if given.output == i)
             self.lines.append(f"y{i} = wrap(outputs[{i}], 0, {state})")
         names = iter([self.result_leaf(given) for given in call.given])
+        self.same = call.same
         result = self.rebuilt(call.result, names)
         if call.writes:
             written = "".join(f"{self.handles[i]}, " for i in call.writes)
@@ -230,7 +236,13 @@ class Plan:
         kind = KINDS[type(structure)]
         if kind is None:
             return str(next(names))
+        if id(structure) in self.same:  # an argument itself
+            for _ in nest.leaves(structure):
+                next(names)
+            return f"values[{self.same[id(structure)]}]"
         parts, rest = kind.flatten(structure)
+        if rest is structure:  # the caller's, who may change it
+            _, rest = kind.flatten(kind.unflatten(rest, parts))
         if isinstance(parts, dict):
             pairs = [f"{self.key(key)}: {self.rebuilt(part, names)}" for key, part in parts.items()]
             inner = f"{{{', '.join(pairs)}}}"

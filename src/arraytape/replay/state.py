@@ -8,30 +8,42 @@ plain values and code, so that a program keeps no object alive.
 
 from __future__ import annotations
 
+import array
 import dis
 import functools
+import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from importlib.util import resolve_name
 from typing import Any
 
 import numpy as np
 
 from .._array.array import Array
 from .._array.exports import same_bits
+from .._record.stack import BaseRecorder
 from .._util.containers import KINDS
 from .._util.places import is_installed
+from .moving import Moving
 
 GENERATED = "<arraytape"  # how the names of files begin that arraytape compiled
-DEPTH = 8  # objects within each other
-MANY = 64  # parts of a container that are looked into
+DEPTH = 8  # objects within each other, of libraries
+MANY = 64  # plain values in a container that are looked at one by one
 MOST = 2000  # values
 PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
 )  # fmt: skip
 MISSING = object()
+GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+BUFFERS = (bytearray, memoryview, array.array)
+
+
+class Apart(Exception):
+    """Why one call runs as it is, whatever calls like it do."""
 
 
 class Changed(Exception):
@@ -42,21 +54,24 @@ class State:
     """What a call can read, as it was when this was made.
 
     read : takes the arguments and gives the Arrays that were reached, in an order that is always the
-    same; raises Changed where anything else is not what it was.  paths : of these Arrays.  full : ""
-    or what is too much to look at.
+    same; raises Changed where anything else is not what it was.  paths : of these Arrays.  known : the
+    ids of the objects.  full : "" or what is too much to look at.
     """
 
     def __init__(self, function: Any, values: dict[str, Any]) -> None:
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same, "changed": changed, "same_data": same_data, "f": function,
-            "same_items": same_items,
+            "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
+            "modules": sys.modules, "is_bound": is_bound,
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # names of locals
         self.seen: dict[Any, tuple[str, Any]] = {}
         self.attributes: set[str] = set()  # names that code asks objects for
         self.classes: dict[str, type] = {}
+        self.moving = Moving()
+        self.absent: dict[str, set[str]] = {}  # by globals, the names that are not in them
         self.queue: deque[tuple[str, str, Any, int]] = deque()
         self.full = ""
         self.count = 0
@@ -66,6 +81,7 @@ class State:
                 self.add(f"values[{i}]", name, value, 0)
         self.walk()
         self.read: Callable[[Any], tuple[Array, ...]] = self.compiled()
+        self.known = frozenset([key for key in self.seen if type(key) is int])
         self.seen.clear()
 
     def walk(self) -> None:
@@ -79,6 +95,10 @@ class State:
                 self.parts_of_class(name, cls)
 
     def compiled(self) -> Callable[[Any], Any]:
+        for known, names in self.absent.items():
+            self.demand(
+                f"{known}.keys().isdisjoint({self.named(names)})", "what a global name means"
+            )
         lines = self.lines or ["pass"]
         body = "\n        ".join(lines)
         arrays = "".join(f"{name}, " for name in self.arrays)
@@ -126,6 +146,9 @@ class State:
         if id(value) in self.seen:
             self.demand(f"{name} is {self.seen[id(value)][0]}", path)
             return
+        if isinstance(value, BaseRecorder):
+            raise Apart(f"it can use {path}, a {kind.__name__} that was made outside of it")
+        self.moving.add(path, value)
         self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
         if isinstance(value, Array):
             self.demand(f"type({name}) is {self.named(kind)}", path)
@@ -135,6 +158,12 @@ class State:
             mutable = value.flags.writeable or value.base is not None
             known = self.named(value.copy(order="K") if mutable else value)
             self.demand(f"{name} is {known} or same_data({name}, {known})", path)
+        elif isinstance(value, np.ndarray):
+            self.demand(f"type({name}) is {self.named(kind)}", path)
+            self.add(f"{name}.view(ndarray)", path, value.view(np.ndarray), depth)
+            self.parts_of_object(name, path, value, depth + 1)
+        elif isinstance(value, BUFFERS):
+            self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         elif kind in ENTRIES:
             self.demand(f"type({name}) is {self.named(kind)}", path)
             ENTRIES[kind](self, name, path, value, depth + 1)
@@ -157,7 +186,7 @@ class State:
             if not is_installed(getattr(value, "__file__", None) or "<frozen"):
                 self.classes[name] = value  # type: ignore[assignment]
             return
-        if depth > DEPTH:
+        if depth > DEPTH and installed(type(value)):
             return
         inner = getattr(value, "eager", None) if type(value).__name__ == "Function" else None
         if isinstance(inner, types.FunctionType):
@@ -174,33 +203,58 @@ class State:
             found = getattr(value, slot, MISSING)
             if found is not MISSING:
                 self.add(f"{name}.{slot}", f"{path}.{slot}", found, depth)
+            else:
+                self.demand(f"not hasattr({name}, {slot!r})", f"{path}.{slot}")
         if not installed(type(value)):
             self.classes[f"type({name})"] = type(value)
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        self.demand(f"len({name}) == {len(value)}", path)
-        if len(value) > MANY:
-            self.demand(f"same_items({name}, {self.named(dict(value))})", path)
+        """Keys in their order, and what they name."""
+        if len(value) <= MANY and all(type(key) is str for key in value):
+            self.demand(f"[*{name}] == {self.named([*value])}", path)
+            for key, part in value.items():
+                place = key if form == ".{}" else repr(key)[:40]
+                self.add(f"{name}[{key!r}]", path + form.format(place), part, depth)
             return
-        for key, part in value.items():
-            place = key if form == ".{}" else repr(key)[:40]
-            known = repr(key) if type(key) in (str, int) else self.named(key)
-            self.add(f"{name}[{known}]", path + form.format(place), part, depth)
+        self.parts_in_order(name, path, value, depth)
+        self.parts_in_order(f"{name}.values()", path, value.values(), depth, [*map(told, value)])
 
-    def parts_of_list(self, name: str, path: str, value: Any, depth: int) -> None:
+    def parts_in_order(
+        self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
+    ) -> None:
+        """The parts of what can only be gone through, as of a list."""
+        parts = f"p{len(self.lines)}"
+        self.lines.append(f"{parts} = [*{name}]")
+        self.parts_of_list(parts, path, [*value], depth, keys)
+
+    def parts_of_list(
+        self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
+    ) -> None:
         self.demand(f"len({name}) == {len(value)}", path)
-        if len(value) > MANY:
+        if len(value) > MANY and all(type(part) in PLAIN for part in value):
             self.demand(f"same_items({name}, {self.named([*value])})", path)
             return
         for i, part in enumerate(value):
-            self.add(f"{name}[{i}]", f"{path}[{i}]", part, depth)
-
-    def parts_of_set(self, name: str, path: str, value: Any, depth: int) -> None:
-        self.demand(f"same_items({{*map(id, {name})}}, {self.named({*map(id, value)})})", path)
-        self.named([*value])  # so that the ids stay theirs
+            place = keys[i][:40] if keys else i
+            self.add(f"{name}[{i}]", f"{path}[{place}]", part, depth)
 
     def parts_of_mapping(self, name: str, path: str, value: Any, depth: int) -> None:
         self.parts_of_dict(name, path, value, depth, "[{}]")
+
+    def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:
+        """A function written in C: itself, or a method's name and object."""
+        owner = value.__self__
+        if owner is None or isinstance(owner, types.ModuleType):
+            self.held(name, value, path)
+            return
+        self.demand(f"{name}.__name__ == {value.__name__!r}", path)
+        self.add(f"{name}.__self__", path, owner, depth)
+
+    def parts_of_reference(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.add(f"{name}()", path, value(), depth)
+
+    def parts_of_context_variable(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.add(f"{name}.get(MISSING)", path, value.get(MISSING), depth)
 
     def parts_of_method(self, name: str, path: str, value: Any, depth: int) -> None:
         self.add(f"{name}.__self__", path.rpartition(".")[0] or path, value.__self__, depth)
@@ -222,28 +276,40 @@ class State:
         code = value.__code__
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
         generated = code.co_filename.startswith(GENERATED)  # an op, compiled by arraytape
-        if generated or is_installed(code.co_filename) or depth > DEPTH:
+        if generated or is_installed(code.co_filename):
             if value.__closure__:
                 self.held(name, value, path)
             return
         names = names_of(code)
         self.attributes |= names.attributes
+        self.parts_of_dict(f"{name}.__dict__", path, value.__dict__, depth, ".{}")
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
         cells = value.__closure__ or ()
         for i, (label, cell) in enumerate(zip(code.co_freevars, cells, strict=True)):
-            try:
-                found = cell.cell_contents
-            except ValueError:  # not bound yet
-                continue
-            self.add(f"{name}.__closure__[{i}].cell_contents", label, found, depth)
+            place = f"{name}.__closure__[{i}]"
+            if is_bound(cell):
+                self.add(f"{place}.cell_contents", label, cell.cell_contents, depth)
+            else:
+                self.demand(f"not is_bound({place})", label)
         known = value.__globals__
         for label in sorted(names.globals):
             if label in known:
                 self.add(f"{name}.__globals__[{label!r}]", label, known[label], depth)
-            elif label in names.stored:
-                self.demand(f"{label!r} not in {name}.__globals__", label)
+        others = {label for label in names.globals if label not in known}
+        if others:
+            self.absent.setdefault(
+                self.name_of_globals(f"{name}.__globals__", known), set()
+            ).update(others)
+        for label in sorted(names.imports):
+            module = resolved(label, known)
+            if module in sys.modules:
+                self.add(f"modules[{module!r}]", module, sys.modules[module], depth)
+
+    def name_of_globals(self, name: str, known: Any) -> str:
+        """The expression by which the globals of functions were reached first."""
+        return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
         """What code may find in a class, or a module, by the names that it asks objects for."""
@@ -252,6 +318,9 @@ class State:
             if isinstance(base, type) and installed(base):
                 continue
             owner = f"{name}.__mro__[{i}]" if isinstance(cls, type) else name
+            if (id(base), "") not in self.seen:
+                self.seen[id(base), ""] = "", base
+                self.demand(f"len({owner}.__dict__) == {len(base.__dict__)}", base.__name__)
             for label, value in [*base.__dict__.items()]:
                 implicit = label.startswith("__") and type(value) is types.FunctionType
                 if label not in self.attributes and not implicit:
@@ -266,7 +335,10 @@ class State:
 
 ENTRIES: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
-    dict: State.parts_of_mapping, set: State.parts_of_set, frozenset: State.parts_of_set,
+    dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,
+    set: State.parts_in_order, frozenset: State.parts_in_order,
+    weakref.ref: State.parts_of_reference, ContextVar: State.parts_of_context_variable,
+    types.BuiltinFunctionType: State.parts_of_builtin, types.MethodWrapperType: State.parts_of_builtin,
     types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
     functools.partial: State.parts_of_partial, staticmethod: State.parts_of_wrapper,
     classmethod: State.parts_of_wrapper, property: State.parts_of_property,
@@ -294,12 +366,35 @@ def same_data(a: Any, b: Any) -> bool:
 
 
 def same_items(a: Any, b: Any) -> bool:
-    """Whether large containers hold the same objects."""
-    if isinstance(a, dict):
-        return all(key in a and a[key] is part for key, part in b.items())
-    if isinstance(a, set):
-        return bool(a == b)
-    return all(x is y or (type(x) in PLAIN and same(x, y)) for x, y in zip(a, b, strict=True))
+    """Whether long lists hold the same plain values."""
+    return all(x is y or same(x, y) for x, y in zip(a, b, strict=True))
+
+
+def buffer_of(x: Any) -> Any:
+    """What there is to a buffer of Python's."""
+    view = memoryview(x)
+    return type(x), view.format, view.shape, view.tobytes()
+
+
+def told(key: Any) -> str:
+    """A key in a path."""
+    return repr(key) if type(key) in PLAIN else type(key).__name__
+
+
+def is_bound(cell: types.CellType) -> bool:
+    """Whether a variable of a closure has a value."""
+    try:
+        return cell.cell_contents is not MISSING
+    except ValueError:
+        return False
+
+
+def resolved(name: str, names: dict[str, Any]) -> str:
+    """The name of a module that code with these globals imports, with a dot for each level."""
+    try:
+        return resolve_name(name, names.get("__package__"))
+    except ImportError:
+        return ""
 
 
 def installed(cls: type) -> bool:
@@ -321,24 +416,32 @@ def slots_of(cls: type) -> Iterator[str]:
 
 
 class Names:
-    """What code looks up: globals, among them those that it sets, and attributes."""
+    """What code looks up: globals, attributes, and modules that it imports, dots for their levels.
+
+    A constant string that may be a name counts as an attribute: ``getattr(x, "rate", 1.0)``.
+    """
 
     def __init__(self, code: types.CodeType) -> None:
         self.globals: set[str] = set()
-        self.stored: set[str] = set()
+        self.imports: set[str] = set()
         self.attributes: set[str] = set()
+        level = 0
         for one in dis.get_instructions(code):
-            if one.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
+            if one.opname in GLOBALS:
                 self.globals.add(one.argval)
-                if one.opname == "STORE_GLOBAL":
-                    self.stored.add(one.argval)
-            elif "ATTR" in one.opname or one.opname == "LOAD_METHOD":
+            elif "ATTR" in one.opname or one.opname in ("LOAD_METHOD", "IMPORT_FROM"):
                 self.attributes.add(one.argval)
+            elif one.opname == "IMPORT_NAME":
+                self.imports.add("." * level + one.argval)
+            elif type(one.argval) is int:  # the second last constant before it is the level
+                level = one.argval
         for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
+            if type(constant) is str and constant.isidentifier():
+                self.attributes.add(constant)
+            elif isinstance(constant, types.CodeType):
                 inner = names_of(constant)
                 self.globals |= inner.globals
-                self.stored |= inner.stored
+                self.imports |= inner.imports
                 self.attributes |= inner.attributes
 
 

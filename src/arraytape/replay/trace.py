@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+import warnings
 from collections.abc import Callable
-from types import FrameType, FunctionType
+from itertools import takewhile
+from types import FrameType
 from typing import Any
 from weakref import ref
 
@@ -23,13 +25,20 @@ SHAPED = frozenset(
     ("nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values")
 )
 
+RAISES = "raises"  # what the names of calls begin with that raise
+LOUD = frozenset(("raise", "call", "log"))  # words of np.errstate that may change what runs
 FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 
 # Functions of ours around an op: the second is there in the first call of the op alone.
 WRAPPERS = ("public", "uncompiled")
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
-__warningregistry__ = ()  # NumPy raises in ``emit`` where it would warn: see ``raw_calls``
+# What np.errstate says, as an object of NumPy's own, which is another one within it.
+error_state: Callable[[], Any] = getattr(
+    getattr(sys.modules["numpy._core.umath"], "_extobj_contextvar", None), "get", np.geterr
+)
+
+__warningregistry__ = ()  # NumPy raises in ``called`` where it would warn: see ``raw_calls``
 
 
 class Trace:
@@ -49,8 +58,10 @@ class Trace:
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
         self.made: list[ref[Traced]] = []
         self.lines: dict[Node, str] = {}  # where constants were met
-        self.errors = np.geterr()
-        self.quiet = False  # whether something was computed under another np.errstate
+        self.errors, self.state = np.geterr(), error_state()
+        self.quiet = False  # whether something was computed under another np.errstate, or warnings'
+        self.filter = next(iter(warnings.filters), None)
+        self.filters, self.shows = warnings.filters, getattr(warnings, "_showwarnmsg_impl", None)
 
     # --- data -------------------------------------------------------------------------------------
     def traced(self, node: Node, value: Any) -> Traced:
@@ -130,14 +141,12 @@ class Trace:
         if keywords:
             options, named = values_of(keywords), self.arguments(keywords)
             data += arrays_in(options)
-        raw = noticing(call) if type(call) is FunctionType else call
+        self.look_around()
         try:
-            value = raw(*values, **options)
-        except TypeError as error:
-            if not is_warning(error):
-                raise
-            value = at_users_line(raw, error)(*values, **options)  # the warning's line
-        self.quiet = self.quiet or np.geterr() != self.errors
+            value = called(call, values, options)
+        except Exception as error:
+            self.raised(op, Raises(call, error), nodes, named)
+            raise
         if isinstance(value, tuple | list):
             return self.several(op, call, nodes, named, value)
         if not isinstance(value, np.ndarray | np.generic):
@@ -149,6 +158,27 @@ class Trace:
         if is_shaped(op) or (op == "getitem" and has_mask(values[1])):
             self.guard("shape", node, value.shape)
         return self.traced(node, value)
+
+    def look_around(self) -> None:
+        """Note what the function says of floating-point errors and warnings."""
+        state = error_state()
+        if state != self.state:
+            self.state, errors = state, np.geterr()
+            self.quiet = self.quiet or errors != self.errors
+            if errors != self.errors and not LOUD.isdisjoint(errors.values()):
+                self.spoil("it sets np.errstate so that errors raise, or call a function")
+        if warnings.filters is not self.filters:  # within warnings.catch_warnings
+            self.quiet = True
+            recorded = getattr(warnings, "_showwarnmsg_impl", None) is not self.shows
+            new = takewhile(lambda one: one is not self.filter, warnings.filters)
+            if recorded or any(one[0] == "error" for one in new):
+                self.spoil("it records warnings, or makes errors of them")
+
+    def raised(self, op: str, call: Raises, args: Any, keywords: Any) -> None:
+        """A call raised, for its values perhaps: a guard calls it again."""
+        node = Node(f"{RAISES}.{op}", call, args, keywords, like=call.ALWAYS)
+        self.program.nodes.append(node)
+        self.guard("value", node, call.ALWAYS.tobytes())
 
     def several(self, op: str, call: Any, args: Any, keywords: Any, values: Any) -> Any:
         """The results of a call that has several."""
@@ -206,6 +236,22 @@ class Trace:
         return integers(value) if kind is slice else value
 
 
+class Raises:
+    """Whether a raw function raises what it raised before."""
+
+    ALWAYS = np.asarray(True)
+
+    def __init__(self, call: Callable[..., Any], error: Exception) -> None:
+        self.call, self.kind, self.text = call, type(error), str(error)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        try:
+            self.call(*args, **keywords)
+        except Exception as error:
+            return np.asarray(type(error) is self.kind and str(error) == self.text)
+        return np.asarray(False)
+
+
 def exit_line() -> str:
     """What looks at a value, with the user's line: ``__float__() at f.py:3``."""
     frame: FrameType | None = sys._getframe(1)
@@ -228,13 +274,21 @@ def has_mask(key: Any) -> bool:
     return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" for part in parts)
 
 
-def noticing(function: FunctionType) -> Any:
-    """A raw function that raises where NumPy warns in it; see ``raw_calls``."""
-    return raising(function) if function.__globals__ is vars(numpy_namespace) else function
+def called(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """What a raw function gives; NumPy's warnings have the user's line."""
+    ours = getattr(function, "__globals__", None) is vars(numpy_namespace)
+    raw = noticing(function) if ours else function
+    try:
+        return raw(*args, **keywords)
+    except TypeError as error:
+        if not is_warning(error):
+            raise
+        return at_users_line(raw, error)(*args, **keywords)
 
 
 @functools.cache
-def raising(function: FunctionType) -> Any:
+def noticing(function: Any) -> Any:
+    """A raw function of ours that raises where NumPy warns in it; see ``raw_calls``."""
     return with_globals(function, NO_REGISTRY)
 
 
