@@ -405,3 +405,53 @@ def test_a_tape_that_was_made_outside():
         return found
 
     assert run(xp.function) == run(lambda f: f)
+
+
+def lock_of_a_closure():
+    lock = threading.Lock()
+
+    def f(x):
+        with lock:
+            return x * 2
+
+    return f
+
+
+def lock_of_an_object():
+    class Guarded:
+        def __init__(self):
+            self.changing = threading.Condition()
+
+        def step(self, x):
+            with self.changing:
+                return x * 2
+
+    return Guarded().step
+
+
+@pytest.mark.parametrize("make", [lock_of_a_closure, lock_of_an_object])
+def test_a_lock_is_taken_in_each_call(make):
+    g = xp.function(make())
+    g(x_of())
+    with pytest.warns(TapeWarning, match="it can take the lock"):
+        g(x_of())
+    assert g(x_of()).tolist() == [6.0, 10.0]
+    assert g.counts["replayed"] == 0
+
+
+def test_a_logger_may_be_in_reach():
+    import logging
+
+    logger = logging.getLogger(__name__)
+    handler = logging.NullHandler()
+    logger.addHandler(handler)
+
+    def f(x):
+        logger.debug("a step")
+        return x * 2
+
+    g = xp.function(f)
+    for _ in range(4):
+        g(x_of())
+    logger.removeHandler(handler)
+    assert g.counts["replayed"] == 1, g.reasons  # the first call fills its cache
