@@ -27,13 +27,22 @@ class Outcome(NamedTuple):
     exact: bool
     reasons: Counter
 
+    @classmethod
+    def of(cls, function, exact):
+        """How a function under ``xp.function`` has fared."""
+        counts = [function.counts[what] for what in ("replayed", "traced", "eager")]
+        return cls(*counts, exact, Counter(function.reasons))
+
 
 def fared(outcome):
     """What became of a function's calls, as counts; reasons without numbers and lines."""
     how = "as eagerly, bit for bit" if outcome.exact else "as eagerly, but for rounding"
     reasons = {"not replayed: " + general(why) for why in outcome.reasons if not outcome.replayed}
     other = {"not replayed: another value in each call"} if not outcome.replayed else set()
-    replays = {"programs that were replayed": int(outcome.replayed > 0), "replays": outcome.replayed}
+    replays = {
+        "programs that were replayed": int(outcome.replayed > 0),
+        "replays": outcome.replayed,
+    }
     return Counter({how: 1} | replays) + Counter(reasons or other)
 
 
@@ -73,12 +82,19 @@ def compare(found, expected, what, near=0.0):
     return exact
 
 
-def outcome(f, given):
+def eagerly(f, given):
     """What f gives, or raises."""
     try:
         return f(*given)
     except Exception as error:
         return error
+
+
+def under_function(function, given):
+    """The same of a function under ``xp.function``, which need not be replayed."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "function .*not replayed", xp.TapeWarning)
+        return eagerly(function, given)
 
 
 def replayed(f, calls, near=0.0):
@@ -90,14 +106,9 @@ def replayed(f, calls, near=0.0):
     function, exact = xp.function(f), True
     for number, make in enumerate(calls):
         given, beside = make(), make()
-        expected = outcome(f, beside)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "function .*not replayed", xp.TapeWarning)
-            found = outcome(function, given)
+        expected = eagerly(f, beside)
+        found = under_function(function, given)
         what = f"call {number}"
         exact &= compare(found, expected, what, near)
         exact &= compare(given, beside, f"{what}, the arguments afterwards", near)
-    counts = function.counts
-    return Outcome(
-        counts["replayed"], counts["traced"], counts["eager"], exact, Counter(function.reasons)
-    )
+    return Outcome.of(function, exact)

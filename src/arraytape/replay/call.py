@@ -212,7 +212,7 @@ class Call:
     def check(self) -> None:
         """Spoil the program where the call did more than a program can."""
         if self.state.full:
-            self.spoil(f"it can reach too much Python state ({self.state.full})")
+            self.spoil(self.state.full)
         try:
             self.check_state()
         finally:

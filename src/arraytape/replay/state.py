@@ -12,6 +12,7 @@ import array
 import dis
 import functools
 import sys
+import threading
 import types
 import weakref
 from collections import deque
@@ -39,6 +40,7 @@ PLAIN = frozenset(
 )  # fmt: skip
 MISSING = object()
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+LOCKS = (type(threading.Lock()), type(threading.RLock()))
 BUFFERS = (bytearray, memoryview, array.array)
 
 
@@ -55,7 +57,7 @@ class State:
 
     read : takes the arguments and gives the Arrays that were reached, in an order that is always the
     same; raises Changed where anything else is not what it was.  paths : of these Arrays.  known : the
-    ids of the objects.  full : "" or what is too much to look at.
+    ids of the objects.  full : "" or why that cannot be done.
     """
 
     def __init__(self, function: Any, values: dict[str, Any]) -> None:
@@ -71,6 +73,7 @@ class State:
         self.attributes: set[str] = set()  # names that code asks objects for
         self.classes: dict[str, type] = {}
         self.moving = Moving()
+        self.libraries: set[str] = set()  # names of objects of theirs
         self.absent: dict[str, set[str]] = {}  # by globals, the names that are not in them
         self.queue: deque[tuple[str, str, Any, int]] = deque()
         self.full = ""
@@ -135,7 +138,7 @@ class State:
         """Enter one value, and put what is in it at the end of the queue."""
         self.count += 1
         if self.count > MOST:
-            self.full = path
+            self.full = f"it can reach too much Python state ({path})"
             return
         kind = type(value)
         name = f"v{self.count}"
@@ -148,6 +151,8 @@ class State:
             return
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {kind.__name__} that was made outside of it")
+        if isinstance(value, LOCKS) and expression.partition(".")[0] not in self.libraries:
+            self.full = f"it can take the lock {path}, which a replay would not"
         self.moving.add(path, value)
         self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
         if isinstance(value, Array):
@@ -196,6 +201,8 @@ class State:
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
         """Attributes, and what code finds in the class."""
+        if installed(type(value)) and type(value).__module__ != "threading":
+            self.libraries.add(name)
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.parts_of_dict(f"{name}.__dict__", path, attributes, depth, ".{}")
