@@ -478,7 +478,7 @@ def test_a_forked_child_traces_though_a_thread_of_its_parent_did(tmp_path):
         status = forks.ended(forks.fork(child, said))
     go_on.set()
     thread.join()
-    assert status == 0
+    assert status == 0, (tmp_path / "said").read_text()
 
 
 def test_tasks_that_trace_do_not_meet():
