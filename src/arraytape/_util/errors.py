@@ -88,7 +88,12 @@ def see(anchor: str) -> str:
 
 def foreign(frame: FrameType) -> bool:
     """Whether a frame is neither arraytape's own nor NumPy's, with the layer between the two."""
-    file = frame.f_code.co_filename
+    return outside(frame.f_code.co_filename)
+
+
+@functools.lru_cache(maxsize=4096)
+def outside(file: str) -> bool:
+    """Whether a file is neither arraytape's own nor NumPy's, with the layer between the two."""
     inside = file.startswith((NUMPY, COMPAT)) and os.sep + "tests" + os.sep not in file
     return not inside and not file.startswith((PACKAGE, "<arraytape"))
 
@@ -96,7 +101,7 @@ def foreign(frame: FrameType) -> bool:
 def user_frame() -> FrameType | None:
     """The innermost running frame that is neither arraytape's own nor NumPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not foreign(frame):
+    while frame is not None and not outside(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 

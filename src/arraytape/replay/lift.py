@@ -25,6 +25,7 @@ from .trace import Trace
 from .traced import ACTIVE, Traced
 
 MANY = 64  # parts of a list that are looked at
+LISTS = (tuple, list)
 STARTERS = ("start", "submit")  # what has another thread work
 
 
@@ -68,10 +69,11 @@ class Lifter:
         """Lift an Array that the function uses without having been given it."""
         try:
             root = x._view.root if x._state & IS_VIEW else x
-            data = root._data
+            if type(root._data) is not np.ndarray:
+                return
         except AttributeError:  # it is being made
             return
-        if id(root) in self.lifted or type(data) is not np.ndarray:
+        if id(root) in self.lifted:
             return
         if root._state & PINNED:
             return  # its contents become a constant, behind a guard
@@ -156,7 +158,7 @@ class Lifter:
         for value in frame.f_locals.values():
             if isinstance(value, Array):
                 self.found(value)
-            elif type(value) is tuple or type(value) is list:
+            elif type(value) in LISTS:
                 for part in value[:MANY]:
                     if isinstance(part, Array):
                         self.found(part)

@@ -360,7 +360,6 @@ def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
     """All conditions in one: half as long to compile as one after the other."""
     parts: list[str] = []
-    assigned: list[str] = []
     for line in lines:
         if type(line) is str:
             parts.append(f"[{line.replace(' = ', ' := ', 1)}]")

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
 from .._storage import numpy_namespace
-from .._util.errors import foreign, user_line
+from .._util.errors import outside, user_line
 from .program import CONSTANT, INPUT, Guard, Node, Program
 from .traced import AS_IT_IS, Traced, integers, value_of, values_of
 
@@ -256,7 +256,7 @@ def exit_line() -> str:
     """What looks at a value, with the user's line: ``__float__() at f.py:3``."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
-    while frame is not None and not foreign(frame):
+    while frame is not None and not outside(frame.f_code.co_filename):
         name = frame.f_code.co_name if frame.f_code.co_name not in WRAPPERS else name
         frame = frame.f_back
     name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"

@@ -142,13 +142,14 @@ def looked_at(x: Any) -> Any:
 
 def is_plain(x: Any) -> bool:
     """Whether an operand is data of NumPy's, traced or not, or a number."""
-    kind = type(x)
-    return kind is Traced or kind in AS_IT_IS or not (kind is Batched or hasattr(x, HANDLE))
+    return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
 # --- calls --------------------------------------------------------------------------------------------
-def call(op: str, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-    """Call a raw function of ours or NumPy's; the active trace notes it."""
+def call(
+    op: str, function: Callable[..., Any], /, *args: Any, device: Any = None, **keywords: Any
+) -> Any:
+    """Call a raw function of ours or NumPy's, wherever its data is; the active trace notes it."""
     trace = ACTIVE.get()
     if trace is None:
         return function(*values_of(args), **values_of(keywords))
@@ -165,11 +166,7 @@ def call(op: str, function: Callable[..., Any], *args: Any, **keywords: Any) -> 
 def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A raw function, of which each call is noted."""
 
-    def noting(*args: Any, device: Any = None, **keywords: Any) -> Any:
-        return call(name, function, *args, **keywords)
-
-    noting.__name__ = name.rpartition(".")[2]
-    return noting
+    return functools.partial(call, name, function)
 
 
 # What is not ours: NumPy's functions and methods in rules of users.
@@ -228,7 +225,8 @@ def binary(short: str, op: str, reflected: bool) -> Callable[[Traced, Any], Any]
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
 
     def method(x: Traced, other: Any) -> Any:
-        if not is_plain(other):
+        kind = type(other)
+        if kind is not Traced and kind not in AS_IT_IS and not is_plain(other):
             return NotImplemented
         return call(op, function, other, x) if reflected else call(op, function, x, other)
 
