@@ -611,3 +611,20 @@ def test_programs_keep_no_object_alive():
     assert dead() is None
     assert not Model.step.entries
     assert Model.step.counts["replayed"] == 2
+
+
+def test_an_object_that_holds_its_own_replayed_method():
+    class Trainer:
+        def __init__(self):
+            self.rate = 2.0
+            self.step = xp.function(self._step)
+
+        def _step(self, x):
+            return x * self.rate
+
+    trainer = Trainer()
+    for _ in range(4):
+        assert trainer.step(xp.asarray([3.0])).tolist() == [6.0]
+    assert trainer.step.counts["replayed"] == 2
+    trainer.rate = 3.0
+    assert trainer.step(xp.asarray([3.0])).tolist() == [9.0]

@@ -187,7 +187,7 @@ class State:
         if depth > DEPTH and installed(type(value)):
             return
         inner = getattr(value, "eager", None) if type(value).__name__ == "Function" else None
-        if isinstance(inner, types.FunctionType):
+        if inner is not None:  # made by ``xp.function``, of a function or method
             self.add(f"{name}.eager", path, inner, depth)
             return
         self.parts_of_object(name, path, value, depth)
