@@ -77,7 +77,7 @@ class State:
         self.classes: dict[str, type] = {}
         self.moving = Moving()
         self.ops: list[tuple[str, str, Any, int]] = []  # to enter when all else was
-        self.libraries: set[str] = set()  # names of objects of theirs
+        self.libraries: set[str] = set()  # names of objects of theirs, and of what these have
         self.absent: dict[str, set[str]] = {}  # by globals, the names that are not in them
         self.queue: deque[tuple[str, str, Any, int]] = deque()
         self.full = ""
@@ -159,7 +159,9 @@ class State:
             return
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {kind.__name__} that was made outside of it")
-        if isinstance(value, LOCKS) and expression.partition(".")[0] not in self.libraries:
+        if expression.partition(".")[0] in self.libraries:
+            self.libraries.add(name)
+        elif isinstance(value, LOCKS):
             self.full = f"it can take the lock {path}, which a replay would not"
         self.moving.add(path, value)
         self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
