@@ -159,7 +159,7 @@ class State:
             return
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {kind.__name__} that was made outside of it")
-        if expression.partition(".")[0] in self.libraries:
+        if expression.partition(".")[0].partition("[")[0] in self.libraries:
             self.libraries.add(name)
         elif isinstance(value, LOCKS):
             self.full = f"it can take the lock {path}, which a replay would not"
