@@ -638,8 +638,8 @@ def test_under_saved_data_it_runs_as_it_is():
     for _ in range(4):
         g(x_of())
     found = []
-    for call in (f, g):
+    for one in (f, g):
         with diagnose.saved_data(xp.round, lambda data: data):
-            found.append(call(xp.asarray([0.6, 1.2])).tolist())
+            found.append(one(xp.asarray([0.6, 1.2])).tolist())
     assert found[0] == found[1] != f(xp.asarray([0.6, 1.2])).tolist()
     assert g.counts == {"traced": 2, "replayed": 2, "eager": 1}
