@@ -27,6 +27,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "checkpoints": "attack.checkpoints",
     "numpy-programs": "attack.numpy_programs",
     "replayed-programs": "attack.replayed_programs",
+    "replayed-calls": "attack.replayed_calls",
     "replayed-nested": "attack.replayed_nested",
     "policies": "attack.policies",
     "threads": "attack.threads",

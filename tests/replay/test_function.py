@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import TapeWarning
+from arraytape import TapeWarning, diagnose
 from arraytape._storage.storage import MAKING
 from arraytape.replay import call, frames, lent, lift
 from arraytape.replay.traced import ACTIVE
@@ -626,3 +626,21 @@ def test_an_interrupt_at_any_moment_puts_all_handles_back(calls_before):
 @pytest.mark.slow
 def test_an_interrupt_in_a_replay():
     check_interrupts(2, 1)
+
+
+def test_under_saved_data_it_runs_as_it_is():
+    def f(x):
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = xp.sum(xp.exp(x) * x)
+        return tape.gradient(y, x)
+
+    g = xp.function(f)
+    for _ in range(4):
+        g(x_of())
+    found = []
+    for one in (f, g):
+        with diagnose.saved_data(xp.round, lambda data: data):
+            found.append(one(xp.asarray([0.6, 1.2])).tolist())
+    assert found[0] == found[1] != f(xp.asarray([0.6, 1.2])).tolist()
+    assert g.counts == {"traced": 2, "replayed": 2, "eager": 1}

@@ -4,9 +4,13 @@
 
 import array
 import collections
+import contextlib
 import contextvars
+import copy
 import functools
 import itertools
+import operator
+import pickle
 import random
 import sys
 import threading
@@ -455,3 +459,124 @@ def test_a_logger_may_be_in_reach():
         g(x_of())
     logger.removeHandler(handler)
     assert g.counts["replayed"] == 1, g.reasons  # the first call fills its cache
+
+
+# --- functions that libraries wrap --------------------------------------------------------------------
+FACTOR = [2.0]
+
+
+@xp.custom_gradient
+def with_a_rule(x):
+    return x * FACTOR[0], lambda g: g * FACTOR[0]
+
+
+@contextlib.contextmanager
+def factor():
+    yield FACTOR[0]
+
+
+def in_a_block(x):
+    with factor() as by:
+        return x * by
+
+
+class Descriptor:
+    def __get__(self, instance, owner):
+        return FACTOR[0]
+
+
+class Described:
+    by = Descriptor()
+
+
+class Sized:
+    def __len__(self):
+        return int(FACTOR[0])
+
+
+def cube(x):
+    return xp.sum(x**3 * FACTOR[0])
+
+
+VECTORIZED = np.vectorize(lambda y: y * FACTOR[0])
+DESCRIBED, SIZED = Described(), Sized()
+WRAPPED = {
+    "grad": xp.grad(cube),
+    "jacobian": xp.jacobian(lambda x: x * x * FACTOR[0]),
+    "vmap": xp.vmap(lambda x: x * FACTOR[0]),
+    "recompute_grad": xp.recompute_grad(lambda x: x * FACTOR[0]),
+    "custom_gradient": with_a_rule,
+    "a context manager": in_a_block,
+    "np.vectorize": lambda x: x * VECTORIZED(2.0),
+    "a partial method's": functools.partial(lambda by, x: x * by() * FACTOR[0], lambda: 1.0),
+    "a descriptor": lambda x: x * DESCRIBED.by,
+    "a special method": lambda x: x * len(SIZED),
+    "another function": xp.function(lambda x: x * FACTOR[0]),
+    "another function of an object": xp.function(functools.partial(lambda by, x: x * FACTOR[0], 1)),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_functions_within_others(name):
+    f = WRAPPED[name]
+    try:
+        changes(lambda x: f(x) * 1.0, lambda: set_item(0, 3.0)(FACTOR))
+    finally:
+        FACTOR[0] = 2.0
+
+
+@pytest.fixture
+def op():
+    """An op of a user's, under a name that is free again afterwards."""
+    from arraytape._record.op import REGISTRY
+
+    def forward(x):
+        return np.multiply(x, FACTOR[0])
+
+    made = xp.define_op("op_in_reach", forward, "elementwise", lambda t: t * FACTOR[0])
+    made(x_of())  # compiles it
+    yield made
+    FACTOR[0] = 2.0
+    del REGISTRY["op_in_reach"]
+
+
+def test_an_op_and_its_rule(op):
+    changes(xp.grad(lambda x: xp.sum(op(x))), lambda: set_item(0, 3.0)(FACTOR))
+
+
+def test_attributes_by_getters():
+    def one():
+        return type("Class", (), {"by": 2.0, "call": lambda self: self.by})()
+
+    for ask in (operator.attrgetter("by"), operator.methodcaller("call")):
+        held = one()
+        changes(
+            lambda x, ask=ask, held=held: x * ask(held), lambda h=held: setattr(type(h), "by", 7.0)
+        )
+
+
+def test_an_attribute_of_a_metaclass():
+    meta = type("Meta", (type,), {"by": 2.0})
+    cls = meta("Class", (), {})
+    changes(lambda x: x * cls.by, lambda: setattr(meta, "by", 7.0))
+
+
+def test_copies_that_a_function_makes():
+    def f(x):
+        return copy.deepcopy(x) * 2 + copy.copy(x), copy.deepcopy({"a": [x * 3]})["a"][0]
+
+    g = xp.function(f)
+    for _ in range(4):
+        assert [*map(bits, g(x_of()))] == [*map(bits, f(x_of()))]
+    assert g.counts["replayed"] == 2, g.reasons
+
+
+@pytest.mark.filterwarnings("ignore:function .*not replayed:arraytape.TapeWarning")
+def test_pickles_that_a_function_makes():
+    def f(x):
+        return pickle.loads(pickle.dumps(x * 2)) + x
+
+    g = xp.function(f)
+    for i in range(6):
+        x = x_of(1.0 + i // 3)
+        assert bits(g(x)) == bits(f(x))

@@ -36,6 +36,7 @@ class Moving:
     """The sources of such values that a call can reach, Python's and NumPy's own among them."""
 
     def __init__(self) -> None:
+        self.closed = False  # whether no more are watched
         self.looks: list[tuple[str, Callable[[], Any], Any]] = []
         self.add("random", random._inst)  # type: ignore[attr-defined]
         if "numpy.random" in sys.modules:
@@ -43,7 +44,7 @@ class Moving:
 
     def add(self, path: str, value: Any) -> None:
         """Watch an object, if it is one."""
-        look = look_of(value)
+        look = None if self.closed else look_of(value)
         if look is not None:
             self.looks.append((path, look, look()))
 

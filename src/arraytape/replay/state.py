@@ -19,12 +19,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from importlib.util import resolve_name
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
 
 from .._array.array import Array
 from .._array.exports import same_bits
+from .._define.define_op import Forward
 from .._record.stack import BaseRecorder
 from .._util.containers import KINDS
 from .._util.places import is_installed
@@ -41,6 +43,7 @@ PLAIN = frozenset(
 MISSING = object()
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+GUARDED = (threading.Condition, threading.Semaphore)
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 BUFFERS = (bytearray, memoryview, array.array)
 
@@ -74,7 +77,8 @@ class State:
         self.attributes: set[str] = set()  # names that code asks objects for
         self.classes: dict[str, type] = {}
         self.moving = Moving()
-        self.libraries: set[str] = set()  # names of objects of theirs
+        self.ops: list[tuple[str, str, Any, int]] = []  # to enter when all else was
+        self.libraries: set[str] = set()  # names of objects of theirs, and of what these have
         self.absent: dict[str, set[str]] = {}  # by globals, the names that are not in them
         self.queue: deque[tuple[str, str, Any, int]] = deque()
         self.full = ""
@@ -97,6 +101,10 @@ class State:
                 self.enter(*self.queue.popleft())
             for name, cls in [*self.classes.items()]:
                 self.parts_of_class(name, cls)
+            if known == self.count and self.ops:
+                self.moving.closed = True
+                self.queue.append(self.ops.pop())
+                known = -1
 
     def compiled(self) -> Callable[[Any], Any]:
         for known, names in self.absent.items():
@@ -144,7 +152,9 @@ class State:
             return
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {kind.__name__} that was made outside of it")
-        if isinstance(value, LOCKS) and expression.partition(".")[0] not in self.libraries:
+        if expression.partition(".")[0].partition("[")[0] in self.libraries:
+            self.libraries.add(name)
+        elif isinstance(value, LOCKS):
             self.full = f"it can take the lock {path}, which a replay would not"
         self.moving.add(path, value)
         self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
@@ -177,8 +187,9 @@ class State:
 
     def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
         if isinstance(value, type):
-            if not installed(value):
-                self.classes[name] = value
+            for cls in {value, type(value)}:
+                if not installed(cls):
+                    self.classes[name if cls is value else f"type({name})"] = cls
             return
         if isinstance(value, types.ModuleType):
             if not is_installed(getattr(value, "__file__", None) or "<frozen"):
@@ -186,15 +197,17 @@ class State:
             return
         if depth > DEPTH and installed(type(value)):
             return
-        inner = getattr(value, "eager", None) if type(value).__name__ == "Function" else None
-        if inner is not None:  # made by ``xp.function``, of a function or method
-            self.add(f"{name}.eager", path, inner, depth)
+        if type(value).__name__ == "Function":  # one of ours
+            self.add(f"{name}.eager", path, value.eager, depth)
             return
+        if isinstance(value, attrgetter | methodcaller):
+            words = [word for word in value.__reduce__()[1] if type(word) is str]
+            self.attributes |= {part for word in words for part in word.split(".")}
         self.parts_of_object(name, path, value, depth)
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
         """Attributes, and what code finds in the class."""
-        if installed(type(value)) and type(value).__module__ != "threading":
+        if installed(type(value)) and not isinstance(value, GUARDED):
             self.libraries.add(name)
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
@@ -272,17 +285,19 @@ class State:
             self.add(f"{name}.{part}", path, getattr(value, part), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Code, closure, defaults and the globals that the code names; libraries' state is theirs."""
+        """Code, closure, defaults and the globals that the code names; libraries' globals are theirs."""
         code = value.__code__
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
-        generated = code.co_filename.startswith(GENERATED)  # an op, compiled by arraytape
-        if generated or is_installed(code.co_filename):
-            if value.__closure__:
-                self.held(name, value, path)
+        if code.co_filename.startswith(GENERATED):
+            self.parts_of_op(
+                f"{name}.__globals__['RAW']", path, value.__globals__.get("RAW"), depth
+            )
             return
-        names = names_of(code)
-        self.attributes |= names.attributes
-        self.parts_of_dict(f"{name}.__dict__", path, value.__dict__, depth, ".{}")
+        library = is_installed(code.co_filename)
+        if library and depth > DEPTH:
+            return
+        if value.__dict__ or not library:
+            self.parts_of_dict(f"{name}.__dict__", path, value.__dict__, depth, ".{}")
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
@@ -293,7 +308,19 @@ class State:
                 self.add(f"{place}.cell_contents", label, cell.cell_contents, depth)
             else:
                 self.demand(f"not is_bound({place})", label)
-        known = value.__globals__
+        if not library:
+            self.names_in(name, value, depth)
+
+    def parts_of_op(self, name: str, path: str, raw: Any, depth: int) -> None:
+        """What an op of the user's computes, and its rules: it may draw numbers anew in each replay."""
+        if isinstance(raw, Forward):
+            for part in ("forward", "op.rules", "op.joint"):
+                self.ops.append((f"{name}.{part}", path, attrgetter(part)(raw), depth))
+
+    def names_in(self, name: str, value: Any, depth: int) -> None:
+        """What the code of a function names: globals, modules that it imports, attributes."""
+        names, known = names_of(value.__code__), value.__globals__
+        self.attributes |= names.attributes
         for label in sorted(names.globals):
             if label in known:
                 self.add(f"{name}.__globals__[{label!r}]", label, known[label], depth)
