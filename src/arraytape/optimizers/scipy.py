@@ -292,7 +292,7 @@ def replayed_as(f: Any, what: str, make: Callable[[Any], Any]) -> Any:
     """What is made of a function; replayed where that is, also the next time that it is minimized."""
     if not hasattr(f, "eager"):
         return make(f)
-    from ..replay import Function
+    from ..replay.function import Function
 
     if not isinstance(f, Function):
         return make(f)
