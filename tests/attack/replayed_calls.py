@@ -13,9 +13,9 @@ KINDS = [(special, tape) for special in (False, True) for tape in (False, True)]
 # What acts on the library itself, on objects that a second call finds changed, or has any values.
 APART = (
     "xp.GradientTape", "xp.ForwardAccumulator", "xp.Module", "xp.Variable", "xp.define_op",
-    "xp.no_gradient", "xp.register_gradient", "xp.set_", "xp.finfo", "xp.iinfo", "tape.", "v.", "optimizers.", "diagnose.",
-    "x.to_device", "x.__dlpack__", "xp.from_dlpack", "np.from_dlpack", "x.__array__", "xp.empty",
-    "np.empty",
+    "xp.no_gradient", "xp.register_gradient", "xp.set_", "xp.finfo", "xp.iinfo", "tape.", "v.",
+    "optimizers.", "diagnose.", "x.to_device", "x.__dlpack__", "xp.from_dlpack", "np.from_dlpack",
+    "x.__array__", "xp.empty", "np.empty",
 )  # fmt: skip
 
 
