@@ -270,14 +270,14 @@ def views_as_results():
 def results_that_share():
     def f(x):
         y = x * 2
-        return y, y[1:]
+        return y[:2], y[1:]
 
     def make(wrap):
         step, found = wrap(f), []
         for i in range(4):
-            y, part = step(x_of(i, 5.0))
-            part[0] = 7.0
-            found.append(y)
+            one, other = step(x_of(i, 5.0, 6.0))
+            other[0] = 7.0
+            found.append(one)
         return found
 
     return both(make)
