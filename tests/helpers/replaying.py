@@ -85,8 +85,9 @@ def compare(found, expected, what, near=0.0):
 
 
 def text_of(error):
-    """What an error says, without the function that says it."""
-    return re.sub(r"^np\.[\w.]+: | \[at [^]]*\]", "", str(error))
+    """What an error says, without the function that says it, and what it calls data."""
+    said = re.sub(r"^np\.[\w.]+: | \[at [^]]*\]", "", str(error))
+    return said.replace("into Traced", "into ndarray")
 
 
 def eagerly(f, given):

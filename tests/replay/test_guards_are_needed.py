@@ -267,22 +267,6 @@ def views_as_results():
     return both(make)
 
 
-def results_that_share():
-    def f(x):
-        y = x * 2
-        return y[:2], y[1:]
-
-    def make(wrap):
-        step, found = wrap(f), []
-        for i in range(4):
-            one, other = step(x_of(i, 5.0, 6.0))
-            other[0] = 7.0
-            found.append(one)
-        return found
-
-    return both(make)
-
-
 def containers():
     def make(wrap):
         step, found = wrap(lambda parts: parts), []
@@ -505,10 +489,6 @@ GUARDS = {  # a function that needs it; what takes it out
     ),
     "views in results": (
         views_as_results, (call.Call, "spoil", not_for("a result is a view")),
-    ),
-    "results that share": (
-        results_that_share, (call.Call, "spoil", not_for("share memory", "is a view")),
-        (function, "difference", lambda first, second: ""),
     ),
     "containers": (containers, (call.Call, "containers", nothing)),
     "errors": (errors_inside, (trace.Trace, "raised", nothing)),

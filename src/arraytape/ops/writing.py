@@ -476,7 +476,7 @@ def fitting(op: Op, x: Array, handle: Array, data: Any, other: Any) -> Any:
             fits = False
         if not fits:
             raise ValueError(
-                f"in-place {op.name}: shape {shape} does not fit into {describe(data, 'Array')}, which has "
+                f"in-place {op.name}: shape {shape} does not fit into {describe(data)}, which has "
                 f"to keep its shape [at {user_line()}]"
             )
     if dtype is not data.dtype:
