@@ -335,7 +335,7 @@ class Traced:
         return self  # nobody writes to it
 
     def __reduce__(self) -> Any:
-        return looked_at(self).__reduce__()  # type: ignore[no-any-return]
+        return looked_at(self).__reduce__()
 
     def __repr__(self) -> str:
         return f"traced {self.value!r}"
