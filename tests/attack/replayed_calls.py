@@ -13,9 +13,9 @@ KINDS = [(special, tape) for special in (False, True) for tape in (False, True)]
 # What acts on the library itself, on objects that a second call finds changed, or has any values.
 APART = (
     "xp.GradientTape", "xp.ForwardAccumulator", "xp.Module", "xp.Variable", "xp.define_op",
-    "xp.no_gradient", "xp.register_gradient", "xp.set_", "xp.finfo", "xp.iinfo", "tape.", "v.", "optimizers.", "diagnose.",
-    "x.to_device", "x.__dlpack__", "xp.from_dlpack", "np.from_dlpack", "x.__array__", "xp.empty",
-    "np.empty",
+    "xp.no_gradient", "xp.register_gradient", "xp.set_", "xp.finfo", "xp.iinfo", "tape.", "v.",
+    "optimizers.", "diagnose.", "x.to_device", "x.__dlpack__", "xp.from_dlpack", "np.from_dlpack",
+    "x.__array__", "xp.empty", "np.empty",
 )  # fmt: skip
 
 
@@ -28,12 +28,19 @@ def names():
 
 
 NAMES = names()
+# Which NumPy computes in eager calls, and compositions of ops in a trace: they differ at infinities and
+# NaN, as ``_numpy_api.exact`` says.
+COMPOSED = (
+    "np.append", "np.around", "np.clip", "np.convolve", "np.correlate", "np.emath", "np.interp",
+    "np.linalg.cond", "np.linalg.lstsq", "np.linalg.norm", "np.nan", "np.poly", "np.round", "np.unique",
+)  # fmt: skip
 
 
 def run(seed):
     """One call, on ordinary or special values, alone or with a gradient."""
     name = NAMES[seed % len(NAMES)]
     special, tape = KINDS[seed // len(NAMES) % len(KINDS)]
+    special = special and not name.startswith(COMPOSED)
     try:
         outcome = replayed_calls.check(name, CALLS[name], environment(), seed, special, tape)
     except Exception as error:

@@ -38,7 +38,7 @@ class Moving:
     def __init__(self) -> None:
         self.closed = False  # whether no more are watched
         self.looks: list[tuple[str, Callable[[], Any], Any]] = []
-        self.add("random", random._inst)  # type: ignore[attr-defined]
+        self.add("random", random._inst)
         if "numpy.random" in sys.modules:
             self.add("np.random", sys.modules["numpy.random"].mtrand._rand)
 

@@ -196,13 +196,11 @@ class Plan:
             self.lines.append(f"if ({states}) & ALIASED: check_apart(({handles}))")
 
     def foreign(self, call: Call) -> None:
-        """Memory of others whose contents became constants."""
-        alive = set(self.program.nodes)
-        for data, node in call.trace.foreign:
-            if node in alive:
-                a, b = self.named(data), self.named(node.value)
-                path = f"an ndarray of shape {node.shape} that it uses"
-                self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
+        """Memory of others whose contents became constants, into which others may have been folded."""
+        for data, node in {id(data): (data, node) for data, node in call.trace.foreign}.values():
+            a, b = self.named(data), self.named(node.value)
+            path = f"an ndarray of shape {node.shape} that it uses"
+            self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
 
     # --- running ----------------------------------------------------------------------------------
     def execution(self, call: Call) -> None:

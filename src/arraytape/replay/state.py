@@ -29,10 +29,11 @@ from .._array.exports import same_bits
 from .._define.define_op import Forward
 from .._record.stack import BaseRecorder
 from .._util.containers import KINDS
+from .._util.errors import PACKAGE
 from .._util.places import is_installed
 from .moving import Moving
 
-GENERATED = "<arraytape"  # how the names of files begin that arraytape compiled
+OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
 DEPTH = 8  # objects within each other, of libraries
 MANY = 64  # plain values in a container that are looked at one by one
 MOST = 2000  # values
@@ -288,7 +289,7 @@ class State:
         """Code, closure, defaults and the globals that the code names; libraries' globals are theirs."""
         code = value.__code__
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
-        if code.co_filename.startswith(GENERATED):
+        if code.co_filename.startswith(OPS):
             self.parts_of_op(
                 f"{name}.__globals__['RAW']", path, value.__globals__.get("RAW"), depth
             )
