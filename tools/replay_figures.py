@@ -3,8 +3,8 @@
     PYTHONPATH=src python tools/replay_figures.py      # the table of docs/replay.md: a minute
 
 Rows that need scikit-learn or PyTorch are left out where these are not installed.  All is CPU time of
-one thread, the least of several runs that take turns.  "traced" is the time of the first two calls, with
-the program that comes of them, in eager calls.
+one thread: of runs that take turns, the least mean of one turn.  "traced" is the time of the first two
+calls, with the program that comes of them, in eager calls.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 import arraytape as xp
 from arraytape import nn, optimizers
 
-ROUNDS = 12
+ROUNDS, TURN = 12, 0.02  # turns, and seconds of each
 Run = Callable[[], Any]
 
 
@@ -41,10 +41,11 @@ class Case(NamedTuple):
     theirs: Run | None
 
 
-def seconds(run: Run) -> float:
+def seconds(run: Run, times: int = 1) -> float:
     start = process_time()
-    run()
-    return process_time() - start
+    for _ in range(times):
+        run()
+    return (process_time() - start) / times
 
 
 def row(case: Case) -> str:
@@ -56,11 +57,10 @@ def row(case: Case) -> str:
         traced.append(seconds(run) + seconds(run))
     run()
     runs = [case.eager, run] + ([case.theirs] if case.theirs else [])
-    for one in runs:
-        one()
-    eager, replayed, *theirs = np.min(
-        [[seconds(one) for one in runs] for _ in range(ROUNDS)], axis=0
-    )
+    times = [1 + int(TURN / max(seconds(one), 1e-6)) for one in runs]
+    pairs = [*zip(runs, times, strict=True)]
+    turns = [[seconds(one, n) for one, n in pairs] for _ in range(ROUNDS)]
+    eager, replayed, *theirs = np.min(turns, axis=0)
     beside = f"{case.other}: {1e3 * theirs[0]:.2f} ms" if theirs else ""
     return (
         f"| {case.name} | {1e3 * eager:.2f} ms | {1e3 * replayed:.2f} ms | {beside} "
