@@ -173,6 +173,9 @@ class State:
             mutable = value.flags.writeable or value.base is not None
             known = self.named(value.copy(order="K") if mutable else value)
             self.demand(f"{name} is {known} or same_data({name}, {known})", path)
+            if value.dtype.hasobject:
+                objects = f"{name}.ravel().tolist()"
+                self.parts_in_order(objects, path, value.ravel().tolist(), depth + 1)
         elif isinstance(value, np.ndarray):
             self.demand(f"type({name}) is {self.named(kind)}", path)
             self.add(f"{name}.view(ndarray)", path, value.view(np.ndarray), depth)
@@ -216,6 +219,8 @@ class State:
         """Attributes, and what code finds in the class."""
         if installed(type(value)) and not isinstance(value, GUARDED):
             self.libraries.add(name)
+        if isinstance(value, BaseException):
+            self.add(f"{name}.args", f"{path}.args", value.args, depth)
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.parts_of_dict(f"{name}.__dict__", path, attributes, depth, ".{}")
@@ -371,6 +376,8 @@ ENTRIES: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
     dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,
     set: State.parts_in_order, frozenset: State.parts_in_order,
+    type({}.keys()): State.parts_in_order, type({}.values()): State.parts_in_order,
+    type({}.items()): State.parts_in_order,
     weakref.ref: State.parts_of_reference, ContextVar: State.parts_of_context_variable,
     types.BuiltinFunctionType: State.parts_of_builtin, types.MethodWrapperType: State.parts_of_builtin,
     types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
