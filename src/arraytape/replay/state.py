@@ -29,6 +29,7 @@ from .._array.exports import same_bits
 from .._define.define_op import Forward
 from .._record.stack import BaseRecorder
 from .._util.containers import KINDS
+from .._util.errors import PACKAGE
 from .._util.places import is_installed
 from .moving import Moving
 
@@ -68,7 +69,7 @@ class State:
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same, "changed": changed, "same_data": same_data, "f": function,
             "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
-            "modules": sys.modules, "is_bound": is_bound,
+            "modules": sys.modules, "content_of": content_of,
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # names of locals
@@ -316,10 +317,12 @@ class State:
         cells = value.__closure__ or ()
         for i, (label, cell) in enumerate(zip(code.co_freevars, cells, strict=True)):
             place = f"{name}.__closure__[{i}]"
-            if is_bound(cell):
+            if code.co_filename.startswith(PACKAGE) and type(content_of(cell)) is dict:
+                continue  # what a compiled function computes with
+            if content_of(cell) is not MISSING:
                 self.add(f"{place}.cell_contents", label, cell.cell_contents, depth)
             else:
-                self.demand(f"not is_bound({place})", label)
+                self.demand(f"content_of({place}) is MISSING", label)
         if not library:
             self.names_in(name, value, depth)
 
@@ -422,12 +425,12 @@ def told(key: Any) -> str:
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 
-def is_bound(cell: types.CellType) -> bool:
-    """Whether a variable of a closure has a value."""
+def content_of(cell: types.CellType) -> Any:
+    """The value of a variable of a closure; MISSING where it has none."""
     try:
-        return cell.cell_contents is not MISSING
+        return cell.cell_contents
     except ValueError:
-        return False
+        return MISSING
 
 
 def resolved(name: str, names: dict[str, Any]) -> str:
