@@ -161,6 +161,13 @@ HELD = {  # what is closed over; what the function does with it; what changes
         lambda: {Holder(): 1}, lambda h, x: x * next(iter(h)).value,
         lambda h: setattr(next(iter(h)), "value", 7.0),
     ),
+    "an array of objects": (
+        lambda: np.array([Holder(), None]), lambda h, x: x * h[0].value,
+        lambda h: setattr(h[0], "value", 7.0),
+    ),
+    "an exception": (
+        lambda: ValueError(2.0), lambda h, x: x * h.args[0], lambda h: setattr(h, "args", (7.0,)),
+    ),
     "the order of a dict": (lambda: {"times": 2.0, "plus": 2.0}, in_order, last_first),
     "the type of a key": (lambda: {1: 2.0}, lambda h, x: x * len(repr([*h])), other_key),
     "a bound method of C's": (
@@ -180,6 +187,13 @@ def test_what_is_behind_a_proxy():
     parts = {"a": 2.0}
     proxy = types.MappingProxyType(parts)
     changes(lambda x: x * proxy["a"], lambda: parts.update(a=7.0))
+
+
+@pytest.mark.parametrize("view", ["keys", "values", "items"])
+def test_what_is_behind_a_view_of_a_dict(view):
+    parts = {"a": 2.0}
+    seen = getattr(parts, view)()
+    changes(lambda x: x * len(repr([*seen])), lambda: parts.update(more=7.0))
 
 
 def test_what_is_behind_a_weak_reference():

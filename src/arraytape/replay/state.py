@@ -70,7 +70,7 @@ class State:
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same, "changed": changed, "same_data": same_data, "f": function,
             "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
-            "modules": sys.modules, "is_bound": is_bound,
+            "modules": sys.modules, "content_of": content_of,
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # names of locals
@@ -167,6 +167,9 @@ class State:
             mutable = value.flags.writeable or value.base is not None
             known = self.named(value.copy(order="K") if mutable else value)
             self.demand(f"{name} is {known} or same_data({name}, {known})", path)
+            if value.dtype.hasobject:
+                objects = f"{name}.ravel().tolist()"
+                self.parts_in_order(objects, path, value.ravel().tolist(), depth + 1)
         elif isinstance(value, np.ndarray):
             self.demand(f"type({name}) is {self.named(kind)}", path)
             self.add(f"{name}.view(ndarray)", path, value.view(np.ndarray), depth)
@@ -210,6 +213,8 @@ class State:
         """Attributes, and what code finds in the class."""
         if installed(type(value)) and not isinstance(value, GUARDED):
             self.libraries.add(name)
+        if isinstance(value, BaseException):
+            self.add(f"{name}.args", f"{path}.args", value.args, depth)
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.parts_of_dict(f"{name}.__dict__", path, attributes, depth, ".{}")
@@ -305,10 +310,12 @@ class State:
         cells = value.__closure__ or ()
         for i, (label, cell) in enumerate(zip(code.co_freevars, cells, strict=True)):
             place = f"{name}.__closure__[{i}]"
-            if is_bound(cell):
+            if code.co_filename.startswith(PACKAGE) and type(content_of(cell)) is dict:
+                continue  # what a compiled function computes with
+            if content_of(cell) is not MISSING:
                 self.add(f"{place}.cell_contents", label, cell.cell_contents, depth)
             else:
-                self.demand(f"not is_bound({place})", label)
+                self.demand(f"content_of({place}) is MISSING", label)
         if not library:
             self.names_in(name, value, depth)
 
@@ -365,6 +372,8 @@ ENTRIES: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
     dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,
     set: State.parts_in_order, frozenset: State.parts_in_order,
+    type({}.keys()): State.parts_in_order, type({}.values()): State.parts_in_order,
+    type({}.items()): State.parts_in_order,
     weakref.ref: State.parts_of_reference, ContextVar: State.parts_of_context_variable,
     types.BuiltinFunctionType: State.parts_of_builtin, types.MethodWrapperType: State.parts_of_builtin,
     types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
@@ -452,12 +461,12 @@ def told(key: Any) -> str:
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 
-def is_bound(cell: types.CellType) -> bool:
-    """Whether a variable of a closure has a value."""
+def content_of(cell: types.CellType) -> Any:
+    """The value of a variable of a closure; MISSING where it has none."""
     try:
-        return cell.cell_contents is not MISSING
+        return cell.cell_contents
     except ValueError:
-        return False
+        return MISSING
 
 
 def resolved(name: str, names: dict[str, Any]) -> str:
