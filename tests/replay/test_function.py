@@ -560,6 +560,7 @@ def interrupted(make, files, at):
 
     before = sys.gettrace()
     came = False
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 asks for it when a function is set
     try:
         sys.settrace(trace)
         run()
