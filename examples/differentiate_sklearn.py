@@ -98,13 +98,18 @@ def to_arraytape(data: Data) -> Data:
     return {name: (xp.asarray(x), xp.asarray(y)) for name, (x, y) in data.items()}
 
 
-def tape_gradient(parameters: np.ndarray, data: Data) -> np.ndarray:
-    """Run the pipeline once, recorded, and once back.  data: arraytape arrays."""
-    watched = xp.asarray(parameters)
+@xp.function  # traced twice, then replayed without scikit-learn's Python: docs/replay.md
+def gradient(parameters: Array, data: Data) -> Array:
+    """Run the pipeline once, recorded, and once back."""
     with xp.GradientTape() as tape:
-        tape.watch(watched)
-        [error] = errors(watched, data, "validation")
-    return np.asarray(tape.gradient(error, watched))
+        tape.watch(parameters)
+        [error] = errors(parameters, data, "validation")
+    return tape.gradient(error, parameters)
+
+
+def tape_gradient(parameters: np.ndarray, data: Data) -> np.ndarray:
+    """The gradient as a NumPy array.  data: arraytape arrays."""
+    return np.asarray(gradient(xp.asarray(parameters), data))
 
 
 def difference_gradient(parameters: np.ndarray, data: Data) -> np.ndarray:
@@ -127,12 +132,12 @@ def learn(parameters: np.ndarray, data: Data, steps: int) -> tuple[np.ndarray, n
     history = [errors(parameters, data, *SETS)]
     progress = tqdm(range(1, steps + 1), desc="learning", unit="step")
     for step in progress:
-        gradient = tape_gradient(parameters, traced)
+        slope = tape_gradient(parameters, traced)
         # Source: Kingma and Ba 2015, "Adam: a method for stochastic optimization", algorithm 1.
-        mean = 0.9 * mean + 0.1 * gradient
-        square = 0.999 * square + 0.001 * gradient**2
-        slope = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
-        parameters = parameters - LEARNING_RATE * slope
+        mean = 0.9 * mean + 0.1 * slope
+        square = 0.999 * square + 0.001 * slope**2
+        change = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        parameters = parameters - LEARNING_RATE * change
         history.append(errors(parameters, data, *SETS))
         progress.set_postfix_str(f"validation error {history[-1][1]:.1f}")
     return parameters, np.asarray(history)

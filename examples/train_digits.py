@@ -68,25 +68,26 @@ class Data:
         self.train_labels, self.test_labels = parts[2:]
         self.seed = seed
 
-    def batch(self, step: int) -> tuple[xp.Array, np.ndarray]:
+    def batch(self, step: int) -> tuple[xp.Array, xp.Array]:
         """The minibatch of a step: each epoch has an order of its own, which depends on nothing else."""
         count = len(self.train_labels)
         epoch, place = divmod(step, count // BATCH)
         order = np.random.default_rng([self.seed, epoch]).permutation(count)
         chosen = order[place * BATCH : (place + 1) * BATCH]
-        return self.train[chosen, :], self.train_labels[chosen]
+        return self.train[chosen, :], xp.asarray(self.train_labels[chosen])
 
 
+@xp.function  # traced twice, then replayed as a program of NumPy calls: docs/replay.md
 def train_step(
-    model: Network, optimizer: optimizers.Optimizer, x: xp.Array, labels: object
-) -> float:
+    model: Network, optimizer: optimizers.Optimizer, x: xp.Array, labels: xp.Array
+) -> xp.Array:
     """Change the model by one minibatch; return the loss before."""
     with xp.GradientTape() as tape:
         loss = xp.mean(nn.softmax_cross_entropy(labels, model(x)))
     variables = model.trainable_variables
     gradients = tape.gradient(loss, variables)
     optimizer.apply_gradients(zip(gradients, variables, strict=True))
-    return float(loss)
+    return loss
 
 
 def accuracy(model: Network, x: xp.Array, labels: np.ndarray) -> float:
@@ -141,7 +142,7 @@ class Run:
             loss = train_step(self.model, self.optimizer, *self.data.batch(step))
             if (step + 1) % EVERY == 0:
                 self.curve.append(measure(self.model, self.data, step + 1))
-                progress.set_postfix(loss=f"{loss:.4f}", test=f"{self.curve[-1][-1]:.1%}")
+                progress.set_postfix(loss=f"{float(loss):.4f}", test=f"{self.curve[-1][-1]:.1%}")
                 self.save()
         self.save()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from typing import NamedTuple
@@ -11,11 +12,13 @@ class Attack(NamedTuple):
     """One way to attack.
 
     run : takes a seed, gives how many cases it checked; AssertionError with a script for a finding.
-    cases : what is counted, in the plural ("interrupts").
+    cases : what is counted, in the plural ("interrupts").  counts : how cases fared, by a word or two;
+    ``run`` adds to it.
     """
 
     run: Callable[[int], int]
     cases: str
+    counts: Counter[str] | None = None
 
 
 ATTACKS = {  # name -> module that defines ATTACK
@@ -24,6 +27,8 @@ ATTACKS = {  # name -> module that defines ATTACK
     "checkpoints": "attack.checkpoints",
     "numpy-programs": "attack.numpy_programs",
     "replayed-programs": "attack.replayed_programs",
+    "replayed-calls": "attack.replayed_calls",
+    "replayed-nested": "attack.replayed_nested",
     "policies": "attack.policies",
     "threads": "attack.threads",
     "forks": "attack.forks",

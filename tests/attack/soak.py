@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import time
+from collections import Counter
 from pathlib import Path
 
 from .attack import ATTACKS, attack
@@ -43,6 +44,9 @@ def soak(name, entry, seconds, save, say=print):
             found += 1
             entry["findings"].append(seed)
             say(f"{name}, seed {seed}: {error}\n", flush=True)
+        if what.counts is not None:
+            entry["counts"] = dict(Counter(entry.get("counts", {})) + what.counts)
+            what.counts.clear()
         now = time.monotonic()
         entry.update(next=seed + 1, seeds=entry["seeds"] + 1, seconds=before + now - begin)
         if now - last > 5:
@@ -79,10 +83,12 @@ def main(arguments=None):
 
 
 def summary(name, entry):
-    """The figures of an attack so far, in one line."""
+    """The figures of an attack so far: a line, and one for each count."""
     findings = entry["findings"]
     seeds = f" (seeds {', '.join(map(str, findings[:10]))})" if findings else ""
+    counts = Counter(entry.get("counts", {})).most_common()
     return (
         f"{entry['cases']:,} {attack(name).cases} from {entry['seeds']:,} seeds in "
         f"{entry['seconds'] / 60:.1f} minutes, {len(findings)} findings{seeds}"
+        + "".join([f"\n    {count:9,} {how}" for how, count in counts])
     )

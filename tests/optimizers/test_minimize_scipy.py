@@ -1,5 +1,6 @@
 """minimize_scipy and LBFGS: the bridge to scipy.optimize."""
 
+import gc
 import sys
 import warnings
 from collections import namedtuple
@@ -11,7 +12,7 @@ import scipy.optimize
 import arraytape as xp
 from arraytape import Variable, nn
 from arraytape.optimizers import LBFGS, minimize_scipy
-from arraytape.optimizers.scipy import Problem
+from arraytape.optimizers.scipy import REPLAYED, Problem
 from arraytape.testing import storages
 from helpers.descents import near, rosenbrock
 
@@ -157,3 +158,59 @@ def test_no_method_makes_scipy_warn_of_what_it_does_not_use():
         warnings.simplefilter("error")
         for method in (None, "Powell", "CG", "trust-exact", "Newton-CG"):
             minimize_scipy(lambda x: xp.sum(x**2), xp.ones(2), method=method)
+
+
+# --- functions that are replayed ----------------------------------------------------------------------
+@pytest.mark.parametrize("method", ["BFGS", "Newton-CG", "trust-exact", "Nelder-Mead"])
+def test_a_replayed_function_gives_the_same_bit_for_bit(method):
+    def f(p):
+        return xp.sum((p["a"] ** 2 - target) ** 2) + xp.sum(xp.cosh(p["b"] - 0.5))
+
+    target = xp.asarray([1.0, 2.0, 3.0])
+    start = {"a": xp.asarray([0.5, 0.6, 0.7]), "b": xp.asarray(0.0)}
+    plain = minimize_scipy(f, start, method=method)
+    g = xp.function(f)
+    for _ in range(2):
+        found = minimize_scipy(g, start, method=method)
+        assert (found.fun, found.nfev, found.nit) == (plain.fun, plain.nfev, plain.nit)
+        for name in start:
+            assert np.array_equal(np.asarray(found.x[name]), np.asarray(plain.x[name]))
+    functions = [g, *REPLAYED.get(g, {}).values()]
+    assert sum(one.counts["traced"] for one in functions) <= 4
+    assert sum(one.counts["replayed"] for one in functions) > plain.nfev
+
+
+def test_a_replayed_loss_of_variables():
+    def loss():
+        return xp.sum((v * v - 2.0) ** 2) + w**4
+
+    v, w = Variable(np.ones(3)), Variable(0.5)
+    plain = LBFGS().minimize(loss, [v, w])
+    expected = v.value().tolist()
+    v.assign(np.ones(3))
+    w.assign(0.5)
+    result = LBFGS().minimize(xp.function(loss), [v, w])
+    assert (result.fun, result.nfev) == (plain.fun, plain.nfev)
+    assert v.value().tolist() == expected
+
+
+def test_a_function_that_cannot_be_replayed_runs_as_it_is():
+    def noisy(x):
+        calls.append(1)
+        return xp.sum((x - 1.0) ** 2)
+
+    calls = []
+    with pytest.warns(xp.TapeWarning, match="noisy, gradient: not replayed, it changes calls"):
+        result = minimize_scipy(xp.function(noisy), xp.zeros(2), method="BFGS")
+    assert len(calls) == result.nfev
+    near(result.x, np.ones(2), 1e-6)
+
+
+def test_derivatives_of_a_replayed_function_go_with_it():
+    g = xp.function(lambda x: xp.sum(x * x))
+    minimize_scipy(g, xp.ones(2), method="BFGS")
+    before = len(REPLAYED)
+    assert g in REPLAYED
+    del g
+    gc.collect()
+    assert len(REPLAYED) == before - 1

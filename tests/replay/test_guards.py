@@ -465,6 +465,28 @@ def test_memory_out_of_reach_whose_contents_became_a_constant():
     assert g.counts["replayed"] == 4
 
 
+@pytest.mark.parametrize("values", [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [2.0, 2.0, 2.0]])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: x * y,
+        lambda x, y: x + y,
+        lambda x, y: x * (xp.asarray(y) * 2),
+        lambda x, y: x**y,
+    ],
+)
+def test_memory_out_of_reach_that_was_folded_away(f, values):
+    hidden = np.array(values)
+    source = itertools.repeat(hidden)
+    g = xp.function(lambda x: f(x, next(source)))
+    for i in range(6):
+        if i == 4:
+            hidden[0] = 9.0
+        x = xp.asarray(np.abs(A))
+        assert bits(g(x)) == bits(f(x, hidden))
+    assert g.counts["replayed"] == 2
+
+
 def test_views_of_two_arrays_are_replayed():
     g = xp.function(lambda x, y: x * y)
     for i in range(4):

@@ -16,7 +16,8 @@ from arraytape.replay.simplify import simplified
 from arraytape.replay.source import Source
 from arraytape.replay.storage import TRACED
 from arraytape.replay.sums import with_dots
-from arraytape.replay.trace import ACTIVE, Trace
+from arraytape.replay.trace import Trace
+from arraytape.replay.traced import ACTIVE
 
 xp = TRACED.xp
 SHAPE = (4, 3)

@@ -553,7 +553,7 @@ def test_values_that_another_thread_computes_with():
         return found[0] + 1
 
     g = xp.function(f, limit=3)
-    with pytest.warns(TapeWarning, match="another thread"):
+    with pytest.warns(TapeWarning, match="by a thread"):
         results = [g(xp.asarray([float(i)])).tolist() for i in range(4)]
     assert results == [[3.0 * i + 1] for i in range(4)]
     assert g.counts["replayed"] == 0
@@ -611,3 +611,20 @@ def test_programs_keep_no_object_alive():
     assert dead() is None
     assert not Model.step.entries
     assert Model.step.counts["replayed"] == 2
+
+
+def test_an_object_that_holds_its_own_replayed_method():
+    class Trainer:
+        def __init__(self):
+            self.rate = 2.0
+            self.step = xp.function(self._step)
+
+        def _step(self, x):
+            return x * self.rate
+
+    trainer = Trainer()
+    for _ in range(4):
+        assert trainer.step(xp.asarray([3.0])).tolist() == [6.0]
+    assert trainer.step.counts["replayed"] == 2
+    trainer.rate = 3.0
+    assert trainer.step(xp.asarray([3.0])).tolist() == [9.0]

@@ -90,7 +90,12 @@ def see(anchor: str) -> str:
 
 def foreign(frame: FrameType) -> bool:
     """Whether a frame is neither arraytape's own nor NumPy's, with the layer between the two."""
-    file = frame.f_code.co_filename
+    return outside(frame.f_code.co_filename)
+
+
+@functools.lru_cache(maxsize=4096)
+def outside(file: str) -> bool:
+    """Whether a file is neither arraytape's own nor NumPy's, with the layer between the two."""
     inside = file.startswith((NUMPY, COMPAT)) and os.sep + "tests" + os.sep not in file
     return not inside and not file.startswith((PACKAGE, "<arraytape"))
 
@@ -98,15 +103,16 @@ def foreign(frame: FrameType) -> bool:
 def user_frame() -> FrameType | None:
     """The innermost running frame of the user's: none of arraytape's own, NumPy's or SciPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not (foreign(frame) and not is_between(frame)):
+    while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
-def is_between(frame: FrameType) -> bool:
-    """Whether a frame is of a library that runs on Arrays by ``interop``, or is run by optimizers."""
-    file = frame.f_code.co_filename
-    return file.startswith(BETWEEN) and os.sep + "tests" + os.sep not in file
+@functools.lru_cache(maxsize=4096)
+def is_users(file: str) -> bool:
+    """Whether a file is neither of these, nor of a library that ``interop`` and optimizers run."""
+    between = file.startswith(BETWEEN) and os.sep + "tests" + os.sep not in file
+    return outside(file) and not between
 
 
 def numpys_function() -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -40,7 +42,8 @@ def minimize_scipy(
     Parameters
     ----------
     f : callable
-        Takes one argument in the nesting of ``x0``, and returns one real number as an Array.
+        Takes one argument in the nesting of ``x0``, and returns one real number as an Array.  Of one
+        made by ``xp.function`` the value is replayed together with its derivatives.
     x0 : Array or nesting of Arrays
         Where to start: real or complex floating-point Arrays, Variables (which ``f`` may then read by
         itself: they hold the current values, and those of ``x0`` again at the end), NumPy arrays or
@@ -142,7 +145,8 @@ class LBFGS:
         Parameters
         ----------
         loss : callable
-            Takes nothing, and returns one real number as an Array.
+            Takes nothing, and returns one real number as an Array; replayed where ``xp.function``
+            made it, as in ``minimize_scipy``.
         variables : iterable or nesting of Variables
             What it may change.  When ``loss`` raises, they are as they were.
 
@@ -170,9 +174,7 @@ class LBFGS:
                     f"[at {user_line()}]"
                 )
 
-        def value(_: Any) -> Array:
-            return loss()
-
+        value = replayed_as(loss, "value", lambda plain: lambda _: plain())
         result = minimize_scipy(value, nesting, method="L-BFGS-B", options=self.options)
 
         def assign() -> None:
@@ -192,6 +194,8 @@ class Problem:
                 f"minimize_scipy: f must be a function, got {describe(f)} [at {user_line()}]"
             )
         self.f, self.nest = f, x0
+        self._gradient = replayed_as(f, "gradient", lambda plain: partial(gradient_of, plain))
+        self._product = replayed_as(f, "product", lambda plain: partial(product_of, plain))
         self.leaves = [leaf_of(x) for x in nest.leaves(x0)]
         if not sum(x.size for x in self.leaves):
             raise ValueError(f"minimize_scipy: x0 has no elements [at {user_line()}]")
@@ -200,19 +204,15 @@ class Problem:
             raise ValueError(f"minimize_scipy: a Variable is in x0 twice [at {user_line()}]")
 
     def value(self, v: Vector) -> float:
-        return float(self._evaluate(self._at(v)))
+        return float(value_of(self.f, self._at(v)))
 
     def value_and_gradient(self, v: Vector) -> tuple[float, Vector]:
-        point = self._at(v)
-        y, gradient = self._gradient(point)
+        y, gradient = self._gradient(self._at(v))
         return float(y), flat(gradient)
 
     def product(self, v: Vector, direction: Vector, *_: Any) -> Vector:
         """The Hessian times a direction: the gradient's derivative along it."""
-        point = self._at(v)
-        with xp.ForwardAccumulator(point, self._parts(direction)) as accumulator:
-            gradient = self._gradient(point)[1]
-        return flat(accumulator.jvp(gradient, unconnected_gradients="zero"))
+        return flat(self._product(self._at(v), self._parts(direction)))
 
     def hessian(self, v: Vector, *_: Any) -> Vector:
         columns = [self.product(v, direction) for direction in np.eye(v.size)]
@@ -227,12 +227,12 @@ class Problem:
             if isinstance(x, Variable):
                 x.assign(value)
 
-    def _at(self, v: Vector) -> list[Array]:
-        """The point as what ``f`` is to be given: Variables stay themselves."""
+    def _at(self, v: Vector) -> Any:
+        """The point as ``f`` is to be given it: Variables stay themselves."""
         parts = self._parts(v)
         self.put(parts)
         pairs = zip(self.leaves, parts, strict=True)
-        return [x if isinstance(x, Variable) else part for x, part in pairs]
+        return nest.pack(self.nest, [x if isinstance(x, Variable) else part for x, part in pairs])
 
     def _parts(self, v: Vector) -> list[Array]:
         parts, start = [], 0
@@ -246,33 +246,63 @@ class Problem:
             start = end
         return parts
 
-    def _evaluate(self, point: list[Array]) -> Array:
-        y = self.f(nest.pack(self.nest, list(point)))
-        if not isinstance(y, Array):
-            raise TypeError(
-                f"minimize_scipy: f must return an Array, got {describe(y)}; did the value leave the "
-                f"tape? [at {user_line()}]"
-            )
-        if y.size != 1 or y.dtype.kind != "f":
-            raise ValueError(
-                f"minimize_scipy: f must return one real number, got {describe(y)} [at {user_line()}]"
-            )
-        return xp.reshape(y, ())
 
-    def _gradient(self, point: list[Array]) -> tuple[Array, list[Array]]:
-        with xp.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(point)
-            y = self._evaluate(point)
-        found = tape.gradient(y, point)
-        if all(g is None for g in found):
-            raise ValueError(
-                f"minimize_scipy: f does not depend on x0: its result {describe(y)} has no gradient "
-                f"[at {user_line()}]"
-            )
-        return y, [
-            xp.zeros_like(detached(x)) if g is None else g
-            for x, g in zip(point, found, strict=True)
-        ]
+# --- derivatives at a point, in the nesting of x0 -----------------------------------------------------
+def value_of(f: Callable[[Any], Any], point: Any) -> Array:
+    y = f(point)
+    if not isinstance(y, Array):
+        raise TypeError(
+            f"minimize_scipy: f must return an Array, got {describe(y)}; did the value leave the "
+            f"tape? [at {user_line()}]"
+        )
+    if y.size != 1 or y.dtype.kind != "f":
+        raise ValueError(
+            f"minimize_scipy: f must return one real number, got {describe(y)} [at {user_line()}]"
+        )
+    return xp.reshape(y, ())
+
+
+def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]]:
+    """The value, and the gradient of each leaf."""
+    leaves = nest.leaves(point)
+    with xp.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(leaves)
+        y = value_of(f, point)
+    found = tape.gradient(y, leaves)
+    if all(g is None for g in found):
+        raise ValueError(
+            f"minimize_scipy: f does not depend on x0: its result {describe(y)} has no gradient "
+            f"[at {user_line()}]"
+        )
+    return y, [
+        xp.zeros_like(detached(x)) if g is None else g for x, g in zip(leaves, found, strict=True)
+    ]
+
+
+def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> Any:
+    """The Hessian times a direction, for each leaf."""
+    with xp.ForwardAccumulator(nest.leaves(point), direction) as accumulator:
+        gradient = gradient_of(f, point)[1]
+    return accumulator.jvp(gradient, unconnected_gradients="zero")
+
+
+REPLAYED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
+def replayed_as(f: Any, what: str, make: Callable[[Any], Any]) -> Any:
+    """What is made of a function; replayed where that is, also the next time that it is minimized."""
+    if not hasattr(f, "eager"):
+        return make(f)
+    from ..replay.function import Function
+
+    if not isinstance(f, Function):
+        return make(f)
+    known = REPLAYED.setdefault(f, {})
+    if what not in known:
+        made = make(f.eager)
+        made.__qualname__ = f"{f.name}, {what}"
+        known[what] = xp.function(made, limit=f.limit, strict=f.strict)
+    return known[what]
 
 
 def leaf_of(x: Any) -> Array:

@@ -16,13 +16,10 @@ from .._array.paths import UNWRITABLE
 from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.containers import KINDS
-from .state import PLAIN
+from ..variable import Variable
+from .state import PLAIN, Apart
 
 EMPTY = inspect.Parameter.empty
-
-
-class Apart(Exception):
-    """Why one call runs as it is, whatever calls like it do."""
 
 
 class Form:
@@ -37,7 +34,7 @@ class Form:
         found: dict[str, Any] = {}
         if signature is None:
             found = {f"argument {i}": i for i in marks[0]}
-            found |= dict(sorted(marks[1].items()))
+            found |= marks[1]
             self.values = found
         else:
             self.values = self.bound(signature, signature.bind(*marks[0], **marks[1]))
@@ -57,7 +54,7 @@ class Form:
             if parameter.kind is parameter.VAR_POSITIONAL:
                 found |= {f"{name}[{i}]": mark for i, mark in enumerate(value)}
             elif parameter.kind is parameter.VAR_KEYWORD:
-                found |= {f"{name}[{key!r}]": value[key] for key in sorted(value)}
+                found |= {f"{name}[{key!r}]": value[key] for key in value}
             else:
                 found[name] = value
         return found
@@ -145,7 +142,12 @@ def layout_of(x: Array) -> Any:
         raise Apart(f"data of another storage is not traced ({type(data).__module__}.{name})")
     if data.dtype.kind == "O":
         raise Apart("data of dtype object is not traced")
-    return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR
+    return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR, *marks_of(x)
+
+
+def marks_of(x: Array) -> tuple[Any, ...]:
+    """What of a Variable decides, beside its data: whether tapes watch it, and its name."""
+    return (x.trainable, x.name) if isinstance(x, Variable) else ()
 
 
 def is_read_only(x: Array) -> bool:

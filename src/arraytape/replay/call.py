@@ -12,9 +12,10 @@ from .._array.array import IS_VIEW, SCALAR, Array
 from .._array.views import current
 from .._util import nest
 from .arguments import arrays_in, check_apart, leaves_of
-from .lift import Lifter, Tracing, commit
+from .lift import Lifter, commit
 from .state import PLAIN, Changed, State, same_data
-from .trace import Trace, Traced
+from .trace import Trace
+from .traced import Traced
 
 
 class Given(NamedTuple):
@@ -41,19 +42,20 @@ class Call:
         self.function, self.names, self.values = function, names, values
         self.trace = Trace()
         self.lifter = Lifter(self.trace)
-        self.tracing = Tracing(self.lifter)
         self.arrays = arrays_in(values)
         check_apart(self.arrays)
         self.state = State(function, dict(zip(names, values, strict=True)))
         self.reached = self.state.read(values)
         self.result: Any = None
         self.structure: Any = None  # of the result, which the caller may change later
+        self.same: dict[int, int] = {}  # by id of a container in the result, which argument it is
         self.leaves: list[Any] = []
         self.given: list[Given] = []
         self.outputs: dict[int, int] = {}  # by id of a result, its number
         self.written: dict[int, Any] = {}  # by place, the node and value that are not committed yet
         self.writes: list[int] = []
         self.closed = False
+        self.drawn = ""  # the path of what may give something else in each call
         self.others: list[Any] = []
 
     @property
@@ -69,16 +71,17 @@ class Call:
             return self.traced_run(args, keywords)
         except BaseException:  # an interrupt, perhaps in the middle of ``close``
             self.close()
+            self.release()
             raise
 
     def traced_run(self, args: Any, keywords: Any) -> Any:
         try:
             for x in self.arrays:
                 self.lifter.argument(x)
-            self.tracing.start()
+            self.lifter.start()
             self.result = self.function(*args, **keywords)
             self.lifter.loans.collect()
-            self.tracing.stop()
+            self.lifter.stop()
             self.take_apart()
             self.given = [self.described(leaf) for leaf in self.leaves]
         finally:
@@ -95,13 +98,33 @@ class Call:
     def take_apart(self) -> None:
         """The leaves of the result; a nesting that holds itself has none."""
         try:
-            self.leaves, self.structure = nest.leaves(self.result), structure(self.result)
+            self.leaves = nest.leaves(self.result)
+            self.containers(self.result, set())
+            self.structure = structure(self.result, self.same)
         except (TypeError, ValueError, RecursionError) as error:
             self.spoil(f"its result cannot be taken apart ({error})")
 
+    def containers(self, value: Any, met: set[int]) -> None:
+        """Find the containers in the result that others have, too; tuples are equal by their parts."""
+        parts = nest.parts_of(value)
+        if parts is None:
+            return
+        if type(value) is not tuple:
+            place = [i for i, one in enumerate(self.values) if one is value]
+            if place:
+                self.same[id(value)] = place[0]
+                return
+            if id(value) in met:
+                self.spoil("one container is twice in its result")
+            elif id(value) in self.state.known:
+                self.spoil("a container in its result is one that it found. Return a copy of it")
+            met.add(id(value))
+        for part in parts.values() if isinstance(parts, dict) else parts:
+            self.containers(part, met)
+
     def close(self) -> None:
         """Give all handles their data, and write what the function wrote; twice is as good as once."""
-        self.tracing.stop()
+        self.lifter.stop()
         self.trace.open = False
         self.written |= self.lifter.put_back()
         if not self.closed:
@@ -189,13 +212,14 @@ class Call:
     def check(self) -> None:
         """Spoil the program where the call did more than a program can."""
         if self.state.full:
-            self.spoil(f"it can reach too much Python state ({self.state.full})")
+            self.spoil(self.state.full)
         try:
             self.check_state()
         finally:
             self.release()
 
     def check_state(self) -> None:
+        self.drawn = self.state.moving.moved()
         try:
             after = self.state.read(self.values)
         except Changed as change:
@@ -218,13 +242,14 @@ class Call:
         if not self.kept():
             return
         gc.collect()
-        for traced in self.kept():
+        kept = self.kept()
+        for traced in kept[:1]:
             self.spoil(
                 f"an Array of shape {traced.shape} that it made is kept beside its result. Return it"
             )
-            for holder in gc.get_referrers(traced):
-                if isinstance(holder, Array) and holder._data is traced:
-                    self.settle(holder)
+        for holder in gc.get_referrers(*kept) if kept else ():
+            if isinstance(holder, Array) and type(holder._data) is Traced:
+                self.settle(holder)
 
     def kept(self) -> list[Traced]:
         """Traced data that is alive, beside that of the lifter."""
@@ -232,10 +257,10 @@ class Call:
         return [traced for traced in self.trace.live if id(traced) not in own]
 
 
-def structure(value: Any) -> Any:
-    """The kinds of containers in a nesting, with the names of their parts."""
+def structure(value: Any, same: dict[int, int]) -> Any:
+    """The kinds of containers in a nesting, with the names of their parts; which argument one is."""
     parts = nest.parts_of(value)
-    if parts is None:
-        return None
+    if parts is None or id(value) in same:
+        return same.get(id(value))
     items = parts.items() if isinstance(parts, dict) else enumerate(parts)
-    return type(value), tuple([(name, structure(part)) for name, part in items])
+    return type(value), tuple([(name, structure(part, same)) for name, part in items])

@@ -25,6 +25,7 @@ def difference(first: Call, second: Call) -> str:
         programs_differ(first, second)
         or results_differ(first, second)
         or other_arrays(first, second)
+        or drawn(second)
     )
 
 
@@ -84,6 +85,13 @@ def other_arrays(first: Call, second: Call) -> str:
     if [*map(id, first.others)] != [*map(id, second.others)]:
         return "another Array was used that is no argument. Pass it as an argument"
     return ""
+
+
+def drawn(call: Call) -> str:
+    """Whether a call asked what may answer otherwise the next time, although it did not."""
+    if not call.drawn:
+        return ""
+    return f"it may draw from {call.drawn}, which gave the same twice. Pass what it gives as an argument"
 
 
 def same_data(a: Any, b: Any) -> bool:

@@ -23,6 +23,7 @@ from weakref import WeakMethod
 
 from .._record.stack import watched
 from .._storage.batched.data import ACTIVE as HIDDEN_AXES
+from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .arguments import Apart, Form, Identity, signature_of
@@ -30,13 +31,14 @@ from .call import Call
 from .compare import decided_by, difference
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
-from .trace import ACTIVE
+from .traced import ACTIVE
 
 P = ParamSpec("P")
 R = TypeVar("R")
 SIGNATURES = 64  # that are traced
 RECORDED = "a tape or accumulator around it records it"
 MAPPED = "vmap around it maps it"
+PACKED = "diagnose.saved_data around it packs what its tapes save"
 TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what varies as an Array"
 
 
@@ -129,6 +131,8 @@ class Function(Generic[P, R]):
             return self.as_it_is(RECORDED, args, keywords)  # type: ignore[no-any-return]
         if HIDDEN_AXES.get():
             return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
+        if PACKING.get() is not None:
+            return self.as_it_is(PACKED, args, keywords)  # type: ignore[no-any-return]
         form = self.forms.get((len(args), *keywords) if keywords else len(args))
         if form is None:
             form = self.new_form(args, keywords)
@@ -200,7 +204,7 @@ class Function(Generic[P, R]):
 
     def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
         """Run the function itself."""
-        if self.strict and why is not RECORDED and why is not MAPPED:
+        if self.strict and why not in (RECORDED, MAPPED, PACKED):
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
             self.run_eagerly += 1

@@ -2,11 +2,13 @@
 
 In eager code that is the memory of x: each side sees the other's writes.  Traced data has none, so NumPy
 is handed a copy.  As long as it lives, each call into the package looks for writes of NumPy code, and
-each return for writes to x, and brings them to the other side.
+each return for writes to x, and brings them to the other side.  Returns are seen by a profile function,
+which is there only as long as memory is lent: it sees calls of functions in C, too.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from sys import getrefcount
 from types import FrameType
@@ -18,7 +20,7 @@ from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
 from .._array.views import current
 from ..ops.leaving import to_numpy
 from .state import same_data
-from .trace import Traced
+from .traced import Traced
 
 CODE = to_numpy.__code__
 OWN = 2  # references to a copy that nobody else has: the loan's, and that of the question
@@ -44,6 +46,33 @@ class Loans:
     def __init__(self, spoil: Callable[[str], None]) -> None:
         self.spoil = spoil
         self.live: list[Loan] = []
+        self.leaving = 0  # how many calls of ``to_numpy`` go on
+        self.before = sys.getprofile()
+        self.function = self.profile  # one object, to be known again
+
+    def leave(self) -> None:
+        """``to_numpy`` is called."""
+        self.leaving += 1
+        sys.setprofile(self.function)
+
+    def stop(self) -> None:
+        """See no returns any more."""
+        if sys.getprofile() is self.function:
+            sys.setprofile(self.before)
+
+    def profile(self, frame: FrameType, event: Any, argument: Any) -> None:
+        """What Python calls for each return while memory is lent."""
+        if event == "return":
+            if frame.f_code is CODE:
+                self.leaving -= 1
+                self.returned(frame, argument)
+            elif self.live:
+                self.give()
+                self.collect()
+            if not self.leaving and not self.live:
+                self.stop()
+        if self.before is not None:
+            self.before(frame, event, argument)
 
     def returned(self, frame: FrameType, value: Any) -> None:
         """Note what ``to_numpy`` returns, where eager code would share memory."""

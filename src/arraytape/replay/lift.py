@@ -1,14 +1,12 @@
 """Arrays that a traced function is given, or finds: their data is traced while it runs.
 
 A handle keeps its identity: its data is put aside, traced data takes its place, and what the function
-has written is found when the data is put back.  Arrays that are no arguments are found by a trace
-function, which sees each call into the package before its body reads a handle.
+has written is found when the data is put back.  Arrays that are no arguments are found in the frames of
+calls into the package, before these read a handle.
 """
 
 from __future__ import annotations
 
-import sys
-from functools import lru_cache
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -18,24 +16,17 @@ from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
 from .._array.exports import is_shared
 from .._array.views import current
 from .._storage.storage import MAKING
-from .._util.errors import PACKAGE
 from ..variable import Variable
+from .frames import THREADS, Calls
 from .lent import CODE, Loans
 from .program import Node
 from .storage import TRACED
-from .trace import ACTIVE, Trace, Traced
+from .trace import Trace
+from .traced import ACTIVE, Traced
 
-RAW = tuple(
-    f"{PACKAGE}{room}" for room in ("replay", "_storage", "_record", "_util")
-)  # see data alone
-OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
 MANY = 64  # parts of a list that are looked at
-
-
-@lru_cache(maxsize=4096)
-def is_seen(file: str) -> bool:
-    """Whether the functions of a file may be given Arrays that are to be lifted."""
-    return file.startswith(OURS) and not file.startswith(RAW)
+LISTS = (tuple, list)
+STARTERS = ("start", "submit")  # what has another thread work
 
 
 class Lifted(NamedTuple):
@@ -57,6 +48,8 @@ class Lifter:
         self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
 
         self.loans = Loans(self.spoil)
+        self.calls = Calls(self.see)
+        self.before = ACTIVE.get(), MAKING.get()
         self.restored: set[int] = set()
         self.written: dict[int, tuple[Node, Any]] = {}
 
@@ -76,10 +69,11 @@ class Lifter:
         """Lift an Array that the function uses without having been given it."""
         try:
             root = x._view.root if x._state & IS_VIEW else x
-            data = root._data
+            if type(root._data) is not np.ndarray:
+                return
         except AttributeError:  # it is being made
             return
-        if id(root) in self.lifted or type(data) is not np.ndarray:
+        if id(root) in self.lifted:
             return
         if root._state & PINNED:
             return  # its contents become a constant, behind a guard
@@ -135,77 +129,41 @@ class Lifter:
             self.restored.add(place)
         return self.written
 
-    # --- the trace function -----------------------------------------------------------------------
+    # --- while it runs ----------------------------------------------------------------------------
+    def start(self) -> None:
+        """Begin to note what this thread computes."""
+        self.before = ACTIVE.get(), MAKING.get()
+        ACTIVE.set(self.trace)
+        MAKING.set(TRACED)
+        self.calls.start()
+        self.trace.hook = self.calls.only
+
+    def stop(self) -> None:
+        """End it: all is as it was before.  Twice is as good as once, where an interrupt came."""
+        if not self.calls.stop():
+            self.spoil("a debugger or another tracing tool was started while it ran")
+        self.loans.stop()
+        ACTIVE.set(self.before[0])
+        MAKING.set(self.before[1])
+
     def see(self, frame: FrameType) -> None:
         """Lift the Arrays among the arguments of a call into the package."""
+        code = frame.f_code
+        if code.co_filename in THREADS:
+            if code.co_name in STARTERS:
+                self.spoil("it has work done by a thread, which is not followed")
+            return
         if self.loans.live:
             self.loans.collect()
         for value in frame.f_locals.values():
             if isinstance(value, Array):
                 self.found(value)
-            elif type(value) is tuple or type(value) is list:
+            elif type(value) in LISTS:
                 for part in value[:MANY]:
                     if isinstance(part, Array):
                         self.found(part)
-
-
-class Tracing:
-    """Within it what this thread computes is noted; a debugger, coverage or a profiler goes on.
-
-    A trace function sees the calls.  A profile function would see returns, too, for twice the
-    time: it is there only as long as NumPy code has memory of an Array.  An interrupt may come
-    between a block and its end: who cannot have that calls ``stop`` in a ``finally``, once more
-    where it was interrupted itself.
-    """
-
-    def __init__(self, lifter: Lifter) -> None:
-        self.lifter, self.loans, self.see = lifter, lifter.loans, lifter.see
-        self.before = sys.gettrace(), sys.getprofile(), ACTIVE.get(), MAKING.get()
-        self.leaving = 0  # how many calls of ``to_numpy`` go on
-        self.trace_function = self.trace
-
-    def start(self) -> None:
-        """Begin to note."""
-        ACTIVE.set(self.lifter.trace)
-        MAKING.set(TRACED)
-        sys.settrace(self.trace_function)
-
-    def stop(self) -> None:
-        """End it: all is as it was before."""
-        sys.settrace(self.before[0])
-        sys.setprofile(self.before[1])
-        ACTIVE.set(self.before[2])
-        MAKING.set(self.before[3])
-
-    def trace(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """What Python calls for each call."""
-        code = frame.f_code
-        if is_seen(code.co_filename):
-            self.see(frame)
-            if code is CODE:
-                self.leaving += 1
-                sys.setprofile(self.profile)
-        before = self.before[0]
-        if before is None:
-            return None
-        local = before(frame, event, argument)
-        if sys.gettrace() is not self.trace_function:  # one written in C takes our place
-            sys.settrace(self.trace_function)
-        return local
-
-    def profile(self, frame: FrameType, event: Any, argument: Any) -> None:
-        """What Python calls for each return while memory is lent."""
-        if event == "return":
-            if frame.f_code is CODE:
-                self.leaving -= 1
-                self.loans.returned(frame, argument)
-            elif self.loans.live:
-                self.loans.give()
-                self.loans.collect()
-            if not self.leaving and not self.loans.live:
-                sys.setprofile(self.before[1])
-        if self.before[1] is not None:
-            self.before[1](frame, event, argument)
+        if code is CODE:
+            self.loans.leave()
 
 
 def commit(x: Array, value: Any) -> None:

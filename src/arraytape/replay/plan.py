@@ -14,7 +14,7 @@ from .._util import nest
 from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
-from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
+from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of, marks_of
 from .blocks import blocked
 from .call import Call, Given
 from .factors import factored
@@ -162,6 +162,11 @@ class Plan:
             f"or {d}.strides != {data.strides!r} or {name}._state & {SCALAR} != {state}: {otherwise}",
             "    moved = True",
         ]
+        if isinstance(x, Variable):
+            trainable, label = marks_of(x)
+            self.lines.append(
+                f"if {name}._trainable is not {trainable} or {name}._name != {label!r}: {otherwise}"
+            )
         self.handles.append(name)
 
     # --- what the call found ----------------------------------------------------------------------
@@ -210,13 +215,11 @@ class Plan:
         ]
 
     def foreign(self, call: Call) -> None:
-        """Memory of others whose contents became constants."""
-        alive = set(self.program.nodes)
-        for data, node in call.trace.foreign:
-            if node in alive:
-                a, b = self.named(data), self.named(node.value)
-                path = f"an ndarray of shape {node.shape} that it uses"
-                self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
+        """Memory of others whose contents became constants, into which others may have been folded."""
+        for data, node in {id(data): (data, node) for data, node in call.trace.foreign}.values():
+            a, b = self.named(data), self.named(node.value)
+            path = f"an ndarray of shape {node.shape} that it uses"
+            self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
 
     # --- running ----------------------------------------------------------------------------------
     def execution(self, call: Call) -> None:
@@ -229,6 +232,7 @@ class Plan:
             state = next(given.state for given in call.given if given.output == i)
             self.lines.append(f"y{i} = wrap(outputs[{i}], 0, {state})")
         names = iter([self.result_leaf(given) for given in call.given])
+        self.same = call.same
         result = self.rebuilt(call.result, names)
         if call.writes:
             written = "".join(f"{self.handles[i]}, " for i in call.writes)
@@ -249,7 +253,13 @@ class Plan:
         kind = KINDS[type(structure)]
         if kind is None:
             return str(next(names))
+        if id(structure) in self.same:  # an argument itself
+            for _ in nest.leaves(structure):
+                next(names)
+            return f"values[{self.same[id(structure)]}]"
         parts, rest = kind.flatten(structure)
+        if rest is structure:  # the caller's, who may change it
+            _, rest = kind.flatten(kind.unflatten(rest, parts))
         if isinstance(parts, dict):
             pairs = [f"{self.key(key)}: {self.rebuilt(part, names)}" for key, part in parts.items()]
             inner = f"{{{', '.join(pairs)}}}"

@@ -6,6 +6,7 @@ has to ask what shares memory with what.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -53,7 +54,7 @@ class Node:
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(np.prod(self.shape or (), dtype=int))
+        return math.prod(self.shape or ())
 
 
 class Guard(NamedTuple):

@@ -106,8 +106,8 @@ class Source:
             self.drop(place)
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
-        writes = [self.text_of(node, True) for node in self.program.writes]
-        result = f"({''.join(f'{x}, ' for x in outputs)}), ({''.join(f'{x}, ' for x in writes)})"
+        writes = [self.to_write(node) for node in self.program.writes]
+        result = f"[{', '.join(outputs)}], [{', '.join(writes)}]"
         if self.kept.names:
             self.lines += [f"result = {result}", "idle.append(kept)"]
             result = "result"
@@ -162,6 +162,12 @@ class Source:
         own = not node.view and node.op not in (INPUT, CONSTANT) and roots.isdisjoint(taken)
         taken |= roots
         return name if own else f"{name}.copy(order='K')"
+
+    def to_write(self, node: Node) -> str:
+        """A value to be written, which no other write may change before."""
+        lies_in_inputs = any(root.op == INPUT for root in self.memory[node])
+        copied = lies_in_inputs and len(self.program.writes) > 1
+        return self.text_of(node, True) + (".copy(order='K')" if copied else "")
 
     def place_of(self, node: Node) -> Node:
         """The node whose memory a node is in."""

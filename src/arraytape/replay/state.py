@@ -8,30 +8,49 @@ plain values and code, so that a program keeps no object alive.
 
 from __future__ import annotations
 
+import array
 import dis
 import functools
+import sys
+import threading
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from importlib.util import resolve_name
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
 
 from .._array.array import Array
 from .._array.exports import same_bits
+from .._define.define_op import Forward
+from .._record.stack import BaseRecorder
 from .._util.containers import KINDS
+from .._util.errors import PACKAGE
 from .._util.places import is_installed
+from .moving import Moving
 
-GENERATED = "<arraytape"  # how the names of files begin that arraytape compiled
-DEPTH = 8  # objects within each other
-MANY = 64  # parts of a container that are looked into
+OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
+DEPTH = 8  # objects within each other, of libraries
+MANY = 64  # plain values in a container that are looked at one by one
 MOST = 2000  # values
 PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
 )  # fmt: skip
 MISSING = object()
+ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
+GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+GUARDED = (threading.Condition, threading.Semaphore)
+LOCKS = (type(threading.Lock()), type(threading.RLock()))
+BUFFERS = (bytearray, memoryview, array.array)
+
+
+class Apart(Exception):
+    """Why one call runs as it is, whatever calls like it do."""
 
 
 class Changed(Exception):
@@ -42,21 +61,26 @@ class State:
     """What a call can read, as it was when this was made.
 
     read : takes the arguments and gives the Arrays that were reached, in an order that is always the
-    same; raises Changed where anything else is not what it was.  paths : of these Arrays.  full : ""
-    or what is too much to look at.
+    same; raises Changed where anything else is not what it was.  paths : of these Arrays.  known : the
+    ids of the objects.  full : "" or why that cannot be done.
     """
 
     def __init__(self, function: Any, values: dict[str, Any]) -> None:
-        self.lines: list[str] = []
+        self.lines: list[Any] = []  # "name = expression", or a condition and its path
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same, "changed": changed, "same_data": same_data, "f": function,
-            "same_items": same_items,
+            "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
+            "modules": sys.modules, "content_of": content_of,
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # names of locals
         self.seen: dict[Any, tuple[str, Any]] = {}
         self.attributes: set[str] = set()  # names that code asks objects for
         self.classes: dict[str, type] = {}
+        self.moving = Moving()
+        self.ops: list[tuple[str, str, Any, int]] = []  # to enter when all else was
+        self.libraries: set[str] = set()  # names of objects of theirs, and of what these have
+        self.absent: dict[str, set[str]] = {}  # by globals, the names that are not in them
         self.queue: deque[tuple[str, str, Any, int]] = deque()
         self.full = ""
         self.count = 0
@@ -66,6 +90,7 @@ class State:
                 self.add(f"values[{i}]", name, value, 0)
         self.walk()
         self.read: Callable[[Any], tuple[Array, ...]] = self.compiled()
+        self.known = frozenset([key for key in self.seen if type(key) is int])
         self.seen.clear()
 
     def walk(self) -> None:
@@ -77,18 +102,18 @@ class State:
                 self.enter(*self.queue.popleft())
             for name, cls in [*self.classes.items()]:
                 self.parts_of_class(name, cls)
+            if known == self.count and self.ops:
+                self.moving.closed = True
+                self.queue.append(self.ops.pop())
+                known = -1
 
     def compiled(self) -> Callable[[Any], Any]:
-        lines = self.lines or ["pass"]
-        body = "\n        ".join(lines)
-        arrays = "".join(f"{name}, " for name in self.arrays)
-        text = (
-            f"def read(values):\n    try:\n        {body}\n        return ({arrays})\n"
-            "    except (LookupError, ValueError, AttributeError, TypeError):\n"
-            "        changed('what it reads')\n"
-        )
-        exec(compile(text, "<arraytape replay state>", "exec"), self.scope)
-        return self.scope.pop("read")  # type: ignore[no-any-return]
+        for known, names in self.absent.items():
+            self.demand(
+                f"{known}.keys().isdisjoint({self.named(names)})", "what a global name means"
+            )
+        self.scope["slowly"] = functools.partial(read_slowly, self.lines, self.arrays)
+        return function_of(quick_text(self.lines, self.arrays), self.scope)
 
     # --- writing ----------------------------------------------------------------------------------
     def add(self, expression: str, path: str, value: Any, depth: int) -> None:
@@ -101,7 +126,7 @@ class State:
         return name
 
     def demand(self, condition: str, path: str) -> None:
-        self.lines.append(f"if not ({condition}): changed({path!r})")
+        self.lines.append((condition, path))
 
     def held(self, name: str, value: Any, path: str) -> None:
         """Demand that a value is this very object, which is held weakly where it can be."""
@@ -115,7 +140,7 @@ class State:
         """Enter one value, and put what is in it at the end of the queue."""
         self.count += 1
         if self.count > MOST:
-            self.full = path
+            self.full = f"it can reach too much Python state ({path})"
             return
         kind = type(value)
         name = f"v{self.count}"
@@ -126,6 +151,13 @@ class State:
         if id(value) in self.seen:
             self.demand(f"{name} is {self.seen[id(value)][0]}", path)
             return
+        if isinstance(value, BaseRecorder):
+            raise Apart(f"it can use {path}, a {kind.__name__} that was made outside of it")
+        if expression.partition(".")[0].partition("[")[0] in self.libraries:
+            self.libraries.add(name)
+        elif isinstance(value, LOCKS):
+            self.full = f"it can take the lock {path}, which a replay would not"
+        self.moving.add(path, value)
         self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
         if isinstance(value, Array):
             self.demand(f"type({name}) is {self.named(kind)}", path)
@@ -135,6 +167,15 @@ class State:
             mutable = value.flags.writeable or value.base is not None
             known = self.named(value.copy(order="K") if mutable else value)
             self.demand(f"{name} is {known} or same_data({name}, {known})", path)
+            if value.dtype.hasobject:
+                objects = f"{name}.ravel().tolist()"
+                self.parts_in_order(objects, path, value.ravel().tolist(), depth + 1)
+        elif isinstance(value, np.ndarray):
+            self.demand(f"type({name}) is {self.named(kind)}", path)
+            self.add(f"{name}.view(ndarray)", path, value.view(np.ndarray), depth)
+            self.parts_of_object(name, path, value, depth + 1)
+        elif isinstance(value, BUFFERS):
+            self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         elif kind in ENTRIES:
             self.demand(f"type({name}) is {self.named(kind)}", path)
             ENTRIES[kind](self, name, path, value, depth + 1)
@@ -150,23 +191,30 @@ class State:
 
     def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
         if isinstance(value, type):
-            if not installed(value):
-                self.classes[name] = value
+            for cls in {value, type(value)}:
+                if not installed(cls):
+                    self.classes[name if cls is value else f"type({name})"] = cls
             return
         if isinstance(value, types.ModuleType):
             if not is_installed(getattr(value, "__file__", None) or "<frozen"):
                 self.classes[name] = value  # type: ignore[assignment]
             return
-        if depth > DEPTH:
+        if depth > DEPTH and installed(type(value)):
             return
-        inner = getattr(value, "eager", None) if type(value).__name__ == "Function" else None
-        if isinstance(inner, types.FunctionType):
-            self.add(f"{name}.eager", path, inner, depth)
+        if type(value).__name__ == "Function":  # one of ours
+            self.add(f"{name}.eager", path, value.eager, depth)
             return
+        if isinstance(value, attrgetter | methodcaller):
+            words = [word for word in value.__reduce__()[1] if type(word) is str]
+            self.attributes |= {part for word in words for part in word.split(".")}
         self.parts_of_object(name, path, value, depth)
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
         """Attributes, and what code finds in the class."""
+        if installed(type(value)) and not isinstance(value, GUARDED):
+            self.libraries.add(name)
+        if isinstance(value, BaseException):
+            self.add(f"{name}.args", f"{path}.args", value.args, depth)
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             self.parts_of_dict(f"{name}.__dict__", path, attributes, depth, ".{}")
@@ -174,33 +222,58 @@ class State:
             found = getattr(value, slot, MISSING)
             if found is not MISSING:
                 self.add(f"{name}.{slot}", f"{path}.{slot}", found, depth)
+            else:
+                self.demand(f"not hasattr({name}, {slot!r})", f"{path}.{slot}")
         if not installed(type(value)):
             self.classes[f"type({name})"] = type(value)
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        self.demand(f"len({name}) == {len(value)}", path)
-        if len(value) > MANY:
-            self.demand(f"same_items({name}, {self.named(dict(value))})", path)
+        """Keys in their order, and what they name."""
+        if len(value) <= MANY and all(type(key) is str for key in value):
+            self.demand(f"[*{name}] == {self.named([*value])}", path)
+            for key, part in value.items():
+                place = key if form == ".{}" else repr(key)[:40]
+                self.add(f"{name}[{key!r}]", path + form.format(place), part, depth)
             return
-        for key, part in value.items():
-            place = key if form == ".{}" else repr(key)[:40]
-            known = repr(key) if type(key) in (str, int) else self.named(key)
-            self.add(f"{name}[{known}]", path + form.format(place), part, depth)
+        self.parts_in_order(name, path, value, depth)
+        self.parts_in_order(f"{name}.values()", path, value.values(), depth, [*map(told, value)])
 
-    def parts_of_list(self, name: str, path: str, value: Any, depth: int) -> None:
+    def parts_in_order(
+        self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
+    ) -> None:
+        """The parts of what can only be gone through, as of a list."""
+        parts = f"p{len(self.lines)}"
+        self.lines.append(f"{parts} = [*{name}]")
+        self.parts_of_list(parts, path, [*value], depth, keys)
+
+    def parts_of_list(
+        self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
+    ) -> None:
         self.demand(f"len({name}) == {len(value)}", path)
-        if len(value) > MANY:
+        if len(value) > MANY and all(type(part) in PLAIN for part in value):
             self.demand(f"same_items({name}, {self.named([*value])})", path)
             return
         for i, part in enumerate(value):
-            self.add(f"{name}[{i}]", f"{path}[{i}]", part, depth)
-
-    def parts_of_set(self, name: str, path: str, value: Any, depth: int) -> None:
-        self.demand(f"same_items({{*map(id, {name})}}, {self.named({*map(id, value)})})", path)
-        self.named([*value])  # so that the ids stay theirs
+            place = keys[i][:40] if keys else i
+            self.add(f"{name}[{i}]", f"{path}[{place}]", part, depth)
 
     def parts_of_mapping(self, name: str, path: str, value: Any, depth: int) -> None:
         self.parts_of_dict(name, path, value, depth, "[{}]")
+
+    def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:
+        """A function written in C: itself, or a method's name and object."""
+        owner = value.__self__
+        if owner is None or isinstance(owner, types.ModuleType):
+            self.held(name, value, path)
+            return
+        self.demand(f"{name}.__name__ == {value.__name__!r}", path)
+        self.add(f"{name}.__self__", path, owner, depth)
+
+    def parts_of_reference(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.add(f"{name}()", path, value(), depth)
+
+    def parts_of_context_variable(self, name: str, path: str, value: Any, depth: int) -> None:
+        self.add(f"{name}.get(MISSING)", path, value.get(MISSING), depth)
 
     def parts_of_method(self, name: str, path: str, value: Any, depth: int) -> None:
         self.add(f"{name}.__self__", path.rpartition(".")[0] or path, value.__self__, depth)
@@ -218,32 +291,60 @@ class State:
             self.add(f"{name}.{part}", path, getattr(value, part), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Code, closure, defaults and the globals that the code names; libraries' state is theirs."""
+        """Code, closure, defaults and the globals that the code names; libraries' globals are theirs."""
         code = value.__code__
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
-        generated = code.co_filename.startswith(GENERATED)  # an op, compiled by arraytape
-        if generated or is_installed(code.co_filename) or depth > DEPTH:
-            if value.__closure__:
-                self.held(name, value, path)
+        if code.co_filename.startswith(OPS):
+            self.parts_of_op(
+                f"{name}.__globals__['RAW']", path, value.__globals__.get("RAW"), depth
+            )
             return
-        names = names_of(code)
-        self.attributes |= names.attributes
+        library = is_installed(code.co_filename)
+        if library and depth > DEPTH:
+            return
+        if value.__dict__ or not library:
+            self.parts_of_dict(f"{name}.__dict__", path, value.__dict__, depth, ".{}")
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
         cells = value.__closure__ or ()
         for i, (label, cell) in enumerate(zip(code.co_freevars, cells, strict=True)):
-            try:
-                found = cell.cell_contents
-            except ValueError:  # not bound yet
-                continue
-            self.add(f"{name}.__closure__[{i}].cell_contents", label, found, depth)
-        known = value.__globals__
+            place = f"{name}.__closure__[{i}]"
+            if code.co_filename.startswith(PACKAGE) and type(content_of(cell)) is dict:
+                continue  # what a compiled function computes with
+            if content_of(cell) is not MISSING:
+                self.add(f"{place}.cell_contents", label, cell.cell_contents, depth)
+            else:
+                self.demand(f"content_of({place}) is MISSING", label)
+        if not library:
+            self.names_in(name, value, depth)
+
+    def parts_of_op(self, name: str, path: str, raw: Any, depth: int) -> None:
+        """What an op of the user's computes, and its rules: it may draw numbers anew in each replay."""
+        if isinstance(raw, Forward):
+            for part in ("forward", "op.rules", "op.joint"):
+                self.ops.append((f"{name}.{part}", path, attrgetter(part)(raw), depth))
+
+    def names_in(self, name: str, value: Any, depth: int) -> None:
+        """What the code of a function names: globals, modules that it imports, attributes."""
+        names, known = names_of(value.__code__), value.__globals__
+        self.attributes |= names.attributes
         for label in sorted(names.globals):
             if label in known:
                 self.add(f"{name}.__globals__[{label!r}]", label, known[label], depth)
-            elif label in names.stored:
-                self.demand(f"{label!r} not in {name}.__globals__", label)
+        others = {label for label in names.globals if label not in known}
+        if others:
+            self.absent.setdefault(
+                self.name_of_globals(f"{name}.__globals__", known), set()
+            ).update(others)
+        for label in sorted(names.imports):
+            module = resolved(label, known)
+            if module in sys.modules:
+                self.add(f"modules[{module!r}]", module, sys.modules[module], depth)
+
+    def name_of_globals(self, name: str, known: Any) -> str:
+        """The expression by which the globals of functions were reached first."""
+        return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
         """What code may find in a class, or a module, by the names that it asks objects for."""
@@ -252,6 +353,9 @@ class State:
             if isinstance(base, type) and installed(base):
                 continue
             owner = f"{name}.__mro__[{i}]" if isinstance(cls, type) else name
+            if (id(base), "") not in self.seen:
+                self.seen[id(base), ""] = "", base
+                self.demand(f"len({owner}.__dict__) == {len(base.__dict__)}", base.__name__)
             for label, value in [*base.__dict__.items()]:
                 implicit = label.startswith("__") and type(value) is types.FunctionType
                 if label not in self.attributes and not implicit:
@@ -266,11 +370,59 @@ class State:
 
 ENTRIES: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
-    dict: State.parts_of_mapping, set: State.parts_of_set, frozenset: State.parts_of_set,
+    dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,
+    set: State.parts_in_order, frozenset: State.parts_in_order,
+    type({}.keys()): State.parts_in_order, type({}.values()): State.parts_in_order,
+    type({}.items()): State.parts_in_order,
+    weakref.ref: State.parts_of_reference, ContextVar: State.parts_of_context_variable,
+    types.BuiltinFunctionType: State.parts_of_builtin, types.MethodWrapperType: State.parts_of_builtin,
     types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
     functools.partial: State.parts_of_partial, staticmethod: State.parts_of_wrapper,
     classmethod: State.parts_of_wrapper, property: State.parts_of_property,
 }  # fmt: skip
+
+
+# --- the text ---------------------------------------------------------------------------------------
+@functools.lru_cache(maxsize=512)
+def code_of(text: str) -> types.CodeType:
+    """Compiled text: that of two calls is mostly the same."""
+    return compile(text, "<arraytape replay state>", "exec")
+
+
+def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
+    exec(code_of(text), scope)
+    return scope.pop("read")  # type: ignore[no-any-return]
+
+
+def quick_text(lines: list[Any], arrays: list[str]) -> str:
+    """All conditions in one: half as long to compile as one after the other."""
+    parts: list[str] = []
+    for line in lines:
+        if type(line) is str:
+            parts.append(f"[{line.replace(' = ', ' := ', 1)}]")
+        else:
+            parts.append(f"({line[0]})" if " or " in line[0] else line[0])
+    found = "".join(f"{name}, " for name in arrays)
+    condition = " and ".join(parts) or "True"
+    return (
+        f"def read(values):\n    try:\n        if {condition}:\n            return ({found})\n"
+        f"    except {ERRORS}:\n        pass\n    return slowly(values, globals())\n"
+    )
+
+
+def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:
+    """Read line by line, to say what has changed."""
+    texts = [
+        line if type(line) is str else f"if not ({line[0]}): changed({line[1]!r})"
+        for line in lines or ["pass"]
+    ]
+    body = "\n        ".join(texts)
+    found = "".join(f"{name}, " for name in arrays)
+    text = (
+        f"def read(values):\n    try:\n        {body}\n        return ({found})\n"
+        f"    except {ERRORS}:\n        changed('what it reads')\n"
+    )
+    return function_of(text, scope)(values)
 
 
 def changed(path: str) -> None:
@@ -294,12 +446,35 @@ def same_data(a: Any, b: Any) -> bool:
 
 
 def same_items(a: Any, b: Any) -> bool:
-    """Whether large containers hold the same objects."""
-    if isinstance(a, dict):
-        return all(key in a and a[key] is part for key, part in b.items())
-    if isinstance(a, set):
-        return bool(a == b)
-    return all(x is y or (type(x) in PLAIN and same(x, y)) for x, y in zip(a, b, strict=True))
+    """Whether long lists hold the same plain values."""
+    return all(x is y or same(x, y) for x, y in zip(a, b, strict=True))
+
+
+def buffer_of(x: Any) -> Any:
+    """What there is to a buffer of Python's."""
+    view = memoryview(x)
+    return type(x), view.format, view.shape, view.tobytes()
+
+
+def told(key: Any) -> str:
+    """A key in a path."""
+    return repr(key) if type(key) in PLAIN else type(key).__name__
+
+
+def content_of(cell: types.CellType) -> Any:
+    """The value of a variable of a closure; MISSING where it has none."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def resolved(name: str, names: dict[str, Any]) -> str:
+    """The name of a module that code with these globals imports, with a dot for each level."""
+    try:
+        return resolve_name(name, names.get("__package__"))
+    except ImportError:
+        return ""
 
 
 def installed(cls: type) -> bool:
@@ -321,24 +496,32 @@ def slots_of(cls: type) -> Iterator[str]:
 
 
 class Names:
-    """What code looks up: globals, among them those that it sets, and attributes."""
+    """What code looks up: globals, attributes, and modules that it imports, dots for their levels.
+
+    A constant string that may be a name counts as an attribute: ``getattr(x, "rate", 1.0)``.
+    """
 
     def __init__(self, code: types.CodeType) -> None:
         self.globals: set[str] = set()
-        self.stored: set[str] = set()
+        self.imports: set[str] = set()
         self.attributes: set[str] = set()
+        level = 0
         for one in dis.get_instructions(code):
-            if one.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
+            if one.opname in GLOBALS:
                 self.globals.add(one.argval)
-                if one.opname == "STORE_GLOBAL":
-                    self.stored.add(one.argval)
-            elif "ATTR" in one.opname or one.opname == "LOAD_METHOD":
+            elif "ATTR" in one.opname or one.opname in ("LOAD_METHOD", "IMPORT_FROM"):
                 self.attributes.add(one.argval)
+            elif one.opname == "IMPORT_NAME":
+                self.imports.add("." * level + one.argval)
+            elif type(one.argval) is int:  # the second last constant before it is the level
+                level = one.argval
         for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
+            if type(constant) is str and constant.isidentifier():
+                self.attributes.add(constant)
+            elif isinstance(constant, types.CodeType):
                 inner = names_of(constant)
                 self.globals |= inner.globals
-                self.stored |= inner.stored
+                self.imports |= inner.imports
                 self.attributes |= inner.attributes
 
 

@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 
 from .._storage import numpy_namespace
-from .._storage.batched.data import Batched
 from .._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from .._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
 from .program import put
-from .trace import ACTIVE, Trace, Traced, call, foreign_call, looked_at, value_of, values_of
+from .traced import (
+    ACTIVE,
+    Traced,
+    call,
+    foreign_call,
+    looked_at,
+    noted,
+    value_of,
+    values_of,
+)
 
 
 class TracedNamespace:
@@ -40,16 +48,6 @@ class TracedNamespace:
 
     def conj(self, x: Any, /) -> Any:
         return call("conj", np.conj, x)
-
-
-def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A raw function, of which each call is noted."""
-
-    def noting(*args: Any, device: Any = None, **keywords: Any) -> Any:
-        return call(name, function, *args, **keywords)
-
-    noting.__name__ = name.rpartition(".")[2]
-    return noting
 
 
 class TracedStorage(Storage):
@@ -204,4 +202,4 @@ def contiguous(x: Any) -> Any:
 TRACED = TracedStorage()
 enter(TRACED)
 
-__all__ = ["TRACED", "Batched", "Trace", "TracedStorage"]
+__all__ = ["TRACED", "TracedStorage"]

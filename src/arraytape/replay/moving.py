@@ -1,0 +1,61 @@
+"""Objects that give something else each time that they are asked: random numbers, iterators."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+import types
+from collections.abc import Callable, Iterator
+from io import IOBase
+from typing import Any
+
+import numpy as np
+
+
+def look_of(value: Any) -> Callable[[], Any] | None:
+    """What tells by its result whether an object was asked meanwhile; None for other objects.
+
+    Of iterators written in C nothing tells: they count as asked.  Those of classes in Python have
+    attributes, and a file is no source of numbers.
+    """
+    if isinstance(value, random.Random):
+        return object if isinstance(value, random.SystemRandom) else value.getstate
+    numbers = sys.modules.get("numpy.random")
+    if numbers is not None:
+        if isinstance(value, numbers.RandomState):
+            return lambda: frozen(value.get_state(legacy=False))
+        if isinstance(value, numbers.Generator | numbers.BitGenerator):
+            source = getattr(value, "bit_generator", value)
+            return lambda: frozen(source.state)
+    if not isinstance(value, Iterator) or isinstance(value, itertools.repeat | IOBase):
+        return None
+    return None if isinstance(type(value).__next__, types.FunctionType) else object
+
+
+def frozen(state: Any) -> Any:
+    """The state of a generator as a value that can be compared."""
+    if isinstance(state, dict):
+        return {name: frozen(part) for name, part in state.items()}
+    return state.tobytes() if isinstance(state, np.ndarray) else state
+
+
+class Moving:
+    """The sources of such values that a call can reach, Python's and NumPy's own among them."""
+
+    def __init__(self) -> None:
+        self.closed = False  # whether no more are watched
+        self.looks: list[tuple[str, Callable[[], Any], Any]] = []
+        self.add("random", random._inst)
+        if "numpy.random" in sys.modules:
+            self.add("np.random", sys.modules["numpy.random"].mtrand._rand)
+
+    def add(self, path: str, value: Any) -> None:
+        """Watch an object, if it is one."""
+        look = None if self.closed else look_of(value)
+        if look is not None:
+            self.looks.append((path, look, look()))
+
+    def moved(self) -> str:
+        """The path of one that was asked, perhaps; "" for none."""
+        return next((path for path, look, before in self.looks if look() != before), "")

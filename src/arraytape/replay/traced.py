@@ -1,0 +1,253 @@
+"""Data whose calls are noted: what a function computes with while it is traced."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from contextvars import ContextVar
+from sys import gettrace, settrace
+from typing import Any
+
+import numpy as np
+
+from .._define.define_op import read_only
+from .._storage import numpy_namespace
+from .._storage.batched.data import Batched
+from .._storage.storage import HOST, MAKING
+
+ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)  # of this thread: a Trace
+HANDLE = "_tid"  # what Arrays have, whose own operators take traced data
+# The types of arguments that are no data and have none in them.
+AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), type))
+
+
+class Traced:
+    """Raw data whose calls are noted.
+
+    Outside its trace, in another thread or once that has ended, it is its value and notes nothing.
+    """
+
+    __slots__ = ("__weakref__", "node", "trace", "value")
+    __array_priority__ = 500
+
+    def __init__(self, trace: Any, node: Any, value: Any) -> None:
+        self.trace, self.node, self.value = trace, node, value
+
+    # Properties without a frame of Python's.
+    shape: Any = property(operator.attrgetter("value.shape"))
+    ndim: Any = property(operator.attrgetter("value.ndim"))
+    size: Any = property(operator.attrgetter("value.size"))
+    dtype: Any = property(operator.attrgetter("value.dtype"))
+    strides: Any = property(operator.attrgetter("value.strides"))
+
+    @property
+    def device(self) -> Any:
+        return HOST
+
+    @property
+    def mT(self) -> Any:
+        return call("matrix_transpose", numpy_namespace.matrix_transpose, self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "at" or not all(map(is_plain, inputs)):
+            return NotImplemented
+        if "out" in options:  # memory outside arraytape is written to: a look at the values
+            if any(type(x) is Traced for x in options["out"]):
+                return NotImplemented
+            return getattr(ufunc, method)(*map(looked_at, inputs), **options)
+        pythons = ufunc.types[0].startswith("O")  # a function of Python's, which takes objects
+        if method == "__call__" and not pythons:
+            return call(ufunc.__name__, ufunc, *inputs, **options)
+        return foreign_call(f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        if not all(kind is Traced or issubclass(kind, np.ndarray) for kind in types):
+            return NotImplemented
+        return foreign_call(function.__name__, function, args, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ATTRIBUTES:
+            return foreign_call(name, operator.attrgetter(name), (self,), {})
+        if name not in METHODS:
+            raise AttributeError(f"a traced value has no {name}")
+        return functools.partial(method_call, name, self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return call("getitem", numpy_namespace.getitem, self, key)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        found = looked_at(self)
+        return found if dtype is None else found.astype(dtype)
+
+    def __bool__(self) -> bool:
+        return bool(looked_at(self))
+
+    def __float__(self) -> float:
+        return float(looked_at(self))
+
+    def __int__(self) -> int:
+        return int(looked_at(self))
+
+    def __index__(self) -> int:
+        return operator.index(looked_at(self))
+
+    def __complex__(self) -> complex:
+        return complex(looked_at(self))
+
+    def __deepcopy__(self, memo: Any) -> Traced:
+        return self  # nobody writes to it
+
+    def __reduce__(self) -> Any:
+        return looked_at(self).__reduce__()
+
+    def __repr__(self) -> str:
+        return f"traced {self.value!r}"
+
+
+# --- values -------------------------------------------------------------------------------------------
+def value_of(x: Any) -> Any:
+    """The value of data; who takes it outside of the trace, which goes on, spoils that."""
+    if type(x) is not Traced:
+        return x
+    trace = x.trace
+    if trace.open and ACTIVE.get() is not trace:
+        trace.spoil("a value of it was used in another thread or trace")
+    return x.value
+
+
+def values_of(value: Any) -> Any:
+    """Arguments with values in the place of traced data."""
+    kind = type(value)
+    if kind is Traced:
+        return value_of(value)
+    if kind is tuple or kind is list:
+        return kind([values_of(part) for part in value])
+    if kind is dict:
+        return {name: values_of(part) for name, part in value.items()}
+    return integers(value) if kind is slice else value
+
+
+def integers(key: slice) -> slice:
+    """A slice whose ends are Python's integers: 0-d Arrays are looked at."""
+    ends = key.start, key.stop, key.step
+    if all(end is None or type(end) is int for end in ends):
+        return key
+    return slice(*[end if end is None else operator.index(end) for end in ends])
+
+
+def looked_at(x: Any) -> Any:
+    """The value of data on the host."""
+    if type(x) is Traced and x.trace is ACTIVE.get():
+        return x.trace.look(x)
+    return value_of(x)
+
+
+def is_plain(x: Any) -> bool:
+    """Whether an operand is data of NumPy's, traced or not, or a number."""
+    return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
+
+
+# --- calls --------------------------------------------------------------------------------------------
+def call(
+    op: str, function: Callable[..., Any], /, *args: Any, device: Any = None, **keywords: Any
+) -> Any:
+    """Call a raw function of ours or NumPy's, wherever its data is; the active trace notes it."""
+    trace = ACTIVE.get()
+    if trace is None:
+        return function(*values_of(args), **values_of(keywords))
+    hook = trace.hook
+    if hook is None or gettrace() is not hook:
+        return trace.emit(op, function, args, keywords)
+    settrace(None)  # no Array is met in there, and each frame that the hook sees costs
+    try:
+        return trace.emit(op, function, args, keywords)
+    finally:
+        settrace(hook)
+
+
+def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A raw function, of which each call is noted."""
+
+    return functools.partial(call, name, function)
+
+
+# What is not ours: NumPy's functions and methods in rules of users.
+ATTRIBUTES = frozenset(("T", "flat", "imag", "real"))
+METHODS = frozenset(
+    ("all", "any", "argmax", "argmin", "argsort", "astype", "clip", "compress", "conj", "conjugate",
+     "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod",
+     "ravel", "repeat", "reshape", "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take",
+     "trace", "transpose", "var", "view", "item", "tolist")
+)  # fmt: skip
+
+
+def foreign_call(name: str, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    """Call what may write to its arguments, were they not read-only here."""
+    trace = ACTIVE.get()
+    if trace is None:
+        return function(*values_of(args), **values_of(keywords))
+    return trace.emit(trace.opaque(name), protected(function), args, keywords)
+
+
+def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
+    """Call a method of ndarray's."""
+    if name in ("item", "tolist"):
+        return getattr(looked_at(x), name)(*args, **keywords)
+    return foreign_call(name, getattr(np.ndarray, name), (x, *args), keywords)
+
+
+def protected(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is given arrays as read-only views, and is one call for a trace."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        given = [read_only(x) for x in args]
+        tokens = ACTIVE.set(None), MAKING.set(None)
+        try:
+            return function(*given, **{name: read_only(x) for name, x in keywords.items()})
+        finally:
+            MAKING.reset(tokens[1])
+            ACTIVE.reset(tokens[0])
+
+    return call
+
+
+# --- operators ----------------------------------------------------------------------------------------
+BINARY = {
+    "add": "add", "and": "bitwise_and", "eq": "equal", "floordiv": "floor_divide",
+    "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lshift": "bitwise_left_shift",
+    "lt": "less", "matmul": "matmul", "mod": "remainder", "mul": "multiply", "ne": "not_equal",
+    "or": "bitwise_or", "pow": "power_operator", "rshift": "bitwise_right_shift", "sub": "subtract",
+    "truediv": "divide", "xor": "bitwise_xor",
+}  # fmt: skip
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
+UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "positive"}
+
+
+def binary(short: str, op: str, reflected: bool) -> Callable[[Traced, Any], Any]:
+    function = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
+
+    def method(x: Traced, other: Any) -> Any:
+        kind = type(other)
+        if kind is not Traced and kind not in AS_IT_IS and not is_plain(other):
+            return NotImplemented
+        return call(op, function, other, x) if reflected else call(op, function, x, other)
+
+    return method
+
+
+def unary(short: str, op: str) -> Callable[[Traced], Any]:
+    function = getattr(operator, short)
+    return lambda x: call(op, function, x)
+
+
+for _short, _op in BINARY.items():
+    setattr(Traced, f"__{_short}__", binary(_short, _op, False))
+    if _short not in COMPARISONS:
+        setattr(Traced, f"__r{_short}__", binary(_short, _op, True))
+for _short, _op in UNARY.items():
+    setattr(Traced, f"__{_short}__", unary(_short, _op))
+Traced.__hash__ = object.__hash__  # type: ignore[method-assign]
