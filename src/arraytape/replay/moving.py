@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 import random
 import sys
 import types
 from collections.abc import Callable, Iterator
 from io import IOBase
 from typing import Any
+
+import numpy as np
 
 
 def look_of(value: Any) -> Callable[[], Any] | None:
@@ -23,13 +24,20 @@ def look_of(value: Any) -> Callable[[], Any] | None:
     numbers = sys.modules.get("numpy.random")
     if numbers is not None:
         if isinstance(value, numbers.RandomState):
-            return lambda: pickle.dumps(value.get_state(legacy=False))
+            return lambda: frozen(value.get_state(legacy=False))
         if isinstance(value, numbers.Generator | numbers.BitGenerator):
             source = getattr(value, "bit_generator", value)
-            return lambda: pickle.dumps(source.state)
+            return lambda: frozen(source.state)
     if not isinstance(value, Iterator) or isinstance(value, itertools.repeat | IOBase):
         return None
     return None if isinstance(type(value).__next__, types.FunctionType) else object
+
+
+def frozen(value: Any) -> Any:
+    """The state of a generator of NumPy's, which is a nesting of dicts, as it is now."""
+    if isinstance(value, dict):
+        return [(name, frozen(part)) for name, part in value.items()]
+    return value.tobytes() if isinstance(value, np.ndarray) else value
 
 
 class Moving:
