@@ -570,7 +570,7 @@ def interrupted(make, files, at):
     return came, count
 
 
-FILES = {call.__file__, lift.__file__, xp.replay.Function.__init__.__code__.co_filename}
+FILES = {call.__file__, lift.__file__, xp.function.__code__.co_filename}
 
 
 STEP = int(os.environ.get("ARRAYTAPE_INTERRUPTS", "29"))  # 1: at each bytecode

@@ -81,8 +81,12 @@ class Call:
             self.tracing.stop()
             self.take_apart()
             self.given = [self.described(leaf) for leaf in self.leaves]
+            for effect in self.trace.effects:
+                self.trace.program.outputs += [value.node for value in effect.values]
         finally:
             self.close()
+            for effect in self.trace.effects:
+                effect.as_traced()
         self.others = self.other_arrays()
         self.check()
         return self.result

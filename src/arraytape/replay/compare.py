@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .call import Call
+from .callback import Effect
 from .program import CONSTANT, Guard, Node, Program
 
 
@@ -76,7 +77,19 @@ def results_differ(first: Call, second: Call) -> str:
         )
         if a._replace(value=None) != b._replace(value=None) or not same_value:
             return "a result that is no Array. Return it as an Array"
-    return "" if first.writes == second.writes else "another number of writes"
+    if first.writes != second.writes:
+        return "another number of writes"
+    return effects_differ(first.trace.effects, second.trace.effects)
+
+
+def effects_differ(first: Any, second: Any) -> str:
+    """Whether callbacks are others, or are given other Python values."""
+    if len(first) != len(second) or any(map(Effect.differs, first, second)):
+        return (
+            "a callback is another function, or is given another Python value. Make it outside of the "
+            "function, and pass it Arrays"
+        )
+    return ""
 
 
 def other_arrays(first: Call, second: Call) -> str:

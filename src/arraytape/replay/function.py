@@ -289,7 +289,8 @@ class Function(Generic[P, R]):
             self.give_up(
                 entry,
                 f"{guard.line} gave another value in each of {entry.misses} calls. Return it, keep "
-                "it an Array, or pass it as an argument",
+                "it an Array, or pass it as an argument; what only shows or logs it is a matter for "
+                "arraytape.replay.callback",
             )
         elif entry.misses >= self.limit:
             why = self.reasons.most_common(1)[0][0] if self.reasons else "its calls differ"

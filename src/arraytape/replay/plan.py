@@ -16,6 +16,7 @@ from ..variable import Variable
 from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
 from .blocks import blocked
 from .call import Call, Given
+from .callback import Effect
 from .lift import commit
 from .simplify import simplified
 from .source import Source
@@ -25,7 +26,7 @@ MISFIT = object()  # what ``replay`` gives for arguments of another signature
 
 
 class NotCommitted(Exception):
-    """A write failed after others were done: its cause is what the caller must see."""
+    """A write or a callback failed after others were done: its cause is what the caller must see."""
 
 
 class TraceInfo(NamedTuple):
@@ -66,7 +67,7 @@ class Plan:
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
             "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
-            "same_data": same_data, "AMBIENT": AMBIENT, "ambient": ambient,
+            "same_data": same_data, "call": call_back, "AMBIENT": AMBIENT, "ambient": ambient,
         }  # fmt: skip
         self.handles: list[str] = []
         self.arguments(call)
@@ -206,15 +207,22 @@ class Plan:
                 self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
         data = ", ".join(f"d{i}" for i in range(len(self.handles)))
         self.lines.append(f"outputs, writes = run({data})")
-        for i in range(len(self.program.outputs)):
-            state = next(given.state for given in call.given if given.output == i)
-            self.lines.append(f"y{i} = wrap(outputs[{i}], 0, {state})")
+        states = {given.output: given.state for given in call.given if given.output >= 0}
+        self.lines += [f"y{i} = wrap(outputs[{i}], 0, {state})" for i, state in states.items()]
         names = iter([self.result_leaf(given) for given in call.given])
         result = self.rebuilt(call.result, names)
         if call.writes:
             written = "".join(f"{self.handles[i]}, " for i in call.writes)
             self.lines.append(f"commit_all(({written}), writes)")
+        self.effects(call, len(states))
         self.lines.append(f"return {result}")
+
+    def effects(self, call: Call, place: int) -> None:
+        """Call the callbacks with the outputs from a place on, which are theirs."""
+        for effect in call.trace.effects:
+            end = place + len(effect.values)
+            self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")
+            place = end
 
     def result_leaf(self, given: Given) -> str:
         if given.output >= 0:
@@ -251,6 +259,14 @@ def commit_all(handles: Any, values: Any) -> None:
     try:
         for x, value in zip(handles, values, strict=True):
             commit(x, value)
+    except Exception as error:
+        raise NotCommitted from error
+
+
+def call_back(effect: Effect, data: Any) -> None:
+    """Call a callback; NotCommitted where that fails."""
+    try:
+        effect.call(data)
     except Exception as error:
         raise NotCommitted from error
 

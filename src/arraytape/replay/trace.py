@@ -50,6 +50,7 @@ class Trace:
         self.open = True
         self.foreign: list[tuple[Any, Node]] = []
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
+        self.effects: list[Any] = []  # calls of callbacks: see ``callback``
         self.live: WeakSet[Traced] = WeakSet()
         self.lines: dict[Node, str] = {}  # where constants were met
         self.errors = np.geterr()
