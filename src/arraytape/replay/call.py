@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import IS_VIEW, SCALAR, Array
+from .._array.array import IS_VIEW, KEPT, SCALAR, Array
 from .._array.views import current
+from .._tape.recording import Recording
 from .._util import nest
 from .arguments import arrays_in, check_apart, leaves_of
 from .lift import Lifter, Tracing, commit
 from .state import PLAIN, Changed, State, same_data
+from .taped import Recorded
 from .trace import Trace, Traced
 
 
@@ -34,13 +36,17 @@ class Given(NamedTuple):
 class Call:
     """A call while it is traced, and what came of it.
 
-    values : the arguments, in the order of the parameters.  spoiled : "" or why there is no program.
+    values : the arguments, in the order of the parameters.  tape : that records the call, if one does.
+    spoiled : "" or why there is no program.
     """
 
-    def __init__(self, function: Callable[..., Any], names: Any, values: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], names: Any, values: Any, tape: Recording | None = None
+    ) -> None:
         self.function, self.names, self.values = function, names, values
         self.trace = Trace()
-        self.lifter = Lifter(self.trace)
+        self.recorded = None if tape is None else Recorded(tape, self.trace)
+        self.lifter = Lifter(self.trace, tape is not None)
         self.tracing = Tracing(self.lifter)
         self.arrays = arrays_in(values)
         check_apart(self.arrays)
@@ -53,6 +59,8 @@ class Call:
         self.outputs: dict[int, int] = {}  # by id of a result, its number
         self.written: dict[int, Any] = {}  # by place, the node and value that are not committed yet
         self.writes: list[int] = []
+        self.output_ids: list[int] = []  # of values that tapes may follow
+        self.written_ids: list[int] = []
         self.closed = False
         self.others: list[Any] = []
 
@@ -75,6 +83,8 @@ class Call:
         try:
             for x in self.arrays:
                 self.lifter.argument(x)
+            if self.recorded is not None:
+                self.recorded.begin()
             self.tracing.start()
             self.result = self.function(*args, **keywords)
             self.lifter.loans.collect()
@@ -108,14 +118,18 @@ class Call:
         self.tracing.stop()
         self.trace.open = False
         self.written |= self.lifter.put_back()
+        if self.recorded is not None:
+            self.recorded.end([*self.lifter.lifted.values()])
         if not self.closed:
             self.writes = [*self.written]
-            self.trace.program.writes = [node for node, _ in self.written.values()]
+            self.trace.program.writes = [node for node, _, _ in self.written.values()]
+            self.written_ids = [tid for _, _, tid in self.written.values()]
             self.closed = True
         handles = self.lifter.handles
         while self.written:
             place = next(iter(self.written))
-            commit(handles[place], self.written[place][1])
+            _, value, tid = self.written[place]
+            commit(handles[place], value, tid)
             del self.written[place]
         self.lifter.loans.end()
 
@@ -159,7 +173,8 @@ class Call:
             self.spoil("two results share memory")
         program = self.trace.program
         number = self.outputs[id(leaf)] = len(program.outputs)
-        _, data = current(leaf)
+        tid, data = current(leaf)
+        self.output_ids.append(tid)
         program.outputs.append(self.trace.node_of(data))
         if root is leaf and any(
             x is not leaf and isinstance(x, Array) and x._state & IS_VIEW and x._view.root is root
@@ -188,10 +203,14 @@ class Call:
             ):
                 value = value.copy(order="K")
             x._data = value
+            if self.recorded is not None:
+                x._state |= KEPT
 
     # --- afterwards -------------------------------------------------------------------------------
     def check(self) -> None:
         """Spoil the program where the call did more than a program can."""
+        if self.recorded is not None and self.recorded.why:
+            self.spoil(f"under a tape: {self.recorded.why}")
         if self.state.full:
             self.spoil(f"it can reach too much Python state ({self.state.full})")
         try:

@@ -24,6 +24,7 @@ def difference(first: Call, second: Call) -> str:
     """What differs between two calls that looked at equal values, in words; "" for nothing."""
     return (
         programs_differ(first, second)
+        or records_differ(first, second)
         or results_differ(first, second)
         or other_arrays(first, second)
     )
@@ -54,6 +55,18 @@ def made_outside(call: Call, node: Node) -> str:
         f"data of shape {node.shape} was made outside arraytape{where} (random numbers?). Pass it as "
         "an argument; it runs eagerly"
     )
+
+
+def records_differ(one: Call, other: Call) -> str:
+    """Whether a tape around two calls recorded something else."""
+    if one.recorded is None or other.recorded is None:
+        return ""
+    found = []
+    for call in (one, other):
+        places = {node: i for i, node in enumerate(call.trace.program.nodes)}
+        ids = [call.recorded.ids.get(tid, 0) for tid in (*call.output_ids, *call.written_ids)]
+        found.append((text(tuple(call.recorded.records), places), ids))
+    return "" if found[0] == found[1] else "a tape around it recorded something else"
 
 
 def ends_differ(first: Program, second: Program, places: Any) -> str:

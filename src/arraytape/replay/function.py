@@ -25,11 +25,12 @@ from .._record.stack import watched
 from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
 from .._util.locks import reentrant_lock
-from .arguments import Apart, Form, Identity, signature_of
+from .arguments import Apart, Form, Identity, arrays_in, signature_of
 from .call import Call
 from .compare import decided_by, difference
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
+from .taped import followed_here, tape_here
 from .trace import ACTIVE
 
 P = ParamSpec("P")
@@ -81,6 +82,7 @@ class Function(Generic[P, R]):
         self.forms: dict[Any, Form] = {}
         self.entries: dict[Any, Entry] = {}
         self.recent: Plan | None = None
+        self.recent_taped: Plan | None = None  # under a tape
         self.gone_plans = 0  # replays of plans that are no more
         self.tracer: dict[int, object] = {}  # who traces, by process: one at a time
         self.changing = reentrant_lock()
@@ -102,8 +104,8 @@ class Function(Generic[P, R]):
 
     @property
     def source(self) -> str:
-        plan = self.recent or next(iter(self.plans()), None)
-        return plan.source.text if plan is not None else ""
+        plan = self.recent or self.recent_taped or next(iter(self.plans()), None)
+        return plan.text_of_program if plan is not None else ""
 
     def plans(self) -> list[Plan]:
         return [plan for entry in [*self.entries.values()] for plan in [*entry.plans]]
@@ -125,8 +127,11 @@ class Function(Generic[P, R]):
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         if ACTIVE.get() is not None:  # part of another trace
             return self.eager(*args, **keywords)
+        plan = self.recent
         if watched():
-            return self.as_it_is(RECORDED, args, keywords)  # type: ignore[no-any-return]
+            plan = self.recent_taped
+            if tape_here() is None:
+                return self.as_it_is(RECORDED, args, keywords)  # type: ignore[no-any-return]
         if HIDDEN_AXES.get():
             return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
         form = self.forms.get((len(args), *keywords) if keywords else len(args))
@@ -135,7 +140,6 @@ class Function(Generic[P, R]):
             if form is None:
                 return self.eager(*args, **keywords)  # raises what Python raises
         values = args if form.take is None else form.take(args, keywords)
-        plan = self.recent
         why: Exception | None = None
         if plan is not None and plan.names == form.names:
             try:
@@ -163,7 +167,7 @@ class Function(Generic[P, R]):
     ) -> Any:
         """The result, where the plan that was used last does not serve."""
         try:
-            key = signature_of(form, values, self.gone)
+            key = signature_of(form, values, self.gone), under_tape(values)
         except Exception as error:
             return self.as_it_is(unreadable(error), args, keywords)
         entry = self.entries.get(key)
@@ -188,7 +192,7 @@ class Function(Generic[P, R]):
                 continue
             if result is not MISFIT:
                 plan.replayed = plan.tick()
-                self.recent = plan
+                self.remember(plan)
                 return result
         if why is not None and entry.plans:
             self.reasons[said(why)] += 1
@@ -200,7 +204,7 @@ class Function(Generic[P, R]):
 
     def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
         """Run the function itself."""
-        if self.strict and why is not RECORDED and why is not MAPPED:
+        if self.strict and why is not MAPPED and not watched():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
             self.run_eagerly += 1
@@ -234,7 +238,7 @@ class Function(Generic[P, R]):
     def trace(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
         """Run the function and note what it computes; two equal calls make a plan."""
         try:
-            call = Call(self.eager, form.names, values)
+            call = Call(self.eager, form.names, values, tape_here())
         except Exception as error:
             return self.as_it_is(unreadable(error), args, keywords)
         self.traced += 1
@@ -264,6 +268,8 @@ class Function(Generic[P, R]):
         """Make a plan if an earlier call was equal, or give up where nothing explains the difference."""
         guard = None
         for before in entry.pending:
+            if not followed_alike(before, call):
+                continue
             guard = decided_by(before, call)
             if guard is not None:
                 continue
@@ -281,7 +287,7 @@ class Function(Generic[P, R]):
                 self.give_up(entry, f"no program could be made of it ({error!r})")
                 return
             entry.plans.insert(0, plan)
-            self.recent = plan
+            self.remember(plan)
             return
         call.set_aside()
         entry.pending.append(call)
@@ -296,6 +302,13 @@ class Function(Generic[P, R]):
             why = self.reasons.most_common(1)[0][0] if self.reasons else "its calls differ"
             self.give_up(entry, f"in each of {entry.misses} calls {why}")
 
+    def remember(self, plan: Plan) -> None:
+        """Try this plan first in the next call."""
+        if plan.taped is None:
+            self.recent = plan
+        else:
+            self.recent_taped = plan
+
     def has_plain_name(self) -> bool:
         return self.name.rpartition(".")[2].isidentifier()
 
@@ -305,7 +318,10 @@ class Function(Generic[P, R]):
         entry.pending.clear()
         self.gone_plans += sum(plan.replayed for plan in entry.plans)
         entry.plans.clear()
-        self.recent = None
+        self.recent = self.recent_taped = None
+        if watched():  # a tape around it may well record it as it is
+            self.reasons[why] += 1
+            return
         message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
         if self.strict:
             raise RuntimeError(message)
@@ -331,6 +347,23 @@ class Function(Generic[P, R]):
                 self.entries.pop(key, None)
                 if self.recent in entry.plans:
                     self.recent = None
+                if self.recent_taped in entry.plans:
+                    self.recent_taped = None
+
+
+def under_tape(values: Any) -> Any:
+    """What of the tape around a call decides about the program."""
+    tape = tape_here() if watched() else None
+    if tape is None:
+        return None
+    return tape.watches_variables, followed_here(arrays_in(values), tape)
+
+
+def followed_alike(one: Call, other: Call) -> bool:
+    """Whether a tape around two calls followed the same Arrays."""
+    if one.recorded is None or other.recorded is None:
+        return one.recorded is other.recorded
+    return one.recorded.pattern == other.recorded.pattern
 
 
 def is_dead(key: Any) -> bool:

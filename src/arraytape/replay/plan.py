@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import ALIASED, SCALAR, Array, wrap
+from .._array.array import ALIASED, KEPT, SCALAR, Array, wrap
 from .._util import nest
 from .._util.containers import KINDS
 from .._util.errors import layout
@@ -21,6 +22,7 @@ from .lift import commit
 from .simplify import simplified
 from .source import Source
 from .state import PLAIN, Changed, changed, same, same_data
+from .taped import Taped
 
 MISFIT = object()  # what ``replay`` gives for arguments of another signature
 
@@ -61,11 +63,15 @@ class Plan:
         taken = {*dir(np), *globals(), *(node.op for node in self.program.nodes)}
         self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names
+        run, self.taped = self.run_of(call, self.source.function), None
+        if call.recorded is not None:
+            quiet = functools.partial(self.run_of, call)
+            self.taped = Taped(call, run, quiet, self.source.name)
         self.said = said_of(call)
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
-            "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
+            "leaves": leaves_of, "read": call.state.read, "run": run, "taped": self.taped, "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
             "same_data": same_data, "call": call_back, "AMBIENT": AMBIENT, "ambient": ambient,
         }  # fmt: skip
@@ -87,9 +93,14 @@ class Plan:
         ops = self.before, len(self.program.nodes)
         return TraceInfo(self.said, ops, self.guards, self.replayed)
 
-    def run_of(self, call: Call) -> Callable[..., Any]:
-        """The program; silent where the function set np.errstate for a part of it."""
-        run = self.source.function
+    @property
+    def text_of_program(self) -> str:
+        """The program as Python, of a recorded function with its way back."""
+        pulled = self.taped.pulled if self.taped is not None else None
+        return self.source.text if pulled is None else pulled.text
+
+    def run_of(self, call: Call, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A program's function; silent where the function set np.errstate for a part of it."""
         if not call.trace.quiet:
             return run
 
@@ -205,17 +216,31 @@ class Plan:
         for i in call.writes:  # a read-only view of the same layout: see ``layout_of``
             if self.handles[i].startswith("x"):
                 self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
-        data = ", ".join(f"d{i}" for i in range(len(self.handles)))
-        self.lines.append(f"outputs, writes = run({data})")
+        self.running()
         states = {given.output: given.state for given in call.given if given.output >= 0}
-        self.lines += [f"y{i} = wrap(outputs[{i}], 0, {state})" for i, state in states.items()]
+        for i, state in states.items():
+            more = f"0, {state}" if self.taped is None else f"ids[{i}], {state | KEPT}"
+            self.lines.append(f"y{i} = wrap(outputs[{i}], {more})")
         names = iter([self.result_leaf(given) for given in call.given])
         result = self.rebuilt(call.result, names)
         if call.writes:
             written = "".join(f"{self.handles[i]}, " for i in call.writes)
-            self.lines.append(f"commit_all(({written}), writes)")
+            ids = "" if self.taped is None else f", ids[{len(call.output_ids)}:]"
+            self.lines.append(f"commit_all(({written}), writes{ids})")
         self.effects(call, len(states))
         self.lines.append(f"return {result}")
+
+    def running(self) -> None:
+        """Run the program on the data of the Arrays, under a tape with a record of that."""
+        if self.taped is None:
+            data = ", ".join(f"d{i}" for i in range(len(self.handles)))
+            self.lines.append(f"outputs, writes = run({data})")
+            return
+        self.lines += [
+            f"found = taped(({''.join(f'{name}, ' for name in self.handles)}))",
+            "if found is None: return MISFIT",
+            "outputs, writes, ids = found",
+        ]
 
     def effects(self, call: Call, place: int) -> None:
         """Call the callbacks with the outputs from a place on, which are theirs."""
@@ -254,11 +279,11 @@ class Plan:
         return repr(key) if type(key) in (str, int) else self.named(key)
 
 
-def commit_all(handles: Any, values: Any) -> None:
+def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
     """Write what the program wrote; NotCommitted where that fails."""
     try:
-        for x, value in zip(handles, values, strict=True):
-            commit(x, value)
+        for x, value, tid in zip(handles, values, ids or [0] * len(handles), strict=True):
+            commit(x, value, tid)
     except Exception as error:
         raise NotCommitted from error
 
