@@ -24,6 +24,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "checkpoints": "attack.checkpoints",
     "numpy-programs": "attack.numpy_programs",
     "replayed-programs": "attack.replayed_programs",
+    "taped-programs": "attack.taped_programs",
     "policies": "attack.policies",
     "threads": "attack.threads",
     "forks": "attack.forks",

@@ -79,7 +79,7 @@ def replayed(f, calls, near=0.0):
     )
 
 
-# --- under a tape around the calls ----------------------------------------------------------------------
+# --- under a tape around the calls --------------------------------------------------------------------
 def first_order(tape, y, x):
     return tape.gradient(y, x)
 

@@ -133,6 +133,11 @@ class Call:
             del self.written[place]
         self.lifter.loans.end()
 
+    def given_ids(self) -> list[int]:
+        """The ids of outputs and writes as ``Recorded`` has them; 0 for what is not followed."""
+        ids = self.recorded.ids if self.recorded is not None else {}
+        return [ids.get(tid, 0) for tid in (*self.output_ids, *self.written_ids)]
+
     def set_aside(self) -> None:
         """Keep what a comparison needs, and no Array or object of this call's arguments and results."""
         self.values, self.result, self.leaves, self.arrays = (), None, [], []

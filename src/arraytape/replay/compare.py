@@ -59,14 +59,17 @@ def made_outside(call: Call, node: Node) -> str:
 
 def records_differ(one: Call, other: Call) -> str:
     """Whether a tape around two calls recorded something else."""
-    if one.recorded is None or other.recorded is None:
-        return ""
-    found = []
-    for call in (one, other):
-        places = {node: i for i, node in enumerate(call.trace.program.nodes)}
-        ids = [call.recorded.ids.get(tid, 0) for tid in (*call.output_ids, *call.written_ids)]
-        found.append((text(tuple(call.recorded.records), places), ids))
-    return "" if found[0] == found[1] else "a tape around it recorded something else"
+    same = recorded_in(one) == recorded_in(other)
+    return "" if same else "a tape around it recorded something else"
+
+
+def recorded_in(call: Call) -> Any:
+    """What a tape recorded in a call, and which of it is given."""
+    recorded = call.recorded
+    if recorded is None:
+        return None
+    places = {node: i for i, node in enumerate(call.trace.program.nodes)}
+    return text(tuple(recorded.records), places), call.given_ids()
 
 
 def ends_differ(first: Program, second: Program, places: Any) -> str:

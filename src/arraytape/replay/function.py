@@ -127,11 +127,7 @@ class Function(Generic[P, R]):
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         if ACTIVE.get() is not None:  # part of another trace
             return self.eager(*args, **keywords)
-        plan = self.recent
-        if watched():
-            plan = self.recent_taped
-            if tape_here() is None:
-                return self.as_it_is(RECORDED, args, keywords)  # type: ignore[no-any-return]
+        plan = self.recent_taped if watched() else self.recent
         if HIDDEN_AXES.get():
             return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
         form = self.forms.get((len(args), *keywords) if keywords else len(args))
@@ -166,6 +162,8 @@ class Function(Generic[P, R]):
         self, form: Form, values: Any, args: Any, keywords: Any, tried: Any, why: Exception | None
     ) -> Any:
         """The result, where the plan that was used last does not serve."""
+        if watched() and tape_here() is None:
+            return self.as_it_is(RECORDED, args, keywords)
         try:
             key = signature_of(form, values, self.gone), under_tape(values)
         except Exception as error:
@@ -442,8 +440,9 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     which takes the place of the function in later calls, as long as all that decided about it is as it
     was.  Where it is not, the call is traced anew, or runs as it is.
 
-    A decorated method has programs for each instance.  Under a tape, an accumulator or ``vmap`` outside
-    the function runs as it is.  What no guard can see, such as prints and random numbers that happened
+    A decorated method has programs for each instance.  Under a tape a call is one record, which goes
+    back by a program of its own; under several tapes, an accumulator or ``vmap`` outside the function
+    runs as it is.  What no guard can see, such as prints and random numbers that happened
     to be equal twice, happens when tracing alone: see docs/replay.md.
 
     Parameters

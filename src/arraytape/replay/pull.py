@@ -42,7 +42,9 @@ class Pulled:
         guards = [[guard for guard in whole.guards if (guard.node in late) is is_late]
                   for is_late in (False, True)]  # fmt: skip
         front = without_dead_code(
-            Program(whole.inputs[:first], whole.nodes, guards[0], whole.outputs[:count], whole.writes)
+            Program(
+                whole.inputs[:first], whole.nodes, guards[0], whole.outputs[:count], whole.writes
+            )
         )
         back = Program(whole.inputs, whole.nodes, guards[1], whole.outputs[count:])
         self.saved = needed(back, {*front.nodes})

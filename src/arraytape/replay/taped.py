@@ -1,9 +1,9 @@
 """A function under a tape: a replayed call is one record, with a pull of its own.
 
 In a traced call the tape records as ever; traced data in what its records keep makes place for values
-afterwards.  The call has these records with nodes in the place of data: ``Recorded``.  A replay hands the
-tape one record.  It goes back by a program, which is the backward pass through the records, traced when
-it first runs; whatever is more than a plain pass on NumPy data (the guarded rerun, outer recorders,
+afterwards.  The call has these records with nodes in the place of data: ``Recorded``.  A replay hands
+the tape one record.  It goes back by a program, which is the backward pass through the records, traced
+when it first runs; whatever is more than a plain pass on NumPy data (the guarded rerun, outer recorders,
 many rows at once, tangents) goes through the records themselves, made again from the call's inputs.
 """
 
@@ -85,7 +85,11 @@ class Recorded:
         """Take the records, and give the tape values in the place of traced data; twice is as well."""
         tape = self.tape
         if tape.records is not self.all:
-            self.all, self.start, self.why = tape.records, 0, "it stops or resets the tape around it"
+            self.all, self.start, self.why = (
+                tape.records,
+                0,
+                "it stops or resets the tape around it",
+            )
         if not self.ended:
             try:
                 self.take(lifted)
@@ -107,7 +111,7 @@ class Recorded:
         for record in self.all[self.start :]:
             plan = PLANS[record[0]]
             if plan not in (VIEW, PUT, ADD) and (not isinstance(plan, Plan) or plan.notable):
-                raise Refused(f"a tape cannot record {plan.name} as part of one call")
+                raise Refused(f"it has a record of {plan.name}, which cannot be made again")
             for tid in results_of(record):
                 known.setdefault(tid, len(lifted) + len(known) + 1)
             named = renamed(record, lambda tid: known.get(tid, 0))
@@ -170,7 +174,7 @@ class Taped:
         assert recorded is not None
         self.name, self.run, self.quiet, self.program = name, run, quiet, program
         self.records, self.pattern = recorded.records, recorded.pattern
-        self.results = [recorded.ids.get(tid, 0) for tid in (*call.output_ids, *call.written_ids)]
+        self.results = call.given_ids()
         self.made = [*dict.fromkeys(i for i in self.results if i > len(self.pattern))]
         self.followed = range(1, 1 + max(recorded.ids.values(), default=0))
         self.kept = [*dict.fromkeys(nodes_in(tuple(self.records)))]
@@ -267,7 +271,7 @@ class TapedCall(CallOfUser):
         pulled = self.pulled
         if pulled is None or tuple([g is not None for g in seeds]) != pulled.given:
             return None
-        if not are_plain(seeds) or "raise" in np.geterr().values():
+        if not are_plain(seeds):
             return None
         try:
             return pulled.back(self.data, self.saved, seeds)
@@ -355,6 +359,4 @@ def push_function(at: Any, record: Record) -> list[Array | None]:
     return found
 
 
-FUNCTION = Structural(
-    "function", pull_function, push_function, inputs=2, cusped=True, unfolds=True
-)
+FUNCTION = Structural("function", pull_function, push_function, inputs=2, cusped=True, unfolds=True)
