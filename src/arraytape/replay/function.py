@@ -28,6 +28,7 @@ from .._util.locks import reentrant_lock
 from .arguments import Apart, Form, Identity, arrays_in, signature_of
 from .call import Call
 from .compare import decided_by, difference
+from .export import Export
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
 from .taped import followed_here, tape_here
@@ -69,6 +70,8 @@ class Function(Generic[P, R]):
         Why calls were not replayed, and how many.
     source : str
         The program that was replayed last, as Python.
+    program : Export
+        The same for other array libraries: ``program.run(namespace)``.
     traces : list[TraceInfo]
         The programs.
     """
@@ -106,6 +109,16 @@ class Function(Generic[P, R]):
     def source(self) -> str:
         plan = self.recent or self.recent_taped or next(iter(self.plans()), None)
         return plan.text_of_program if plan is not None else ""
+
+    @property
+    def program(self) -> Export:
+        plan = self.recent or self.recent_taped or next(iter(self.plans()), None)
+        if plan is None:
+            raise RuntimeError(
+                f"function {self.name}: no program yet, which calls with equal results of tracing "
+                f"make: see traces and reasons [at {user_line()}]"
+            )
+        return plan.export
 
     def plans(self) -> list[Plan]:
         return [plan for entry in [*self.entries.values()] for plan in [*entry.plans]]
@@ -386,7 +399,7 @@ class BoundFunction:
         return types.MethodType(self.__func__.eager, self.__self__)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("counts", "reasons", "source", "traces", "limit", "strict"):
+        if name in ("counts", "reasons", "program", "source", "traces", "limit", "strict"):
             return getattr(self.__func__, name)
         raise AttributeError(name, name=name, obj=self)
 

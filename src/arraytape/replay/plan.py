@@ -18,6 +18,7 @@ from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of
 from .blocks import blocked
 from .call import Call, Given
 from .callback import Effect
+from .export import Export
 from .lift import commit
 from .simplify import simplified
 from .source import Source
@@ -58,6 +59,7 @@ class Plan:
         self.before = len(program.nodes)
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
+        simple = self.program
         if blocks:
             self.program = blocked(self.program)
         taken = {*dir(np), *globals(), *(node.op for node in self.program.nodes)}
@@ -75,6 +77,9 @@ class Plan:
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
             "same_data": same_data, "call": call_back, "AMBIENT": AMBIENT, "ambient": ambient,
         }  # fmt: skip
+        leaves = iter([f"leaves[{i}]" for i in range(len(call.given))])
+        build = eval(f"lambda leaves: {self.rebuilt(call.result, leaves)}", self.scope)
+        self.export = Export(call, simple, name, build)
         self.handles: list[str] = []
         self.arguments(call)
         self.found(call)

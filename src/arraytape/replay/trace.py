@@ -53,6 +53,7 @@ class Trace:
         self.effects: list[Any] = []  # calls of callbacks: see ``callback``
         self.live: WeakSet[Traced] = WeakSet()
         self.lines: dict[Node, str] = {}  # where constants were met
+        self.places: dict[str, str] = {}  # where functions were called that are not ours
         self.errors = np.geterr()
         self.quiet = False  # whether something was computed under another np.errstate
 
@@ -126,7 +127,9 @@ class Trace:
 
     def opaque(self, name: str) -> str:
         """A name for one call of a function that is not ours: no other call is equal to it."""
-        return f"{FOREIGN}.{name}.{len(self.program.nodes)}"
+        name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
+        self.places[name] = user_line()
+        return name
 
     def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call a raw function on values, and note it.
