@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._array.paths import walk
 from .._array.views import current
 from .._storage.standard import Standard
 from .._util import nest
@@ -198,7 +199,10 @@ class Export:
             inputs += [over.argument(current(x)[1]) for x in self.captured]
             outputs, writes = self.computed(over, inputs, check)
             values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
-            parts = [self.part(given, outputs, values, leaves) for given in self.given]
+            parts = [
+                walk(self.part(given, outputs, values, leaves), given.path, over)
+                for given in self.given
+            ]
             written = dict(zip(self.paths, writes, strict=True))
             return self.build(parts), written
 

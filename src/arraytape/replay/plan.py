@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array.array import ALIASED, KEPT, SCALAR, Array, wrap
+from .._array.paths import Path, walk
+from .._array.views import current, make_view
+from .._storage import numpy_namespace
 from .._util import nest
 from .._util.containers import KINDS
 from .._util.errors import layout
@@ -75,7 +78,8 @@ class Plan:
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
             "leaves": leaves_of, "read": call.state.read, "run": run, "taped": self.taped, "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
-            "same_data": same_data, "call": call_back, "AMBIENT": AMBIENT, "ambient": ambient,
+            "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
+            "ambient": ambient,
         }  # fmt: skip
         leaves = iter([f"leaves[{i}]" for i in range(len(call.given))])
         build = eval(f"lambda leaves: {self.rebuilt(call.result, leaves)}", self.scope)
@@ -222,7 +226,11 @@ class Plan:
             if self.handles[i].startswith("x"):
                 self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
         self.running()
-        states = {given.output: given.state for given in call.given if given.output >= 0}
+        count = len(call.output_ids)
+        states = dict.fromkeys(range(count), 0)
+        states |= {
+            given.output: given.state for given in call.given if given.view < 0 <= given.output
+        }
         for i, state in states.items():
             more = f"0, {state}" if self.taped is None else f"ids[{i}], {state | KEPT}"
             self.lines.append(f"y{i} = wrap(outputs[{i}], {more})")
@@ -232,7 +240,11 @@ class Plan:
             written = "".join(f"{self.handles[i]}, " for i in call.writes)
             ids = "" if self.taped is None else f", ids[{len(call.output_ids)}:]"
             self.lines.append(f"commit_all(({written}), writes{ids})")
-        self.effects(call, len(states))
+        for given in {given.view: given for given in call.given if given.view >= 0}.values():
+            whole = f"y{given.output}" if given.output >= 0 else self.handles[given.handle]
+            path = self.named(given.path)
+            self.lines.append(f"part{given.view} = view_of({whole}, {path})")
+        self.effects(call, count)
         self.lines.append(f"return {result}")
 
     def running(self) -> None:
@@ -255,6 +267,8 @@ class Plan:
             place = end
 
     def result_leaf(self, given: Given) -> str:
+        if given.view >= 0:
+            return f"part{given.view}"
         if given.output >= 0:
             return f"y{given.output}"
         if given.handle >= 0:
@@ -291,6 +305,12 @@ def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
             commit(x, value, tid)
     except Exception as error:
         raise NotCommitted from error
+
+
+def view_of(x: Array, path: Path) -> Array:
+    """The view of an Array at the end of a path."""
+    _, data = current(x)
+    return make_view(x, walk(data, path, numpy_namespace), path, data)
 
 
 def call_back(effect: Effect, data: Any) -> None:
