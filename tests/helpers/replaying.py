@@ -1,5 +1,6 @@
 """Functions under ``xp.function``, beside the same functions run eagerly on the same inputs."""
 
+import contextlib
 import warnings
 from collections import Counter
 from typing import NamedTuple
@@ -73,10 +74,22 @@ def replayed(f, calls, near=0.0):
         what = f"call {number}"
         exact &= compare(found, expected, what, near)
         exact &= compare(given, beside, f"{what}, the arguments afterwards", near)
+        check_memory((found, given), (expected, beside), what, near)
     counts = function.counts
     return Outcome(
         counts["replayed"], counts["traced"], counts["eager"], exact, Counter(function.reasons)
     )
+
+
+def check_memory(found, expected, what, near):
+    """AssertionError unless a write to each Array is seen through the same others as in eager code."""
+    for parts in (found, expected):
+        for i, x in enumerate(leaves(parts)):
+            if type(x) is xp.Array and x.ndim:
+                with contextlib.suppress(ValueError):  # a read-only view
+                    x[...] = i % 2
+                    x[:1] = i % 100
+    compare(found, expected, f"{what}, after writes", near)
 
 
 # --- under a tape around the calls --------------------------------------------------------------------
@@ -142,6 +155,7 @@ def recorded(f, calls, use, followed=(True,), near=1e-12):
         what = f"{use.__name__}, call {number}"
         exact &= compare(found, expected, what, near)
         exact &= compare(given, beside, f"{what}, the arguments afterwards", near)
+        check_memory((found, given), (expected, beside), what, near)
     counts = function.counts
     return Outcome(
         counts["replayed"], counts["traced"], counts["eager"], exact, Counter(function.reasons)

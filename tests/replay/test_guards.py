@@ -574,6 +574,32 @@ def test_two_results_that_share_memory_stay_so():
         assert g.counts["replayed"] == 2
 
 
+def test_copies_among_the_results_are_apart_in_each_call():
+    def f(x):
+        y = x * 2
+        z = xp.asarray(y, copy=True)
+        row = xp.reshape(y, (1, 3), copy=True)
+        return y, z, np.einsum(row, [0, 1], [1]), row
+
+    g = xp.function(f)
+    for _ in range(4):
+        found = g(xp.asarray(A))
+        for i, y in enumerate(found):
+            y[...] = i
+        assert [y.tolist() for y in found] == [[0.0] * 3, [1.0] * 3, [2.0] * 3, [[3.0] * 3]]
+    assert g.counts["replayed"] == 2
+
+
+def test_a_read_only_view_stays_one():
+    g = xp.function(lambda x: xp.broadcast_to(xp.sum(x), (2,)))
+    for _ in range(4):
+        y = g(xp.asarray(A))
+        assert y.tolist() == [2.0, 2.0]
+        with pytest.raises(ValueError, match="read-only"):
+            y[0] = 1.0
+    assert g.counts["replayed"] == 2
+
+
 def test_a_view_at_an_index_that_was_computed_is_cut_there():
     def f(x):
         y = x * 2

@@ -13,11 +13,11 @@ from .._array.paths import Path
 from .._array.views import below, current, refresh
 from .._tape.recording import Recording
 from .._util import nest
-from .arguments import arrays_in, check_apart, leaves_of
+from .arguments import arrays_in, check_apart, is_read_only, leaves_of
 from .lift import Lifter, Tracing, commit
 from .state import PLAIN, Changed, State, same_data
 from .taped import Recorded
-from .trace import Trace, Traced
+from .trace import Trace, Traced, shares_memory
 
 
 class Given(NamedTuple):
@@ -61,6 +61,7 @@ class Call:
         self.leaves: list[Any] = []
         self.given: list[Given] = []
         self.outputs: dict[int, int] = {}  # by id of a result, its number
+        self.settled: list[Any] = []  # data of Arrays that outlive the call
         self.views: dict[int, int] = {}  # by id of a result that is a view, its number
         self.written: dict[int, Any] = {}  # by place, the node and value that are not committed yet
         self.writes: list[int] = []
@@ -147,6 +148,7 @@ class Call:
     def set_aside(self) -> None:
         """Keep what a comparison needs, and no Array or object of this call's arguments and results."""
         self.values, self.result, self.leaves, self.arrays = (), None, [], []
+        self.settled = []
         del self.state, self.reached
         self.lifter.lifted.clear()
 
@@ -164,7 +166,7 @@ class Call:
             return Given(handle=lifted.index(id(leaf)))
         if id(root) in self.lifter.lifted:
             return Given(handle=lifted.index(id(root)), **self.view(leaf))
-        if root is not leaf and self.shares(leaf):
+        if root is not leaf and (self.shares(leaf) or is_read_only(leaf)):
             return Given(output=self.output(root), **self.view(leaf))
         return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
@@ -221,12 +223,11 @@ class Call:
         """Give an Array that the call has made its value in the place of traced data."""
         if type(x._data) is Traced:
             value = x._data.value
-            lifted = self.lifter.lifted.values()
-            if not value.flags.writeable or any(
-                np.may_share_memory(value, one.data) for one in lifted
-            ):
+            taken = [*[one.data for one in self.lifter.lifted.values()], *self.settled]
+            if not value.flags.writeable or shares_memory(value, taken):
                 value = value.copy(order="K")
             x._data = value
+            self.settled.append(value)
             if self.recorded is not None:
                 x._state |= KEPT
 
