@@ -1,6 +1,7 @@
 """Functions under a tape: a replayed call is one record, whose gradients are those of eager code."""
 
 import gc
+import threading
 import warnings
 
 import numpy as np
@@ -460,3 +461,23 @@ def test_a_program_of_a_tape_that_is_gone_keeps_no_data():
         on_tape(g, x)
     gc.collect()
     assert sum(isinstance(one, xp.Array) for one in gc.get_objects()) <= before + 2
+
+
+def test_threads_with_tapes_of_their_own():
+    x = xp.asarray(np.linspace(0.0, 1.0, 50))
+    g = xp.function(lambda x: xp.tanh(x) * xp.exp(x))
+    expected, wrong = on_tape(g.eager, x)[2][0].tolist(), []
+
+    def work():
+        for _ in range(50):
+            _, _, (found,) = on_tape(g, +x)
+            if found.tolist() != expected:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert g.counts["replayed"] > 100
