@@ -180,7 +180,7 @@ from . import _numpy_hook  # noqa: F401  # isort: skip
 from .variable import Variable  # isort: skip
 
 if _typing.TYPE_CHECKING:
-    from . import checkpoint, diagnose, interop, nn, optimizers, special, testing
+    from . import checkpoint, diagnose, interop, nn, optimizers, replay, special, testing
     from .module import Module
     from .replay import function
 
@@ -194,8 +194,8 @@ __all__ = [
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
     # modules
-    "checkpoint", "diagnose", "fft", "functional", "interop", "linalg", "nn", "optimizers", "special",
-    "testing",
+    "checkpoint", "diagnose", "fft", "functional", "interop", "linalg", "nn", "optimizers", "replay",
+    "special", "testing",
     # inspection and devices
     "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
     "set_exits",

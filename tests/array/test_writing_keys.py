@@ -156,3 +156,29 @@ def test_of_repeated_integers_the_last_write_of_a_broadcast_value_wins():
         return x
 
     check(program, sample(3), sample(3, seed=1))
+
+
+@pytest.mark.parametrize("key", [
+    lambda i: slice(i, None), lambda i: (slice(i, None),), lambda i: (None, slice(None, i), ...),
+    lambda i: slice(None, None, i), lambda i: (slice(i, None), np.asarray([0, 1])),
+])  # fmt: skip
+def test_a_slice_up_to_an_array_stays_where_it_was_when_that_is_written(key):
+    x, i = xp.asarray(np.arange(12.0).reshape(4, 3)), xp.asarray(2)
+    expected, n = np.arange(12.0).reshape(4, 3)[key(2)], xp.asarray(3.0)
+    with xp.GradientTape() as tape:
+        tape.watch([x, n])
+        part = x[key(i)]
+        y = xp.sum(part * 2.0)
+        z = +x
+        z[key(i)] = n
+        y = y + xp.sum(z)
+        i[...] = 1
+        _ = x * x  # keeps its memory: the next write moves it
+    x[0, 0] = 0.0
+    assert part.shape == expected.shape
+    assert part.tolist()[-1] == expected.tolist()[-1]
+    found = tape.gradient(y, [x, n])
+    g = np.ones((4, 3))
+    g[key(2)] = 2.0
+    assert found[0].tolist() == g.tolist()
+    assert float(found[1]) == expected.size

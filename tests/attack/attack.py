@@ -29,6 +29,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "replayed-programs": "attack.replayed_programs",
     "replayed-calls": "attack.replayed_calls",
     "replayed-nested": "attack.replayed_nested",
+    "taped-programs": "attack.taped_programs",
     "policies": "attack.policies",
     "threads": "attack.threads",
     "forks": "attack.forks",

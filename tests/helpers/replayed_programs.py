@@ -1,5 +1,7 @@
 """Random programs as functions of Arrays: values, gradients, and what they write to their arguments."""
 
+import warnings
+
 import numpy as np
 
 import arraytape as xp
@@ -10,11 +12,12 @@ from random_numpy_programs.runs import Skipped
 from random_programs.checks import weights
 from random_programs.spaces import ArrayTapeSpace
 
-from .replaying import replayed
+from .replaying import USES, recorded, replayed
 
 CALLS = 4  # two are traced, others are replayed
 NEAR = 1e-9  # of what is rounded otherwise: a 0-d result, say
 SINGLE = 2e-3
+FOLLOWED = (True,), (True, False), (False, False, True)
 
 
 def total(found):
@@ -122,7 +125,30 @@ def check(kind, seed):
         return replayed(function, [call(number) for number in range(CALLS)], near)
 
 
-def replay(kind, seed):
+def check_on_tapes(kind, seed):
+    """Replay one program on tapes around it, with some inputs watched and others not."""
+    program, run, data = MAKERS[kind](seed)
+    use, followed = USES[seed % 4], FOLLOWED[seed // 4 % 3]
+    function = step if seed % 5 == 4 else plain
+    names = [i for i, name in enumerate(data) if name[0] == "x"]
+    results = list if seed % 8 == 4 else copies
+    made = function(run, lambda given: [given[i] for i in names], results)
+
+    def call(number):
+        def arguments():
+            rng = np.random.default_rng([seed, number])
+            return [xp.asarray(moved(x, rng)) for x in data.values()]
+
+        return arguments
+
+    text = program.text() if kind == "numpy" else program.text
+    near = SINGLE if program.flavour == "single" or "single" in text else NEAR
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", xp.TapeWarning)
+        return recorded(made, [call(number) for number in range(CALLS + 1)], use, followed, near)
+
+
+def replay(kind, seed, check=check):
     """Check one program; a failure comes with its script."""
     try:
         return check(kind, seed)

@@ -1,5 +1,6 @@
 """Functions under ``xp.function``, beside the same functions run eagerly on the same inputs."""
 
+import contextlib
 import re
 import warnings
 from collections import Counter
@@ -119,4 +120,83 @@ def replayed(f, calls, near=0.0):
         what = f"call {number}"
         exact &= compare(found, expected, what, near)
         exact &= compare(given, beside, f"{what}, the arguments afterwards", near)
+        check_memory((found, given), (expected, beside), what, near)
+    return Outcome.of(function, exact)
+
+
+def check_memory(found, expected, what, near):
+    """AssertionError unless a write to each Array is seen through the same others as in eager code."""
+    for parts in (found, expected):
+        for i, x in enumerate(leaves(parts)):
+            if type(x) is xp.Array and x.ndim:
+                with contextlib.suppress(ValueError):  # a read-only view
+                    x[...] = i % 2
+                    x[:1] = i % 100
+    compare(found, expected, f"{what}, after writes", near)
+
+
+# --- under a tape around the calls --------------------------------------------------------------------
+def first_order(tape, y, x):
+    return tape.gradient(y, x)
+
+
+def all_rows(tape, y, x):
+    return tape.jacobian(y, x)
+
+
+def recorded_later(tape, y, x):
+    """The first derivative, recorded by a tape that was not there when the function ran."""
+    with xp.GradientTape() as later:
+        later.watch(x)
+        first = tape.gradient(y, x)
+        total = weighted([g for g in first if g is not None])
+    return first, later.gradient(total, x)
+
+
+def twice(tape, y, x):
+    """A persistent tape is asked twice: for a NaN in the second pass, too."""
+    return tape.gradient(y, x), tape.gradient(y, x, nan="keep")
+
+
+USES = first_order, all_rows, recorded_later, twice
+
+
+def weighted(found):
+    """A real sum in which each element of floating-point Arrays has another weight."""
+    answer = xp.zeros(())
+    for turn, x in enumerate(leaves(found)):
+        if not isinstance(x, xp.Array) or x.dtype.kind not in "fc":
+            continue
+        weight = np.cos(np.arange(x.size) + turn).reshape(x.shape).astype(x.dtype)
+        part = xp.sum(x * xp.asarray(weight))
+        answer = answer + (xp.real(part) if x.dtype.kind == "c" else part)
+    return answer
+
+
+def on_a_tape(f, use, given, followed):
+    """What f gives on a tape, and a derivative of what is computed of it.
+
+    followed : which Arrays are watched; they pass an op before f takes them.
+    """
+    floats = [x for x in leaves(given) if isinstance(x, xp.Array) and x.dtype.kind in "fc"]
+    watched = [x for i, x in enumerate(floats) if followed[i % len(followed)]]
+    with xp.GradientTape(persistent=use is twice) as tape:
+        tape.watch(watched)
+        y = f(*given)
+        changed = [x for x in leaves(given) if isinstance(x, xp.Array)]
+        seen = weighted(y) * 2.0 + weighted(changed)
+    return y, seen, use(tape, seen, watched)
+
+
+def recorded(f, calls, use, followed=(True,), near=1e-12):
+    """Compare a function under ``xp.function``, each call on a tape, with itself."""
+    function, exact = xp.function(f), True
+    for number, make in enumerate(calls):
+        given, beside = make(), make()
+        expected = on_a_tape(f, use, beside, followed)
+        found = on_a_tape(function, use, given, followed)
+        what = f"{use.__name__}, call {number}"
+        exact &= compare(found, expected, what, near)
+        exact &= compare(given, beside, f"{what}, the arguments afterwards", near)
+        check_memory((found, given), (expected, beside), what, near)
     return Outcome.of(function, exact)

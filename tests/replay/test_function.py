@@ -572,7 +572,7 @@ def interrupted(make, files, at):
 
 
 FILES = {module.__file__ for module in (call, frames, lent, lift)}
-FILES.add(xp.replay.Function.__init__.__code__.co_filename)
+FILES.add(xp.function.__code__.co_filename)
 
 
 STEP = int(os.environ.get("ARRAYTAPE_INTERRUPTS", "29"))  # 1: at each bytecode

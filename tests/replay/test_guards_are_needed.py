@@ -418,6 +418,13 @@ def nothing(*args, **keywords):
     return None
 
 
+VIEW_OF = plan.view_of
+
+
+def copy_of_part(x, path):
+    return xp.asarray(VIEW_OF(x, path), copy=True)
+
+
 def known_without_a_look(self, call):
     count = len(self.handles)
     self.scope["known"] = [(nothing,) * count]
@@ -459,7 +466,7 @@ def not_for(*words):
     return spoil
 
 
-function = sys.modules[xp.replay.Function.__module__]
+function = sys.modules["arraytape.replay.function"]  # not the decorator of this name
 SIGNATURE = (arguments, "key_of", by_type), (plan.Plan, "arguments", arguments_unseen)
 STATE = (state_module.State, "demand", nothing)
 UNSHARED = [(module, "check_apart", nothing) for module in (arguments, call, plan)]
@@ -494,7 +501,7 @@ GUARDS = {  # a function that needs it; what takes it out
         arrays_that_are_kept, (call.Call, "spoil", not_for("kept beside")), STATE,
     ),
     "views in results": (
-        views_as_results, (call.Call, "spoil", not_for("a result is a view")),
+        views_as_results, (plan, "view_of", copy_of_part),
     ),
     "containers": (containers, (call.Call, "containers", nothing)),
     "errors": (errors_inside, (trace.Trace, "raised", nothing)),

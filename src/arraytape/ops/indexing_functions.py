@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,7 +54,15 @@ def index(x: Array, key: Any, /) -> Array:
     if type(x) is not Array:
         x = x._snapshot()
     data = x._data if x._tid >= 0 else refresh(x)
-    raw, basic = (key, True) if type(key) in BASIC else raw_key(key)
+    if type(key) in CONSTANT or (
+        type(key) is slice
+        and type(key.start) in ENDS
+        and type(key.stop) in ENDS
+        and type(key.step) in ENDS
+    ):
+        raw, basic = key, True
+    else:
+        raw, basic = raw_key(key)
     if basic:
         if x._state & SCALAR:
             x = writable_copy(x)
@@ -246,13 +255,32 @@ def is_pick(key: Any) -> bool:
     )
 
 
+CONSTANT = BASIC - {slice}  # types of basic keys that cannot hold an Array
+ENDS = frozenset((int, type(None)))  # of slices that cannot, either
+
+
+def with_integers(key: slice) -> slice:
+    """A slice with integers for Arrays: what keeps the key must not see it change."""
+    if type(key.start) in ENDS and type(key.stop) in ENDS and type(key.step) in ENDS:
+        return key
+    try:
+        ends = (key.start, key.stop, key.step)
+        return slice(*[operator.index(x) if isinstance(x, Array) else x for x in ends])
+    except Exception:
+        return key  # NumPy says what does not fit
+
+
 def raw_key(key: Any) -> tuple[Any, bool]:
     """The key on raw data, and whether it is basic.  0-d integer Arrays index like integers."""
-    if type(key) in BASIC:
+    if type(key) in CONSTANT:
         return key, True
+    if type(key) is slice:
+        return with_integers(key), True
     if type(key) is tuple:
         for part in key:
-            if type(part) not in BASIC:
+            if type(part) not in CONSTANT and (
+                type(part) is not slice or with_integers(part) is not part
+            ):
                 break
         else:
             return key, True

@@ -9,6 +9,12 @@ Everything that the function does with Arrays, tapes and their backward passes i
 calls of NumPy's functions on raw data.  Later calls run these alone.
 """
 
-from .function import Function, function
+from .callback import callback
+from .function import function
 
-__all__ = ["Function", "function"]
+__all__ = ["callback", "function"]
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return __all__

@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import IS_VIEW, SCALAR, Array
-from .._array.views import current
+from .._array.array import IS_VIEW, KEPT, SCALAR, Array
+from .._array.paths import Path
+from .._array.views import below, current, refresh
+from .._tape.recording import Recording
 from .._util import nest
-from .arguments import arrays_in, check_apart, leaves_of
+from .arguments import arrays_in, check_apart, is_read_only, leaves_of
 from .lift import Lifter, commit
 from .state import PLAIN, Changed, State, same_data
-from .trace import Trace
+from .taped import Recorded
+from .trace import Trace, shares_memory
 from .traced import Traced
 
 
@@ -22,7 +25,8 @@ class Given(NamedTuple):
     """A leaf of a function's result: one of these.
 
     output : the program's output of this number, in state ``state``.  handle : the lifted Array of this
-    number.  argument : the leaf of this number among the arguments.  value : a plain value.
+    number.  argument : the leaf of this number among the arguments.  value : a plain value.  path : of a
+    view of that output or handle, which is the ``view``-th one.
     """
 
     output: int = -1
@@ -30,18 +34,24 @@ class Given(NamedTuple):
     argument: int = -1
     value: Any = None
     state: int = 0
+    path: Path = ()
+    view: int = -1
 
 
 class Call:
     """A call while it is traced, and what came of it.
 
-    values : the arguments, in the order of the parameters.  spoiled : "" or why there is no program.
+    values : the arguments, in the order of the parameters.  tape : that records the call, if one does.
+    spoiled : "" or why there is no program.
     """
 
-    def __init__(self, function: Callable[..., Any], names: Any, values: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], names: Any, values: Any, tape: Recording | None = None
+    ) -> None:
         self.function, self.names, self.values = function, names, values
         self.trace = Trace()
-        self.lifter = Lifter(self.trace)
+        self.recorded = None if tape is None else Recorded(tape, self.trace)
+        self.lifter = Lifter(self.trace, tape is not None)
         self.arrays = arrays_in(values)
         check_apart(self.arrays)
         self.state = State(function, dict(zip(names, values, strict=True)))
@@ -52,8 +62,12 @@ class Call:
         self.leaves: list[Any] = []
         self.given: list[Given] = []
         self.outputs: dict[int, int] = {}  # by id of a result, its number
+        self.settled: list[Any] = []  # data of Arrays that outlive the call
+        self.views: dict[int, int] = {}  # by id of a result that is a view, its number
         self.written: dict[int, Any] = {}  # by place, the node and value that are not committed yet
         self.writes: list[int] = []
+        self.output_ids: list[int] = []  # of values that tapes may follow
+        self.written_ids: list[int] = []
         self.closed = False
         self.drawn = ""  # the path of what may give something else in each call
         self.others: list[Any] = []
@@ -78,14 +92,21 @@ class Call:
         try:
             for x in self.arrays:
                 self.lifter.argument(x)
+            if self.recorded is not None:
+                self.recorded.begin()
             self.lifter.start()
             self.result = self.function(*args, **keywords)
             self.lifter.loans.collect()
             self.lifter.stop()
             self.take_apart()
             self.given = [self.described(leaf) for leaf in self.leaves]
+            for effect in self.trace.effects:
+                self.trace.program.outputs += [value.node for value in effect.values]
         finally:
             self.close()
+            for effect in self.trace.effects:
+                effect.as_traced()
+        self.rejoin()
         self.others = self.other_arrays()
         self.check()
         return self.result
@@ -127,20 +148,30 @@ class Call:
         self.lifter.stop()
         self.trace.open = False
         self.written |= self.lifter.put_back()
+        if self.recorded is not None:
+            self.recorded.end([*self.lifter.lifted.values()])
         if not self.closed:
             self.writes = [*self.written]
-            self.trace.program.writes = [node for node, _ in self.written.values()]
+            self.trace.program.writes = [node for node, _, _ in self.written.values()]
+            self.written_ids = [tid for _, _, tid in self.written.values()]
             self.closed = True
         handles = self.lifter.handles
         while self.written:
             place = next(iter(self.written))
-            commit(handles[place], self.written[place][1])
+            _, value, tid = self.written[place]
+            commit(handles[place], value, tid)
             del self.written[place]
         self.lifter.loans.end()
+
+    def given_ids(self) -> list[int]:
+        """The ids of outputs and writes as ``Recorded`` has them; 0 for what is not followed."""
+        ids = self.recorded.ids if self.recorded is not None else {}
+        return [ids.get(tid, 0) for tid in (*self.output_ids, *self.written_ids)]
 
     def set_aside(self) -> None:
         """Keep what a comparison needs, and no Array or object of this call's arguments and results."""
         self.values, self.result, self.leaves, self.arrays = (), None, [], []
+        self.settled = []
         del self.state, self.reached
         self.lifter.lifted.clear()
 
@@ -149,15 +180,18 @@ class Call:
         """What a leaf of the result is made of; an Array gets its value in the place of traced data."""
         if not isinstance(leaf, Array):
             return self.plain(leaf)
-        root = leaf._view.root if leaf._state & IS_VIEW else leaf
-        if type(root._data) is np.ndarray and id(leaf) not in self.outputs:
+        root = root_of(leaf)
+        made = id(leaf) in self.outputs or id(root) in self.outputs
+        if type(root._data) is np.ndarray and not made:
             self.lifter.found(root)  # not used, and yet given
         lifted = [*self.lifter.lifted]
         if id(leaf) in self.lifter.lifted:
             return Given(handle=lifted.index(id(leaf)))
         if id(root) in self.lifter.lifted:
-            self.spoil("a result is a view of an Array that the call did not make")
-        return Given(output=self.output(leaf, root), state=leaf._state & SCALAR)
+            return Given(handle=lifted.index(id(root)), **self.view(leaf))
+        if root is not leaf and (self.shares(leaf) or is_read_only(leaf)):
+            return Given(output=self.output(root), **self.view(leaf))
+        return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
     def plain(self, leaf: Any) -> Given:
         """A leaf that is no Array: an argument, or a value that nobody can write to."""
@@ -170,47 +204,61 @@ class Call:
             )
         return Given(value=leaf)
 
-    def output(self, leaf: Array, root: Array) -> int:
+    def output(self, x: Array) -> int:
         """The number of an output for an Array that the call has made."""
-        if id(leaf) in self.outputs:
-            return self.outputs[id(leaf)]
-        if id(root) in self.outputs or (root is not leaf and self.has_view_of(root)):
-            self.spoil("two results share memory")
-        program = self.trace.program
-        number = self.outputs[id(leaf)] = len(program.outputs)
-        _, data = current(leaf)
-        program.outputs.append(self.trace.node_of(data))
-        if root is leaf and any(
-            x is not leaf and isinstance(x, Array) and x._state & IS_VIEW and x._view.root is root
-            for x in self.leaves
-        ):
-            self.spoil("two results share memory")
-        self.settle(root)
-        current(leaf)
-        return number
+        if id(x) not in self.outputs:
+            self.outputs[id(x)] = len(self.trace.program.outputs)
+            tid, data = current(x)
+            self.output_ids.append(tid)
+            self.trace.program.outputs.append(self.trace.node_of(data))
+            self.settle(root_of(x))
+            current(x)
+        return self.outputs[id(x)]
 
-    def has_view_of(self, root: Array) -> bool:
-        """Whether several results are views of one Array."""
-        views = {
-            id(x) for x in self.leaves
-            if isinstance(x, Array) and x._state & IS_VIEW and x._view.root is root
-        }  # fmt: skip
-        return len(views) > 1
+    def shares(self, leaf: Array) -> bool:
+        """Whether another result lies in the memory of a result."""
+        root = root_of(leaf)
+        return any(
+            x is not leaf and isinstance(x, Array) and root_of(x) is root for x in self.leaves
+        )
+
+    def view(self, leaf: Array) -> dict[str, Any]:
+        """Which view it is, and the path from its root; a path by data cannot be cut again."""
+        path = leaf._view.path
+        if not is_plain(path):
+            self.spoil("a result is a view at an index that is an array")
+        number = self.views.setdefault(id(leaf), len(self.views))
+        return {"path": path, "view": number}
+
+    def rejoin(self) -> None:
+        """Cut results that are views again; those of an argument that is a view, of its root."""
+        for leaf in self.leaves:
+            if isinstance(leaf, Array) and leaf._state & IS_VIEW:
+                about = leaf._view
+                above = about.root
+                if above._state & IS_VIEW:
+                    about.path = below(above._view.root, above._view.path, about.path)
+                    about.root, about.seen = above._view.root, 0
+                about.src = None
+                refresh(leaf)
 
     def settle(self, x: Array) -> None:
         """Give an Array that the call has made its value in the place of traced data."""
         if type(x._data) is Traced:
             value = x._data.value
-            lifted = self.lifter.lifted.values()
-            if not value.flags.writeable or any(
-                np.may_share_memory(value, one.data) for one in lifted
-            ):
+            taken = [*[one.data for one in self.lifter.lifted.values()], *self.settled]
+            if not value.flags.writeable or shares_memory(value, taken):
                 value = value.copy(order="K")
             x._data = value
+            self.settled.append(value)
+            if self.recorded is not None:
+                x._state |= KEPT
 
     # --- afterwards -------------------------------------------------------------------------------
     def check(self) -> None:
         """Spoil the program where the call did more than a program can."""
+        if self.recorded is not None and self.recorded.why:
+            self.spoil(f"under a tape: {self.recorded.why}")
         if self.state.full:
             self.spoil(self.state.full)
         try:
@@ -255,6 +303,18 @@ class Call:
         """Traced data that is alive, beside that of the lifter."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
+
+
+def root_of(x: Array) -> Array:
+    """The Array in whose memory it lies."""
+    return x._view.root if x._state & IS_VIEW else x
+
+
+def is_plain(path: Any) -> bool:
+    """Whether a path, or a part of it, holds no data."""
+    if type(path) is tuple:
+        return all(map(is_plain, path))
+    return type(path) in PLAIN
 
 
 def structure(value: Any, same: dict[int, int]) -> Any:

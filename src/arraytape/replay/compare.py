@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .call import Call
+from .callback import Effect
 from .program import CONSTANT, Guard, Node, Program
 
 
@@ -23,6 +24,7 @@ def difference(first: Call, second: Call) -> str:
     """What differs between two calls that looked at equal values, in words; "" for nothing."""
     return (
         programs_differ(first, second)
+        or records_differ(first, second)
         or results_differ(first, second)
         or other_arrays(first, second)
         or drawn(second)
@@ -56,6 +58,21 @@ def made_outside(call: Call, node: Node) -> str:
     )
 
 
+def records_differ(one: Call, other: Call) -> str:
+    """Whether a tape around two calls recorded something else."""
+    same = recorded_in(one) == recorded_in(other)
+    return "" if same else "a tape around it recorded something else"
+
+
+def recorded_in(call: Call) -> Any:
+    """What a tape recorded in a call, and which of it is given."""
+    recorded = call.recorded
+    if recorded is None:
+        return None
+    places = {node: i for i, node in enumerate(call.trace.program.nodes)}
+    return text(tuple(recorded.records), places), call.given_ids()
+
+
 def ends_differ(first: Program, second: Program, places: Any) -> str:
     for name in ("inputs", "outputs", "writes"):
         ends = [
@@ -77,7 +94,19 @@ def results_differ(first: Call, second: Call) -> str:
         )
         if a._replace(value=None) != b._replace(value=None) or not same_value:
             return "a result that is no Array. Return it as an Array"
-    return "" if first.writes == second.writes else "another number of writes"
+    if first.writes != second.writes:
+        return "another number of writes"
+    return effects_differ(first.trace.effects, second.trace.effects)
+
+
+def effects_differ(first: Any, second: Any) -> str:
+    """Whether callbacks are others, or are given other Python values."""
+    if len(first) != len(second) or any(map(Effect.differs, first, second)):
+        return (
+            "a callback is another function, or is given another Python value. Make it outside of the "
+            "function, and pass it Arrays"
+        )
+    return ""
 
 
 def other_arrays(first: Call, second: Call) -> str:

@@ -26,11 +26,13 @@ from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, stacklevel, user_line
 from .._util.locks import reentrant_lock
-from .arguments import Apart, Form, Identity, signature_of
+from .arguments import Apart, Form, Identity, arrays_in, signature_of
 from .call import Call
 from .compare import decided_by, difference
+from .export import Export
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
+from .taped import followed_here, tape_here
 from .traced import ACTIVE
 
 P = ParamSpec("P")
@@ -70,6 +72,8 @@ class Function(Generic[P, R]):
         Why calls were not replayed, and how many.
     source : str
         The program that was replayed last, as Python.
+    program : Export
+        The same for other array libraries: ``program.run(namespace)``.
     traces : list[TraceInfo]
         The programs.
     """
@@ -83,6 +87,7 @@ class Function(Generic[P, R]):
         self.forms: dict[Any, Form] = {}
         self.entries: dict[Any, Entry] = {}
         self.recent: Plan | None = None
+        self.recent_taped: Plan | None = None  # under a tape
         self.gone_plans = 0  # replays of plans that are no more
         self.tracer: dict[int, object] = {}  # who traces, by process: one at a time
         self.changing = reentrant_lock()
@@ -104,8 +109,18 @@ class Function(Generic[P, R]):
 
     @property
     def source(self) -> str:
-        plan = self.recent or next(iter(self.plans()), None)
-        return plan.source.text if plan is not None else ""
+        plan = self.recent or self.recent_taped or next(iter(self.plans()), None)
+        return plan.text_of_program if plan is not None else ""
+
+    @property
+    def program(self) -> Export:
+        plan = self.recent or self.recent_taped or next(iter(self.plans()), None)
+        if plan is None:
+            raise RuntimeError(
+                f"function {self.name}: no program yet, which calls with equal results of tracing "
+                f"make: see traces and reasons [at {user_line()}]"
+            )
+        return plan.export
 
     def plans(self) -> list[Plan]:
         return [plan for entry in [*self.entries.values()] for plan in [*entry.plans]]
@@ -127,8 +142,7 @@ class Function(Generic[P, R]):
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         if ACTIVE.get() is not None:  # part of another trace
             return self.eager(*args, **keywords)
-        if watched():
-            return self.as_it_is(RECORDED, args, keywords)  # type: ignore[no-any-return]
+        plan = self.recent_taped if watched() else self.recent
         if HIDDEN_AXES.get():
             return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
         if PACKING.get() is not None:
@@ -139,7 +153,6 @@ class Function(Generic[P, R]):
             if form is None:
                 return self.eager(*args, **keywords)  # raises what Python raises
         values = args if form.take is None else form.take(args, keywords)
-        plan = self.recent
         why: Exception | None = None
         if plan is not None and plan.names == form.names:
             try:
@@ -166,8 +179,10 @@ class Function(Generic[P, R]):
         self, form: Form, values: Any, args: Any, keywords: Any, tried: Any, why: Exception | None
     ) -> Any:
         """The result, where the plan that was used last does not serve."""
+        if watched() and tape_here() is None:
+            return self.as_it_is(RECORDED, args, keywords)
         try:
-            key = signature_of(form, values, self.gone)
+            key = signature_of(form, values, self.gone), under_tape(values)
         except Exception as error:
             return self.as_it_is(unreadable(error), args, keywords)
         entry = self.entries.get(key)
@@ -192,7 +207,7 @@ class Function(Generic[P, R]):
                 continue
             if result is not MISFIT:
                 plan.replayed = plan.tick()
-                self.recent = plan
+                self.remember(plan)
                 return result
         if why is not None and entry.plans:
             self.reasons[said(why)] += 1
@@ -204,7 +219,7 @@ class Function(Generic[P, R]):
 
     def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
         """Run the function itself."""
-        if self.strict and why not in (RECORDED, MAPPED, PACKED):
+        if self.strict and why not in (MAPPED, PACKED) and not watched():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
             self.run_eagerly += 1
@@ -238,7 +253,7 @@ class Function(Generic[P, R]):
     def trace(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
         """Run the function and note what it computes; two equal calls make a plan."""
         try:
-            call = Call(self.eager, form.names, values)
+            call = Call(self.eager, form.names, values, tape_here())
         except Exception as error:
             return self.as_it_is(unreadable(error), args, keywords)
         self.traced += 1
@@ -268,6 +283,8 @@ class Function(Generic[P, R]):
         """Make a plan if an earlier call was equal, or give up where nothing explains the difference."""
         guard = None
         for before in entry.pending:
+            if not followed_alike(before, call):
+                continue
             guard = decided_by(before, call)
             if guard is not None:
                 continue
@@ -285,7 +302,7 @@ class Function(Generic[P, R]):
                 self.give_up(entry, f"no program could be made of it ({error!r})")
                 return
             entry.plans.insert(0, plan)
-            self.recent = plan
+            self.remember(plan)
             return
         call.set_aside()
         entry.pending.append(call)
@@ -293,11 +310,19 @@ class Function(Generic[P, R]):
             self.give_up(
                 entry,
                 f"{guard.line} gave another value in each of {entry.misses} calls. Return it, keep "
-                "it an Array, or pass it as an argument",
+                "it an Array, or pass it as an argument; what only shows or logs it is a matter for "
+                "arraytape.replay.callback",
             )
         elif entry.misses >= self.limit:
             why = self.reasons.most_common(1)[0][0] if self.reasons else "its calls differ"
             self.give_up(entry, f"in each of {entry.misses} calls {why}")
+
+    def remember(self, plan: Plan) -> None:
+        """Try this plan first in the next call."""
+        if plan.taped is None:
+            self.recent = plan
+        else:
+            self.recent_taped = plan
 
     def has_plain_name(self) -> bool:
         return self.name.rpartition(".")[2].isidentifier()
@@ -308,7 +333,10 @@ class Function(Generic[P, R]):
         entry.pending.clear()
         self.gone_plans += sum(plan.replayed for plan in entry.plans)
         entry.plans.clear()
-        self.recent = None
+        self.recent = self.recent_taped = None
+        if watched():  # a tape around it may well record it as it is
+            self.reasons[why] += 1
+            return
         message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
         if self.strict:
             raise RuntimeError(message)
@@ -334,6 +362,23 @@ class Function(Generic[P, R]):
                 self.entries.pop(key, None)
                 if self.recent in entry.plans:
                     self.recent = None
+                if self.recent_taped in entry.plans:
+                    self.recent_taped = None
+
+
+def under_tape(values: Any) -> Any:
+    """What of the tape around a call decides about the program."""
+    tape = tape_here() if watched() else None
+    if tape is None:
+        return None
+    return tape.watches_variables, followed_here(arrays_in(values), tape)
+
+
+def followed_alike(one: Call, other: Call) -> bool:
+    """Whether a tape around two calls followed the same Arrays."""
+    if one.recorded is None or other.recorded is None:
+        return one.recorded is other.recorded
+    return one.recorded.pattern == other.recorded.pattern
 
 
 def is_dead(key: Any) -> bool:
@@ -358,7 +403,7 @@ class BoundFunction:
         return types.MethodType(self.__func__.eager, self.__self__)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("counts", "reasons", "source", "traces", "limit", "strict"):
+        if name in ("counts", "reasons", "program", "source", "traces", "limit", "strict"):
             return getattr(self.__func__, name)
         raise AttributeError(name, name=name, obj=self)
 
@@ -412,8 +457,9 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     which takes the place of the function in later calls, as long as all that decided about it is as it
     was.  Where it is not, the call is traced anew, or runs as it is.
 
-    A decorated method has programs for each instance.  Under a tape, an accumulator or ``vmap`` outside
-    the function runs as it is.  What no guard can see, such as prints and random numbers that happened
+    A decorated method has programs for each instance.  Under a tape a call is one record, which goes
+    back by a program of its own; under several tapes, an accumulator or ``vmap`` outside the function
+    runs as it is.  What no guard can see, such as prints and random numbers that happened
     to be equal twice, happens when tracing alone: see docs/replay.md.
 
     Parameters

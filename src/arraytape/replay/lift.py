@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
+from .._array.array import IS_VIEW, KEPT, PINNED, SCALAR, Array, wrap
 from .._array.exports import is_shared
-from .._array.views import current
+from .._array.views import current, keep
+from .._record.stack import only_recorders
 from .._storage.storage import MAKING
 from ..variable import Variable
 from .frames import THREADS, Calls
@@ -37,13 +38,18 @@ class Lifted(NamedTuple):
     state: int
     tid: int
     traced: Traced
+    value: int  # the id of its value, for tapes around the call
 
 
 class Lifter:
-    """Lifts handles into a trace, and puts them back."""
+    """Lifts handles into a trace, and puts them back.
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+    recorded : whether a tape around the call records it: values then keep their ids, and records may
+    keep their data.
+    """
+
+    def __init__(self, trace: Trace, recorded: bool = False) -> None:
+        self.trace, self.recorded = trace, recorded
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
         self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
 
@@ -51,7 +57,7 @@ class Lifter:
         self.calls = Calls(self.see)
         self.before = ACTIVE.get(), MAKING.get()
         self.restored: set[int] = set()
-        self.written: dict[int, tuple[Node, Any]] = {}
+        self.written: dict[int, tuple[Node, Any, int]] = {}
 
     @property
     def handles(self) -> list[Array]:
@@ -60,7 +66,8 @@ class Lifter:
 
     def argument(self, x: Array) -> None:
         """Lift an Array that the function is given; a view by itself, without its root."""
-        current(x)  # brings a view up to date
+        if not isinstance(x, Variable):
+            current(x)  # brings a view up to date
         if x._state & IS_VIEW:
             self.views.setdefault(id(x._view.root), []).append(x)
         self.put_in(x)
@@ -99,21 +106,22 @@ class Lifter:
         if type(x._data) is not np.ndarray:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
-        traced = self.trace.input(x._data)
-        self.lifted[id(x)] = Lifted(x, x._data, x._state, x._tid, traced)
+        tid = x._current_id() if self.recorded else 0
+        traced = self.trace.input(keep(x) if self.recorded else x._data)
+        self.lifted[id(x)] = Lifted(x, x._data, x._state, x._tid, traced, tid)
         if not isinstance(x, Variable):
-            x._tid, x._state = 0, x._state & SCALAR
+            x._tid, x._state = tid, x._state & SCALAR
         x._data = traced
 
     def spoil(self, why: str) -> None:
         self.trace.spoil(why)
 
-    def put_back(self) -> dict[int, tuple[Node, Any]]:
-        """Give each handle its data; what was written, by the handle's place: node and value.
+    def put_back(self) -> dict[int, tuple[Node, Any, int]]:
+        """Give each handle its data; what was written, by the handle's place: node, value and its id.
 
         An interrupt may come at any moment: to call this again does what is left to do.
         """
-        for place, (x, data, state, tid, traced) in enumerate(self.lifted.values()):
+        for place, (x, data, state, tid, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
                 continue
             now = current(x)[1] if not x._state & IS_VIEW else traced  # a view of a lifted root
@@ -121,7 +129,8 @@ class Lifter:
                 if is_shared(x._view.root if state & IS_VIEW else x):
                     self.spoil("it writes to memory that foreign code shares")
                 node = self.trace.node_of(now)
-                self.written[place] = node, now.value if type(now) is Traced else now
+                value = now.value if type(now) is Traced else now
+                self.written[place] = node, value, x._current_id() if self.recorded else 0
             x._state, x._tid = state, tid
             x._data = data
             if state & IS_VIEW:
@@ -166,10 +175,14 @@ class Lifter:
             self.loans.leave()
 
 
-def commit(x: Array, value: Any) -> None:
-    """Write a value to a handle, as the function did."""
-    new = wrap(value, 0, 0)
+def commit(x: Array, value: Any, tid: int = 0) -> None:
+    """Write a value to a handle, as the function did; tid : its id, which tapes around know."""
+    new = wrap(value, tid, KEPT)
     if isinstance(x, Variable):
         x.assign(new)
-    else:
+    elif x._state & IS_VIEW or not tid:
         x[...] = new
+    else:  # recorded already: x holds this very value
+        with only_recorders():
+            x[...] = new
+        x._tid = tid

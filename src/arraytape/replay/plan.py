@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
@@ -9,7 +10,10 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.array import ALIASED, SCALAR, Array, wrap
+from .._array.array import ALIASED, KEPT, SCALAR, Array, wrap
+from .._array.paths import Path, walk
+from .._array.views import current, make_view
+from .._storage import numpy_namespace
 from .._util import nest
 from .._util.containers import KINDS
 from .._util.errors import layout
@@ -17,17 +21,20 @@ from ..variable import Variable
 from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of, marks_of
 from .blocks import blocked
 from .call import Call, Given
+from .callback import Effect
+from .export import Export
 from .factors import factored
 from .lift import commit
 from .simplify import simplified
 from .source import Source
 from .state import PLAIN, Changed, changed, same, same_data
+from .taped import Taped
 
 MISFIT = object()  # what ``replay`` gives for arguments of another signature
 
 
 class NotCommitted(Exception):
-    """A write failed after others were done: its cause is what the caller must see."""
+    """A write or a callback failed after others were done: its cause is what the caller must see."""
 
 
 class TraceInfo(NamedTuple):
@@ -59,20 +66,32 @@ class Plan:
         self.before = len(program.nodes)
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
+        simple = self.program
         if blocks:
             self.program = blocked(factored(self.program))
         taken = {"idle", "memory", *dir(np), *globals(), *(node.op for node in self.program.nodes)}
         self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names
+        run, self.taped = self.run_of(call, self.source.function), None
+        if call.recorded is not None:
+            quiet = functools.partial(self.run_of, call)
+            self.taped = Taped(call, run, quiet, self.source.name)
         self.said = said_of(call)
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {
             "ref": ref,
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
-            "leaves": leaves_of, "read": call.state.read, "run": self.run_of(call), "wrap": wrap,
+            "leaves": leaves_of, "read": call.state.read, "run": run, "taped": self.taped, "wrap": wrap,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
-            "same_data": same_data, "AMBIENT": AMBIENT, "ambient": ambient,
+            "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
+            "ambient": ambient,
         }  # fmt: skip
+        self.same: dict[
+            int, int
+        ] = {}  # which containers of the result are arguments: in exports none
+        leaves = iter([f"leaves[{i}]" for i in range(len(call.given))])
+        build = eval(f"lambda leaves: {self.rebuilt(call.result, leaves)}", self.scope)
+        self.export = Export(call, simple, name, build)
         self.handles: list[str] = []
         self.arguments(call)
         self.found(call)
@@ -91,9 +110,14 @@ class Plan:
         ops = self.before, len(self.program.nodes)
         return TraceInfo(self.said, ops, self.guards, self.replayed, self.source.kept.bytes)
 
-    def run_of(self, call: Call) -> Callable[..., Any]:
-        """The program; silent where the function set np.errstate for a part of it."""
-        run = self.source.function
+    @property
+    def text_of_program(self) -> str:
+        """The program as Python, of a recorded function with its way back."""
+        pulled = self.taped.pulled if self.taped is not None else None
+        return self.source.text if pulled is None else pulled.text
+
+    def run_of(self, call: Call, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A program's function; silent where the function set np.errstate for a part of it."""
         if not call.trace.quiet:
             return run
 
@@ -226,20 +250,51 @@ class Plan:
         for i in call.writes:  # a read-only view of the same layout: see ``layout_of``
             if self.handles[i].startswith("x"):
                 self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
-        data = ", ".join(f"d{i}" for i in range(len(self.handles)))
-        self.lines.append(f"outputs, writes = run({data})")
-        for i in range(len(self.program.outputs)):
-            state = next(given.state for given in call.given if given.output == i)
-            self.lines.append(f"y{i} = wrap(outputs[{i}], 0, {state})")
+        self.running()
+        count = len(call.output_ids)
+        states = dict.fromkeys(range(count), 0)
+        states |= {
+            given.output: given.state for given in call.given if given.view < 0 <= given.output
+        }
+        for i, state in states.items():
+            more = f"0, {state}" if self.taped is None else f"ids[{i}], {state | KEPT}"
+            self.lines.append(f"y{i} = wrap(outputs[{i}], {more})")
         names = iter([self.result_leaf(given) for given in call.given])
         self.same = call.same
         result = self.rebuilt(call.result, names)
         if call.writes:
             written = "".join(f"{self.handles[i]}, " for i in call.writes)
-            self.lines.append(f"commit_all(({written}), writes)")
+            ids = "" if self.taped is None else f", ids[{len(call.output_ids)}:]"
+            self.lines.append(f"commit_all(({written}), writes{ids})")
+        for given in {given.view: given for given in call.given if given.view >= 0}.values():
+            whole = f"y{given.output}" if given.output >= 0 else self.handles[given.handle]
+            path = self.named(given.path)
+            self.lines.append(f"part{given.view} = view_of({whole}, {path})")
+        self.effects(call, count)
         self.lines.append(f"return {result}")
 
+    def running(self) -> None:
+        """Run the program on the data of the Arrays, under a tape with a record of that."""
+        if self.taped is None:
+            data = ", ".join(f"d{i}" for i in range(len(self.handles)))
+            self.lines.append(f"outputs, writes = run({data})")
+            return
+        self.lines += [
+            f"found = taped(({''.join(f'{name}, ' for name in self.handles)}))",
+            "if found is None: return MISFIT",
+            "outputs, writes, ids = found",
+        ]
+
+    def effects(self, call: Call, place: int) -> None:
+        """Call the callbacks with the outputs from a place on, which are theirs."""
+        for effect in call.trace.effects:
+            end = place + len(effect.values)
+            self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")
+            place = end
+
     def result_leaf(self, given: Given) -> str:
+        if given.view >= 0:
+            return f"part{given.view}"
         if given.output >= 0:
             return f"y{given.output}"
         if given.handle >= 0:
@@ -279,11 +334,25 @@ def nothing() -> None:
     """A weak reference to what is gone."""
 
 
-def commit_all(handles: Any, values: Any) -> None:
+def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
     """Write what the program wrote; NotCommitted where that fails."""
     try:
-        for x, value in zip(handles, values, strict=True):
-            commit(x, value)
+        for x, value, tid in zip(handles, values, ids or [0] * len(handles), strict=True):
+            commit(x, value, tid)
+    except Exception as error:
+        raise NotCommitted from error
+
+
+def view_of(x: Array, path: Path) -> Array:
+    """The view of an Array at the end of a path."""
+    _, data = current(x)
+    return make_view(x, walk(data, path, numpy_namespace), path, data)
+
+
+def call_back(effect: Effect, data: Any) -> None:
+    """Call a callback; NotCommitted where that fails."""
+    try:
+        effect.call(data)
     except Exception as error:
         raise NotCommitted from error
 

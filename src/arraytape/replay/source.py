@@ -41,7 +41,7 @@ class Source:
     """
 
     def __init__(self, program: Program, name: str) -> None:
-        self.program = program
+        self.program, self.name = program, name
         self.names: dict[Node, str] = {}
         self.scope: dict[str, Any] = {
             "array": np.array, "asarray": np.asarray, "failed": failed, "guards": program.guards,

@@ -31,6 +31,7 @@ from .._record.stack import BaseRecorder
 from .._util.containers import KINDS
 from .._util.errors import PACKAGE
 from .._util.places import is_installed
+from .callback import CALLBACKS
 from .moving import Moving
 
 OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
@@ -292,6 +293,9 @@ class State:
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
         """Code, closure, defaults and the globals that the code names; libraries' globals are theirs."""
+        if value in CALLBACKS:
+            self.held(name, value, path)
+            return
         code = value.__code__
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
         if code.co_filename.startswith(OPS):

@@ -56,8 +56,10 @@ class Trace:
         self.hook: Any = None
         self.foreign: list[tuple[Any, Node]] = []
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
+        self.effects: list[Any] = []  # calls of callbacks: see ``callback``
         self.made: list[ref[Traced]] = []
         self.lines: dict[Node, str] = {}  # where constants were met
+        self.places: dict[str, str] = {}  # where functions were called that are not ours
         self.errors, self.state = np.geterr(), error_state()
         self.quiet = False  # whether something was computed under another np.errstate, or warnings'
         self.filter = next(iter(warnings.filters), None)
@@ -132,7 +134,9 @@ class Trace:
     # --- calls ------------------------------------------------------------------------------------
     def opaque(self, name: str) -> str:
         """A name for one call of a function that is not ours: no other call is equal to it."""
-        return f"{FOREIGN}.{name}.{len(self.program.nodes)}"
+        name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
+        self.places[name] = user_line()
+        return name
 
     def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call a raw function on values, and note it."""

@@ -1,0 +1,156 @@
+"""Effects that only leave: a function of the user's is given values, and gives nothing back.
+
+In a traced call the values become outputs of the program, and the function is called once the call has
+done its work; so it is in a replay, after the last guard and the writes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakMethod, WeakSet
+
+from .._array.array import KEPT, SCALAR, Array, wrap
+from .._array.views import current, keep
+from .._record.stack import only_recorders
+from .._storage.batched.data import Batched
+from .._util import nest
+from .._util.errors import describe, user_line
+from .program import Node
+from .traced import ACTIVE, value_of
+
+CALLBACKS: WeakSet[Callable[..., None]] = WeakSet()  # what they read and change is their own affair
+
+
+class Value(NamedTuple):
+    """A value that a callback is given: the program's node of it, and what it was in the traced call."""
+
+    node: Node
+    data: Any
+    state: int
+
+    def array(self, data: Any) -> Array:
+        return wrap(data, 0, KEPT | self.state)
+
+
+class Effect:
+    """One call of a callback in a traced function.
+
+    of : gives the function, which is held weakly where it is a method of an object; None when that is
+    gone.  leaves : of its arguments and keywords, with a ``Value`` in the place of each Array.
+    """
+
+    def __init__(self, function: Callable[..., Any], arguments: Any) -> None:
+        method = getattr(function, "__func__", None) is not None
+        self.of: Callable[[], Any] = WeakMethod(function) if method else lambda: function
+        self.leaves = [noted(leaf) for leaf in nest.leaves(arguments)]
+        self.arguments = nest.pack(arguments, [None] * len(self.leaves))
+
+    @property
+    def values(self) -> list[Value]:
+        return [leaf for leaf in self.leaves if type(leaf) is Value]
+
+    def call(self, data: Sequence[Any]) -> None:
+        """Call the function with this data in the place of its values."""
+        function, known = self.of(), iter(data)
+        leaves = [x.array(next(known)) if type(x) is Value else x for x in self.leaves]
+        args, keywords = nest.pack(self.arguments, leaves)
+        if function is not None:
+            with only_recorders():
+                function(*args, **keywords)
+
+    def as_traced(self) -> None:
+        """Call the function for the traced call."""
+        self.call([value.data.copy(order="K") for value in self.values])
+
+    def differs(self, other: Effect) -> bool:
+        """Whether another call's effect is another function, or has other arguments than Arrays."""
+        if self.of() != other.of() or len(self.leaves) != len(other.leaves):
+            return True
+        pairs = [*zip(self.leaves, other.leaves, strict=True)]
+        return not all(
+            type(a) is type(b) and (a is b or type(a) is Value or repr(a) == repr(b))
+            for a, b in pairs
+        )
+
+
+def noted(leaf: Any) -> Any:
+    """A leaf of a callback's arguments as a program knows it."""
+    if not isinstance(leaf, Array):
+        return leaf
+    trace, data = ACTIVE.get(), current(leaf)[1]
+    assert trace is not None
+    return Value(trace.node_of(data), value_of(data), leaf._state & SCALAR)
+
+
+def callback(f: Callable[..., Any]) -> Callable[..., None]:
+    """Let a function see values of an ``xp.function`` whose calls are replayed.
+
+        show = arraytape.replay.callback(lambda loss: bar.set_postfix(loss=float(loss)))
+
+        @xp.function
+        def step(w, x, y):
+            ...
+            show(loss)
+            return loss
+
+    Parameters
+    ----------
+    f : Callable
+        Takes Arrays, nestings of these and Python values, for a progress bar, a log or a file.  What
+        it gives is dropped.
+
+    Returns
+    -------
+    Callable
+        Takes the arguments of f.  In an ``xp.function`` f is called when the call's work is done,
+        writes included, in replays as in traced calls; elsewhere at once.
+
+    Raises
+    ------
+    TypeError
+        When f cannot be called.
+    ValueError
+        At the call, for values within a ``vmap``.
+
+    Notes
+    -----
+    What f changes is its own affair, and what it reads, too: neither is compared, and a function that
+    is replayed must not depend on it.  So it is made outside of the function, which looks at names in
+    its own code.  f is called with Arrays that no tape follows, and writes to them stay its own.  What
+    it raises, the call raises; everything else has been done by then.  Python values among the
+    arguments are those of the traced call: pass what changes as an Array.
+    """
+    if not callable(f):
+        raise TypeError(f"callback: needs a function, got {describe(f)} [at {user_line()}]")
+
+    @functools.wraps(f, updated=())
+    def function(*args: Any, **keywords: Any) -> None:
+        arguments = (args, keywords)
+        arrays = [leaf for leaf in nest.leaves(arguments) if isinstance(leaf, Array)]
+        if any(type(x._data) is Batched for x in arrays):
+            raise ValueError(
+                "callback: a value within a vmap stands for many. Return it, and call the function "
+                f"on what vmap gives [at {user_line()}]"
+            )
+        trace = ACTIVE.get()
+        if trace is not None:
+            trace.effects.append(Effect(f, arguments))
+            return
+        with only_recorders():
+            leaves = [own(leaf) for leaf in nest.leaves(arguments)]
+            args, keywords = nest.pack(arguments, leaves)
+            f(*args, **keywords)
+
+    del function.__wrapped__
+    CALLBACKS.add(function)
+    return function
+
+
+def own(leaf: Any) -> Any:
+    """A leaf, or of an Array another handle on its value, which nothing follows."""
+    if not isinstance(leaf, Array):
+        return leaf
+    current(leaf)
+    return wrap(keep(leaf), 0, KEPT | leaf._state & SCALAR)

@@ -1,0 +1,325 @@
+"""A program over another namespace of the array API standard: for other libraries' arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._array.paths import walk
+from .._array.views import current
+from .._storage.standard import Standard
+from .._util import nest
+from .._util.errors import user_line
+from .arguments import leaves_of
+from .program import CONSTANT, INPUT, Guard, Node, Program, replaced
+from .simplify import is_basic
+from .trace import FOREIGN
+
+if TYPE_CHECKING:
+    from .call import Call
+
+SAME = frozenset(("arranged", "contiguous", "copied", "laid_out"))  # but for the layout
+CREATION = frozenset(("arange", "empty", "eye", "full", "linspace", "ones", "zeros"))
+PROMOTING = frozenset(
+    ("add", "atan2", "copysign", "divide", "equal", "floor_divide", "greater", "greater_equal", "hypot",
+     "less", "less_equal", "logaddexp", "maximum", "minimum", "matmul", "multiply", "not_equal", "pow",
+     "power_operator", "remainder", "subtract", "tensordot", "vecdot", "where")
+)  # fmt: skip
+SPELLED = {  # what NumPy's ufuncs are called in the standard
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
+    "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj", "power": "pow",
+    "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+    "true_divide": "divide",
+}  # fmt: skip
+
+
+class Over(Standard):
+    """The raw functions of programs over a namespace, whose dtypes need not be NumPy's."""
+
+    def is_complex(self, x: Any) -> bool:
+        return bool(self.base.isdtype(x.dtype, "complex floating"))
+
+    def fresh(self, x: Any) -> Any:
+        return x  # programs do not write
+
+    stop_gradient = fresh
+
+    def real(self, x: Any, _: Any = None, /) -> Any:
+        return self.base.real(x) if self.is_complex(x) else x
+
+    def imag(self, x: Any, _: Any = None, /) -> Any:
+        return self.base.imag(x) if self.is_complex(x) else self.base.zeros_like(x)
+
+    real_part = real_view = real
+    imag_part = imag_view = imag
+
+    def conj(self, x: Any, /) -> Any:
+        return self.base.conj(x) if self.is_complex(x) else x
+
+    def sign(self, x: Any, /) -> Any:
+        return self.base.sign(x)
+
+    def floor_divide(self, x1: Any, x2: Any, /) -> Any:
+        return self.base.floor_divide(x1, x2)
+
+    def expm1(self, x: Any, /) -> Any:
+        return self.base.expm1(x)
+
+    def tanh(self, x: Any, /) -> Any:
+        return self.base.tanh(x)
+
+    def reinterpreted(self, x: Any, /, into: str) -> Any:
+        if self.is_complex(x) == (into == "c"):
+            return x
+        if into == "c":
+            return x[..., ::2] + 1j * x[..., 1::2]
+        pairs = self.base.stack([self.base.real(x), self.base.imag(x)], axis=-1)
+        return self.base.reshape(pairs, (*x.shape[:-1], 2 * x.shape[-1]))
+
+    def getitem(self, x: Any, /, key: Any) -> Any:
+        if type(key) is tuple and len(key) == 1:
+            (key,) = key
+        if getattr(key, "ndim", 0) == 1 and self.base.isdtype(key.dtype, "integral"):
+            return self.base.take(x, key, axis=0)
+        return x[whole_key(key, x.ndim)]
+
+    def item(self, whole: Any, place: int) -> Any:
+        return whole[place]
+
+    def put(self, x: Any, key: Any, value: Any) -> Any:
+        """x after ``x[key] = value``; JAX's arrays have ``at`` for it."""
+        if hasattr(x, "at"):
+            return x.at[key].set(value)
+        changed = self.base.asarray(x, copy=True)
+        changed[key] = value
+        return changed
+
+    def add_at(self, x: Any, key: Any, value: Any) -> Any:
+        if hasattr(x, "at"):
+            return x.at[key].add(value)
+        if not is_basic(key):
+            raise AttributeError("sums over an index that may name an element twice")
+        return self.put(x, key, x[key] + value)
+
+    def scatter_add(self, x: Any, /, shape: Any, key: Any) -> Any:
+        return self.add_at(self.base.zeros(shape, dtype=x.dtype), key, x)
+
+    scattered = scatter_add
+
+    def dtype(self, dtype: Any) -> Any:
+        return getattr(self.base, np.dtype(dtype).name)
+
+    def argument(self, value: Any) -> Any:
+        """An argument of a call: NumPy's dtypes and numbers as the namespace's."""
+        kind = type(value)
+        if kind is tuple or kind is list:
+            return kind([self.argument(part) for part in value])
+        if isinstance(value, np.dtype) or (
+            isinstance(value, type) and issubclass(value, np.generic)
+        ):
+            return self.dtype(value)
+        if isinstance(value, np.generic | np.ndarray):
+            return self.base.asarray(np.asarray(value), dtype=self.dtype(value.dtype))
+        return value
+
+
+class Export:
+    """The program that was replayed last, for other array libraries.
+
+    names : of the arguments.  ops : of its calls.  run : gives the function of it over a namespace.
+    """
+
+    def __init__(
+        self, call: Call, program: Program, function: str, build: Callable[[Any], Any]
+    ) -> None:
+        self.names, self.program, self.function, self.build = call.names, program, function, build
+        self.lines = call.trace.places
+        arrays = {id(x): place for place, x in enumerate(call.arrays)}
+        self.places = [arrays.get(id(leaf), -1) for leaf in leaves_of(call.values)]
+        self.captured = call.lifter.handles[len(call.arrays) :]
+        self.written = [*call.writes]
+        self.paths = [self.path(call, place) for place in self.written]
+        self.given = call.given
+
+    @property
+    def ops(self) -> list[str]:
+        return [node.op for node in self.program.nodes if node.op not in (INPUT, CONSTANT)]
+
+    def path(self, call: Call, place: int) -> str:
+        """How messages and results call a handle that is written."""
+        if place >= len(call.arrays):
+            known = [id(x) for x in call.reached]
+            found = id(call.lifter.handles[place])
+            return call.state.paths[known.index(found)] if found in known else f"captured {place}"
+        for name, value in zip(call.names, call.values, strict=True):
+            for path, leaf, owner in nest.located(value):
+                if leaf is call.arrays[place]:
+                    return f"{name}.{path}" if owner is not None else str(name)
+        return f"argument {place}"
+
+    def run(self, namespace: Any, check: bool = True) -> Callable[..., Any]:
+        """Make a function of the program that computes by another namespace.
+
+        Parameters
+        ----------
+        namespace : module
+            A namespace of the array API standard, such as ``array_api_strict`` or ``jax.numpy``.
+        check : bool, default: True
+            Whether the function looks at the values on which the program depends, as replays do.  What
+            compiles it may not allow that.
+
+        Returns
+        -------
+        Callable
+            Takes the function's arguments in their order, with arrays of the namespace in the place of
+            Arrays; other values are those of the traced call, and so are Arrays that the function
+            finds.  It gives the result and, by path, new values of what the function writes to.
+
+        Raises
+        ------
+        NotImplementedError
+            At a call, when the namespace has no function for a call of the program.
+        RuntimeError
+            At a call, with check=True, when values are others than those that the program is for.
+        """
+        over = Over(namespace)
+
+        def program(*args: Any) -> Any:
+            leaves = [*leaves_of(args)]
+            if len(leaves) != len(self.places):
+                raise TypeError(
+                    f"program of {self.function}: takes {', '.join(self.names)} as in the traced "
+                    f"call, got {len(leaves)} values in place of {len(self.places)} "
+                    f"[at {user_line()}]"
+                )
+            known = {place: x for place, x in zip(self.places, leaves, strict=True) if place >= 0}
+            inputs = [known[place] for place in range(len(known))]
+            inputs += [over.argument(current(x)[1]) for x in self.captured]
+            outputs, writes = self.computed(over, inputs, check)
+            values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
+            parts = [
+                walk(self.part(given, outputs, values, leaves), given.path, over)
+                for given in self.given
+            ]
+            written = dict(zip(self.paths, writes, strict=True))
+            return self.build(parts), written
+
+        return program
+
+    def part(self, given: Any, outputs: Any, values: Any, leaves: Any) -> Any:
+        """A leaf of the result."""
+        if given.output >= 0:
+            return outputs[given.output]
+        if given.handle >= 0:
+            return values[given.handle]
+        return leaves[given.argument] if given.argument >= 0 else given.value
+
+    def computed(
+        self, over: Over, inputs: Sequence[Any], check: bool
+    ) -> tuple[list[Any], list[Any]]:
+        """Outputs and writes."""
+        program = self.program
+        known: dict[Node, Any] = dict(zip(program.inputs, inputs, strict=True))
+        guards: dict[Node, list[Guard]] = {}
+        for guard in program.guards if check else ():
+            guards.setdefault(guard.node, []).append(guard)
+        for node in program.nodes:
+            if node.op == CONSTANT:
+                known[node] = over.argument(node.value)
+            elif node.op != INPUT:
+                known[node] = self.value(over, node, known)
+            for guard in guards.get(node, ()):
+                if not holds(over, guard, known[node]):
+                    what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
+                    raise RuntimeError(
+                        f"program of {self.function}: {guard.line} {what}, as it did not in the traced "
+                        f"call: the program is not for that [at {user_line()}]"
+                    )
+        return [known[node] for node in program.outputs], [known[node] for node in program.writes]
+
+    def value(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
+        """What a node's call gives."""
+        if node.op in SAME:
+            return known[node.args[0]]
+        try:
+            function: Any = over
+            for name in SPELLED.get(node.op, node.op).split("."):
+                function = getattr(function, name)
+            args = [over.argument(replaced(x, known.__getitem__)) for x in node.args]
+            options = {
+                name: over.argument(replaced(x, known.__getitem__))
+                for name, x in node.keywords.items()
+            }
+            if node.op in CREATION and node.dtype is not None:
+                args = [x for x, own in zip(args, node.args, strict=True) if not is_dtype(own)]
+                options = {**options, "dtype": over.dtype(node.dtype)}
+            if node.op in PROMOTING:
+                args = promoted(over, node, args)
+            if node.op.startswith("fft.") and node.args[0].dtype.kind == "f":
+                args = self.complex_where_needed(over, node, args)
+            return function(*args, **options)
+        except (AttributeError, IndexError, NotImplementedError, TypeError, ValueError) as error:
+            name = node.op.removeprefix(f"{FOREIGN}.")
+            raise NotImplementedError(
+                f"program of {self.function}: {name} of shape {node.shape} cannot be computed by "
+                f"{over.base.__name__} ({error}){self.place(node)}. Use functions of the standard "
+                f"[at {user_line()}]"
+            ) from error
+
+    def complex_where_needed(self, over: Over, node: Node, args: list[Any]) -> list[Any]:
+        """The standard transforms complex data; NumPy takes what is real for it."""
+        if node.op in ("fft.rfft", "fft.rfftn", "fft.ihfft"):
+            return args
+        into = np.result_type(node.args[0].dtype, np.complex64)
+        return [over.base.astype(args[0], over.dtype(into)), *args[1:]]
+
+    def place(self, node: Node) -> str:
+        """Where the function called what is not in the standard, if that is known."""
+        line = self.lines.get(node.op, "")
+        return f", called at {line}" if line else ""
+
+
+def whole_key(key: Any, axes: int) -> Any:
+    """A key that names each axis, as the standard demands it."""
+    parts = key if type(key) is tuple else (key,)
+    names = [part for part in parts if part is not None]
+    mask = any(getattr(part, "ndim", 0) and "bool" in str(part.dtype) for part in names)
+    if mask or any(part is Ellipsis for part in names) or len(names) >= axes:
+        return key
+    return (*parts, ...)
+
+
+def is_dtype(value: Any) -> bool:
+    return isinstance(value, np.dtype | type)
+
+
+def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
+    """Operands of one kind: the standard leaves open what those of several are."""
+    kinds = {x.dtype.kind for x in node.args if type(x) is Node}
+    numbers = {"f" if type(x) is float else "c" for x in node.args if type(x) in (float, complex)}
+    first = 1 if node.op == "where" else 0
+    if node.op != "where" and len(kinds | numbers) < 2:
+        return args
+    own = [x.dtype if type(x) is Node else x for x in node.args[first:]]
+    dtype = np.result_type(*own)
+    into = over.dtype(dtype)
+    return [
+        *args[:first],
+        *[
+            over.base.astype(x, into) if type(one) is Node else over.base.asarray(x, dtype=into)
+            for x, one in zip(args[first:], node.args[first:], strict=True)
+        ],
+    ]
+
+
+def holds(over: Over, guard: Guard, value: Any) -> bool:
+    """Whether the program may go on with this value."""
+    if guard.kind == "shape":
+        return bool(tuple(value.shape) == guard.expected)
+    if guard.kind == "value":
+        node = guard.node
+        expected = np.frombuffer(guard.expected, node.dtype).reshape(node.shape)
+        return bool(over.base.all(value == over.argument(expected)))
+    return not bool(over.base.any(over.base.isnan(value)))

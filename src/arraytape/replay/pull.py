@@ -1,0 +1,134 @@
+"""A program and its way back: one program of both, cut where cotangents come in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .blocks import blocked
+from .program import CONSTANT, INPUT, Node, Program, operands
+from .simplify import copied, simplified, without_dead_code
+from .source import Source
+
+
+class Pulled:
+    """A program that gives what its pull needs, too, and the pull.
+
+    program : what was traced.  joint : the same and the way back, whose inputs are those of the program
+    and then the cotangents.  parts : its nodes of what goes to each input, None for nothing.  given :
+    which results have cotangents.  text : both as Python.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        joint: Program,
+        parts: Sequence[Node | None],
+        given: tuple[bool, ...],
+        name: str,
+    ) -> None:
+        self.given, self.asked = given, [part is not None for part in parts]
+        count, first = len(program.outputs), len(program.inputs)
+        whole = simplified(
+            Program(
+                joint.inputs, joint.nodes, [*program.guards, *joint.guards],
+                [*program.outputs, *[part for part in parts if part is not None]], program.writes,
+            )
+        )  # fmt: skip
+        self.seeds = whole.inputs[first:]
+        late = made_of(whole, self.seeds)
+        guards = [[guard for guard in whole.guards if (guard.node in late) is is_late]
+                  for is_late in (False, True)]  # fmt: skip
+        front = without_dead_code(
+            Program(
+                whole.inputs[:first], whole.nodes, guards[0], whole.outputs[:count], whole.writes
+            )
+        )
+        back = Program(whole.inputs, whole.nodes, guards[1], whole.outputs[count:])
+        self.saved = needed(back, {*front.nodes})
+        places = {node: i for i, node in enumerate(whole.outputs[:count])}
+        more = [node for node in self.saved if node not in places]
+        front.outputs = [*front.outputs, *more]
+        places |= {node: count + i for i, node in enumerate(more)}
+        self.places = [places[node] for node in self.saved]
+        front.nodes = whole.nodes
+        front = without_dead_code(front)
+        back, self.used = with_inputs(back, self.saved, whole.inputs[:first])
+        sources = Source(blocked(front), name), Source(blocked(back), f"{name}_pull")
+        self.run, self.run_back = (source.function for source in sources)
+        self.text = "\n\n".join([source.text for source in sources])
+
+    def forward(self, run: Callable[..., Any], data: Sequence[Any]) -> Any:
+        """Outputs, writes, and what the pull needs of what was computed."""
+        outputs, writes = run(*data)
+        return outputs, writes, [outputs[place] for place in self.places]
+
+    def back(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
+        """What cotangents give for each input; None where these are others than were traced."""
+        found = [np.asarray(g) for g in seeds if g is not None]
+        layouts = zip(found, self.seeds, strict=True)
+        if any(g.shape != node.shape or g.dtype != node.dtype for g, node in layouts):
+            return None
+        found = [g if g.flags.c_contiguous else g.copy("C") for g in found]
+        parts, _ = self.run_back(*[data[place] for place in self.used], *saved, *found)
+        known = iter(parts)
+        return [next(known) if asked else None for asked in self.asked]
+
+
+def made_of(program: Program, nodes: Sequence[Node]) -> set[Node]:
+    """These nodes, and all that are computed of them."""
+    found = {*nodes}
+    for node in program.nodes:
+        if not found.isdisjoint(operands(node)):
+            found.add(node)
+    return found
+
+
+def needed(back: Program, front: set[Node]) -> list[Node]:
+    """What the way back needs of what is computed in front: data of its own, no views of other data."""
+    asked, saved = {*back.roots()}, []
+    for node in reversed(back.nodes):
+        if node not in asked or node.op in (INPUT, CONSTANT):
+            continue
+        if node.op == "item":  # one of several results, which are computed together
+            own = operands(node)[0] in front
+        else:
+            own = node in front and not node.view and node.shape is not None
+        if own:
+            saved.append(node)
+        else:
+            asked.update(operands(node))
+    return saved[::-1]
+
+
+def with_inputs(
+    back: Program, saved: Sequence[Node], inputs: Sequence[Node]
+) -> tuple[Program, list[int]]:
+    """The way back as a program of the inputs that it uses, what was saved, and cotangents.
+
+    Gives the places of these inputs, too.
+    """
+    of = {node: Node(INPUT, like=node) for node in saved}
+    given = {*inputs}
+    asked = {*back.roots()}
+    for node in reversed(back.nodes):
+        if node in asked and node not in of:
+            asked.update(operands(node))
+    used = [place for place, node in enumerate(inputs) if node in asked]
+    first = [*[inputs[place] for place in used], *of.values()]
+    seeds = [node for node in back.inputs if node not in given]
+    nodes = [*first, *seeds]
+    for node in back.nodes:
+        if node in of or node not in asked or node.op == INPUT:
+            of.setdefault(node, node)
+            continue
+        moved = any(of[x] is not x for x in operands(node))
+        of[node] = copied(node, of) if moved else node
+        nodes.append(of[node])
+    program = Program(
+        [*first, *seeds], nodes, [guard._replace(node=of[guard.node]) for guard in back.guards],
+        [of[node] for node in back.outputs],
+    )  # fmt: skip
+    return program, used

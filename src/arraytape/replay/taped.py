@@ -1,0 +1,363 @@
+"""A function under a tape: a replayed call is one record, with a pull of its own.
+
+In a traced call the tape records as ever; traced data in what its records keep makes place for values
+afterwards.  The call has these records with nodes in the place of data: ``Recorded``.  A replay hands
+the tape one record.  It goes back by a program, which is the backward pass through the records, traced
+when it first runs; whatever is more than a plain pass on NumPy data (the guarded rerun, outer recorders,
+many rows at once, tangents) goes through the records themselves, made again from the call's inputs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from .._array.aliasing import ADD, PUT, VIEW
+from .._array.array import Array
+from .._array.views import current, keep
+from .._custom.calls import Call as CallOfUser
+from .._custom.calls import CallRecord, call_record, hand_over
+from .._custom.recompute import Either
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
+from .._record.stack import Bystander, new_tid, only_recorders, recorders
+from .._storage.batched.data import Batched
+from .._storage.storage import MAKING
+from .._tape.backward import BackwardPass, backward
+from .._tape.data import RawData
+from .._tape.recording import Recording
+from .program import Node, Program, nodes_in, replaced
+from .pull import Pulled
+from .simplify import without_dead_code
+from .storage import TRACED
+from .trace import Trace
+from .traced import ACTIVE, AS_IT_IS, Traced
+
+if TYPE_CHECKING:
+    from .call import Call
+    from .lift import Lifted
+
+
+def tape_here() -> Recording | None:
+    """The one tape around a call, if it does no more than record."""
+    found = [one for one in recorders() if not isinstance(one, Bystander)]
+    tape = found[0] if len(found) == 1 else None
+    if type(tape) is not Recording or tape.observers or tape.accounts or tape.journal:
+        return None
+    attended = tape.packing is not None or tape.numerics is not None or tape.shared
+    return None if attended else tape
+
+
+def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]:
+    """Which of these Arrays the tape follows; to ask is no read of a Variable."""
+    return tuple([x._current_id() in tape.followed for x in handles])
+
+
+# --- traced calls -------------------------------------------------------------------------------------
+class Refused(Exception):
+    """Why a call cannot be one record."""
+
+
+class Recorded:
+    """What a tape recorded in a traced call.
+
+    records : with nodes in the place of traced data, and other ids: those of the program's inputs from
+    1 on, then those that records make; 0 for what is not followed.  pattern : which inputs are
+    followed.  why : "" or why replays cannot hand one record to a tape.
+    """
+
+    def __init__(self, tape: Recording, trace: Trace) -> None:
+        self.tape, self.trace = tape, trace
+        self.all, self.start, self.sources = tape.records, len(tape.records), len(tape.leaves)
+        self.records: list[Record] = []
+        self.ids: dict[int, int] = {}
+        self.pattern: tuple[bool, ...] = ()
+        self.why = ""
+        self.ended = False
+
+    def begin(self) -> None:
+        """The function runs now: what the tape has recorded until here is not its affair."""
+        self.start, self.sources = len(self.all), len(self.tape.leaves)
+
+    def end(self, lifted: Sequence[Lifted]) -> None:
+        """Take the records, and give the tape values in the place of traced data; twice is as well."""
+        tape = self.tape
+        if tape.records is not self.all:
+            self.all, self.start, self.why = (
+                tape.records,
+                0,
+                "it stops or resets the tape around it",
+            )
+        if not self.ended:
+            try:
+                self.take(lifted)
+            except Refused as why:
+                self.why = str(why)
+            self.ended = True
+        for place in range(self.start, len(self.all)):
+            self.all[place] = settled(self.all[place])
+
+    def take(self, lifted: Sequence[Lifted]) -> None:
+        known, tape = self.ids, self.tape
+        self.pattern = tuple([one.value in tape.known for one in lifted])
+        for place, (one, followed) in enumerate(zip(lifted, self.pattern, strict=True)):
+            if followed and known.setdefault(one.value, place + 1) != place + 1:
+                raise Refused("two of its Arrays hold one value")
+        variables = sum([one.handle._has_state for one in lifted])
+        if len(tape.leaves) - self.sources > variables:
+            raise Refused("it watches Arrays on the tape around it")
+        for record in self.all[self.start :]:
+            plan = PLANS[record[0]]
+            if plan not in (VIEW, PUT, ADD) and (not isinstance(plan, Plan) or plan.notable):
+                raise Refused(f"it has a record of {plan.name}, which cannot be made again")
+            for tid in results_of(record):
+                known.setdefault(tid, len(lifted) + len(known) + 1)
+            named = renamed(record, lambda tid: known.get(tid, 0))
+            self.records.append(tuple([self.with_nodes(item) for item in named]))
+
+    def with_nodes(self, value: Any) -> Any:
+        """A part of a record with nodes in the place of data."""
+        kind = type(value)
+        if kind is Traced or kind is np.ndarray:
+            return self.trace.node_of(value)
+        if kind is tuple or kind is list:
+            return kind([self.with_nodes(part) for part in value])
+        if kind in AS_IT_IS or kind is slice or isinstance(value, np.dtype | np.generic):
+            return value
+        raise Refused(f"a tape keeps a {kind.__name__} of it")
+
+
+def renamed(record: Record, name: Callable[[int], int]) -> Record:
+    """A record with other ids."""
+    items = list(record)
+    several = type(record[1]) is tuple
+    items[1] = tuple(map(name, record[1])) if several else name(record[1])
+    at = PLANS[record[0]].inputs
+    items[at] = tuple(map(name, record[at]))
+    return tuple(items)
+
+
+def settled(value: Any) -> Any:
+    """A record with values in the place of traced data."""
+    kind = type(value)
+    if kind is Traced:
+        return value.value
+    if kind is Batched:
+        if type(value._data) is Traced:
+            value._data = value._data.value
+        if value.diagonal is not None and type(value.diagonal[0]) is Traced:
+            value.diagonal = (value.diagonal[0].value, *value.diagonal[1:])
+        return value
+    if kind is tuple or kind is list:
+        parts = [settled(part) for part in value]
+        same = all(a is b for a, b in zip(parts, value, strict=True))
+        return value if same else kind(parts)
+    return value
+
+
+# --- replays ------------------------------------------------------------------------------------------
+class Taped:
+    """How the replays of one plan are recorded.
+
+    results : the ids of outputs and writes, as ``Recorded`` has them.  made : those among them that are
+    not an input's.  quiet : makes of a program's
+    function the one to call.  pulled : the program with what its pull needs, and the pull; None until a
+    first backward pass was traced.
+    """
+
+    def __init__(
+        self, call: Call, run: Callable[..., Any], quiet: Callable[..., Any], name: str
+    ) -> None:
+        recorded, program = call.recorded, call.trace.program
+        assert recorded is not None
+        self.name, self.run, self.quiet, self.program = name, run, quiet, program
+        self.records, self.pattern = recorded.records, recorded.pattern
+        self.results = call.given_ids()
+        self.made = [*dict.fromkeys(i for i in self.results if i > len(self.pattern))]
+        self.followed = range(1, 1 + max(recorded.ids.values(), default=0))
+        self.kept = [*dict.fromkeys(nodes_in(tuple(self.records)))]
+        self.computing = without_dead_code(Program(program.inputs, program.nodes, [], self.kept))
+        self.traceable = not any(
+            isinstance(plan := PLANS[record[0]], Plan) and plan.op.checked
+            for record in self.records
+        )
+        self.careful = any(
+            node.dtype.kind == "c" for node in (*program.inputs, *program.outputs, *program.writes)
+        )
+        self.pulled: Pulled | None = None
+        self.forward: Callable[..., Any] = self.without_pull
+
+    def without_pull(self, data: Sequence[Any]) -> Any:
+        """Outputs and writes, and nothing saved."""
+        return *self.run(*data), ()
+
+    def __call__(self, handles: Sequence[Array]) -> Any:
+        """Outputs, writes and their ids for the data of Arrays; None for other tapes."""
+        tape = tape_here()
+        if tape is None:
+            return None
+        for x, followed in zip(handles, self.pattern, strict=True):
+            if followed and x._has_state:
+                current(x)  # a read of a Variable, which a tape may then follow
+        if followed_here(handles, tape) != self.pattern:
+            return None
+        tids = tuple([x._current_id() for x in handles])
+        data = [keep(x) for x in handles]
+        pulled, forward = self.pulled, self.forward
+        outputs, writes, saved = forward(data)
+        outs = [new_tid() for _ in self.made]
+        names = self.names(tids, outs)
+        if outs:
+            call = TapedCall(self, data, pulled, saved, tape)
+            hand_over(FUNCTION, call_record(FUNCTION, outs, tids, call), [tape])
+        return outputs, writes, [names[number] for number in self.results]
+
+    def names(self, tids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
+        """The ids of a call's inputs and results, by those that the records have."""
+        return {**dict(enumerate((0, *tids))), **dict(zip(self.made, outs, strict=True))}
+
+    def values(self, data: Sequence[Any]) -> dict[Node, Any]:
+        """What records keep, for a call's inputs."""
+        return dict(zip(self.kept, self.computing.run(data)[0], strict=True))
+
+    def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
+        """Make the program of the pass back from these cotangents, None among them for none."""
+        trace, values = Trace(), self.values(data)
+        trace.program.inputs, trace.program.nodes = [*self.program.inputs], [*self.program.nodes]
+        records = [
+            replaced(record, lambda node: trace.traced(node, values[node]))
+            for record in self.records
+        ]
+        pass_ = BackwardPass(RawData(TRACED), self.followed)
+        tokens = ACTIVE.set(trace), MAKING.set(TRACED)
+        try:
+            with only_recorders():
+                for name, g in zip(self.made, seeds, strict=True):
+                    if g is not None:
+                        pass_.lend(name, trace.input(np.array(g, order="C")))
+                backward(pass_, records, careful=True)
+            found = [pass_.cotangents.get(place) for place in range(1, 1 + len(data))]
+            parts = [None if g is None else trace.node_of(g) for g in found]
+        finally:
+            trace.open = False
+            MAKING.reset(tokens[1])
+            ACTIVE.reset(tokens[0])
+        self.traceable = not (trace.spoiled or trace.foreign or trace.quiet)
+        if self.traceable:
+            given = tuple([g is not None for g in seeds])
+            pulled = Pulled(self.program, trace.program, parts, given, self.name)
+            self.forward = functools.partial(pulled.forward, self.quiet(pulled.run))
+            self.pulled = pulled
+
+
+class TapedCall(CallOfUser):
+    """What the record of a replayed call keeps: its inputs, and what the pull needs."""
+
+    cusped = True  # perhaps
+
+    def __init__(
+        self, taped: Taped, data: Sequence[Any], pulled: Any, saved: Any, tape: Recording
+    ) -> None:
+        self.taped, self.data, self.pulled, self.saved = taped, data, pulled, saved
+        self.name, self.pull, self.missing = f"function {taped.name}", None, None
+        self.careful, self.tape, self.told = taped.careful, ref(tape), False
+        self.records: list[Record] | None = None
+        self.kept_arrays = [*data, *saved]
+
+    def back(self, seeds: Sequence[Any]) -> Any:
+        """What raw cotangents give for each input by the program; None where that does not serve."""
+        pulled = self.pulled
+        if pulled is None or tuple([g is not None for g in seeds]) != pulled.given:
+            return None
+        if not are_plain(seeds):
+            return None
+        try:
+            return pulled.back(self.data, self.saved, seeds)
+        except Exception:  # a guard, or an error that the records raise with their own words
+            return None
+
+    def unfold(self, tids: Sequence[int], outs: Sequence[int]) -> list[Record]:
+        """The records that eager code would have given."""
+        if self.records is None:
+            with np.errstate(all="ignore"):
+                values = self.taped.values(self.data)
+            names = self.taped.names(tids, outs)
+
+            def name(number: int) -> int:
+                return names[number] if number in names else names.setdefault(number, new_tid())
+
+            self.records = [
+                renamed(replaced(record, values.__getitem__), name) for record in self.taped.records
+            ]
+        return self.records
+
+    def tell_tape(self, records: Sequence[Record], outs: Sequence[int]) -> None:
+        """Tell the tape what the function computed on the way, if it records its own gradient."""
+        tape = self.tape()
+        if self.told or tape is None or tape not in recorders():
+            return
+        self.told = True
+        for record in records:
+            if any(tid in tape.followed for tid in inputs_of(record)):
+                tape.record(renamed_results(record, outs))
+                tape.followed.update(results_of(record))
+
+
+def renamed_results(record: Record, known: Sequence[int]) -> Record:
+    """A record whose results have new ids where another record makes those."""
+    new = tuple([new_tid() if tid in known else tid for tid in results_of(record)])
+    return record[0], new if type(record[1]) is tuple else new[0], *record[2:]
+
+
+def are_plain(seeds: Sequence[Any]) -> bool:
+    """Whether cotangents are NumPy's data."""
+    return all(g is None or isinstance(g, np.ndarray | np.generic) for g in seeds)
+
+
+def pull_function(at: Any, record: Record) -> None:
+    """FUNCTION: by its program, or by the records that eager code would have given."""
+    _, outs, tids, call = CallRecord(*record)
+    seeds = [at.peek(out) for out in outs]
+    if all(g is None for g in seeds):
+        return
+    plain = type(at) is BackwardPass and type(at.data) is RawData
+    parts = call.back(seeds) if plain else None
+    if parts is None:
+        taped = call.taped
+        if plain and taped.traceable and taped.pulled is None and are_plain(seeds):
+            taped.trace_pull(call.data, seeds)
+        pull_unfolded(at, call, tids, outs)
+        return
+    for out in outs:
+        at.take(out)
+    for tid, part in zip(tids, parts, strict=True):
+        if part is not None and tid in at.followed:
+            at.add(tid, part)
+
+
+def pull_unfolded(at: Any, call: TapedCall, tids: Sequence[int], outs: Sequence[int]) -> None:
+    """Pass cotangents back through the records of the function itself."""
+    records = call.unfold(tids, outs)
+    call.tell_tape(records, outs)
+    made = {tid for record in records for tid in results_of(record)}
+    passes, followed = at.passes(), at.followed
+    for one in passes:
+        one.followed = Either(followed, made)
+    try:
+        backward(at, records, careful=True)
+    finally:
+        for one in passes:
+            one.followed = followed
+
+
+def push_function(at: Any, record: Record) -> list[Array | None]:
+    """FUNCTION: through the records of the function itself."""
+    _, outs, tids, call = CallRecord(*record)
+    found: list[Array | None] = at.rerun(outs, call.unfold(tids, outs), outs)
+    return found
+
+
+FUNCTION = Structural("function", pull_function, push_function, inputs=2, cusped=True, unfolds=True)
