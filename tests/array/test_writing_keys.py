@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape.ops.indexing_functions import INDICES
 from helpers.writing import check, sample
 
 KEYS = {
@@ -162,7 +163,10 @@ def test_of_repeated_integers_the_last_write_of_a_broadcast_value_wins():
     lambda i: slice(i, None), lambda i: (slice(i, None),), lambda i: (None, slice(None, i), ...),
     lambda i: slice(None, None, i), lambda i: (slice(i, None), np.asarray([0, 1])),
 ])  # fmt: skip
-def test_a_slice_up_to_an_array_stays_where_it_was_when_that_is_written(key):
+@pytest.mark.parametrize("first", [True, False])
+def test_a_slice_up_to_an_array_stays_where_it_was_when_that_is_written(key, first):
+    if first:
+        INDICES.clear()  # as if no Array had been an index before
     x, i = xp.asarray(np.arange(12.0).reshape(4, 3)), xp.asarray(2)
     expected, n = np.arange(12.0).reshape(4, 3)[key(2)], xp.asarray(3.0)
     with xp.GradientTape() as tape:

@@ -54,15 +54,7 @@ def index(x: Array, key: Any, /) -> Array:
     if type(x) is not Array:
         x = x._snapshot()
     data = x._data if x._tid >= 0 else refresh(x)
-    if type(key) in CONSTANT or (
-        type(key) is slice
-        and type(key.start) in ENDS
-        and type(key.stop) in ENDS
-        and type(key.step) in ENDS
-    ):
-        raw, basic = key, True
-    else:
-        raw, basic = raw_key(key)
+    raw, basic = (key, True) if type(key) in BASIC else raw_key(key)
     if basic:
         if x._state & SCALAR:
             x = writable_copy(x)
@@ -71,6 +63,8 @@ def index(x: Array, key: Any, /) -> Array:
             part = data[raw]
         except Exception as error:
             raise explain("__getitem__", error, x=data, key=key) from error
+        if INDICES:
+            raw = with_integers(raw)
         # NumPy gives a scalar for one element, other storages a 0-d view: both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),), data)
@@ -255,35 +249,37 @@ def is_pick(key: Any) -> bool:
     )
 
 
-CONSTANT = BASIC - {slice}  # types of basic keys that cannot hold an Array
-ENDS = frozenset((int, type(None)))  # of slices that cannot, either
+INDICES: list[
+    None
+] = []  # not empty once an Array was asked for an index: then slices may hold some
+ENDS = frozenset((int, type(None)))  # types of the ends of slices that nobody changes
 
 
-def with_integers(key: slice) -> slice:
-    """A slice with integers for Arrays: what keeps the key must not see it change."""
-    if type(key.start) in ENDS and type(key.stop) in ENDS and type(key.step) in ENDS:
+def with_integers(key: Any) -> Any:
+    """A basic key with integers for what its slices hold: what keeps the key must not see it change."""
+    if type(key) is tuple:
+        return tuple([with_integers(part) for part in key])
+    if type(key) is not slice:
+        return key
+    ends = (key.start, key.stop, key.step)
+    if ENDS.issuperset(map(type, ends)):
         return key
     try:
-        ends = (key.start, key.stop, key.step)
-        return slice(*[operator.index(x) if isinstance(x, Array) else x for x in ends])
+        return slice(*[x if x is None else operator.index(x) for x in ends])
     except Exception:
         return key  # NumPy says what does not fit
 
 
 def raw_key(key: Any) -> tuple[Any, bool]:
     """The key on raw data, and whether it is basic.  0-d integer Arrays index like integers."""
-    if type(key) in CONSTANT:
-        return key, True
-    if type(key) is slice:
+    if type(key) in BASIC:
         return with_integers(key), True
     if type(key) is tuple:
         for part in key:
-            if type(part) not in CONSTANT and (
-                type(part) is not slice or with_integers(part) is not part
-            ):
+            if type(part) not in BASIC:
                 break
         else:
-            return key, True
+            return with_integers(key) if INDICES else key, True
         parts = [raw_key(list(part) if type(part) is tuple else part) for part in key]
         return tuple([part for part, _ in parts]), all(basic for _, basic in parts)
     if isinstance(key, Array):

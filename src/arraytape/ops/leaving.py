@@ -21,6 +21,7 @@ from .._storage.storage import storage_of
 from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
 from .creation_functions import copied
+from .indexing_functions import INDICES
 
 
 def host(x: Array) -> Any:
@@ -123,6 +124,8 @@ def to_index(x: Array) -> int:
     TypeError
         When the array has an axis, or another dtype.
     """
+    if not INDICES:
+        INDICES.append(None)
     return scalar(x, operator.index, "index", silent=True)
 
 

@@ -39,7 +39,7 @@ from .._util.blocks import Quiet
 from .._util.errors import describe, explain, user_line
 from .._util.locks import in_one_step
 from .data_type_functions import astype
-from .indexing_functions import is_basic, private_key, raw_key
+from .indexing_functions import INDICES, is_basic, private_key, raw_key, with_integers
 
 # Where there is no registry, a warning of NumPy is an exception: see ``raw_calls``.
 __warningregistry__ = ()
@@ -256,7 +256,10 @@ def record_put(
     if not basic and recorders():
         with storage_of(x._data).at(x._data):
             lost = overwritten(x, key, value)
-    kept = key if basic else private_key(key)
+    if basic:
+        kept = with_integers(key) if INDICES else key
+    else:
+        kept = private_key(key)
     assign_id(root, PUT, vtid, value, path, kept, (lost,))
 
 
