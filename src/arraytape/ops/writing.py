@@ -256,11 +256,11 @@ def record_put(
     if not basic and recorders():
         with storage_of(x._data).at(x._data):
             lost = overwritten(x, key, value)
-    if basic:
-        kept = with_integers(key) if INDICES else key
-    else:
-        kept = private_key(key)
-    assign_id(root, PUT, vtid, value, path, kept, (lost,))
+    if not basic:
+        key = private_key(key)
+    elif INDICES:
+        key = with_integers(key)
+    assign_id(root, PUT, vtid, value, path, key, (lost,))
 
 
 @in_one_step(MOVING)
