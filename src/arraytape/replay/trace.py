@@ -257,14 +257,15 @@ class Raises:
 
 
 def exit_line() -> str:
-    """What looks at a value, with the user's line: ``__float__() at f.py:3``."""
+    """What looks at a value, with the line that does, a library's too: ``float() at f.py:3``."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and not outside(frame.f_code.co_filename):
         name = frame.f_code.co_name if frame.f_code.co_name not in WRAPPERS else name
         frame = frame.f_back
     name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"
-    return f"{EXITS.get(name, name)}() at {user_line()}"
+    line = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
+    return f"{EXITS.get(name, name)}() at {line}"
 
 
 def is_shaped(op: str) -> bool:
