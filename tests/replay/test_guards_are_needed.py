@@ -11,8 +11,11 @@ import pytest
 
 import arraytape as xp
 from arraytape import TapeWarning, diagnose, interop
-from arraytape.replay import arguments, call, lent, lift, moving, plan, source, trace
-from arraytape.replay import state as state_module
+from arraytape.replay import arguments, call, plan
+from arraytape.replay.reach import moving
+from arraytape.replay.reach import state as state_module
+from arraytape.replay.text import source
+from arraytape.replay.tracing import lent, lift, trace
 from helpers.replaying import bits
 
 

@@ -6,18 +6,18 @@ from itertools import chain as chain_of
 import numpy as np
 import pytest
 
-from arraytape.replay import blocks as blocks_module
-from arraytape.replay import simplify as simplify_module
-from arraytape.replay import source as source_module
-from arraytape.replay.blocks import BLOCKED, blocked
-from arraytape.replay.factors import factored
+from arraytape.replay.passes import blocks as blocks_module
+from arraytape.replay.passes import simplify as simplify_module
+from arraytape.replay.passes.blocks import BLOCKED, blocked
+from arraytape.replay.passes.factors import factored
+from arraytape.replay.passes.simplify import simplified
+from arraytape.replay.passes.sums import with_dots
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
-from arraytape.replay.simplify import simplified
-from arraytape.replay.source import Source
-from arraytape.replay.storage import TRACED
-from arraytape.replay.sums import with_dots
-from arraytape.replay.trace import Trace
-from arraytape.replay.traced import ACTIVE
+from arraytape.replay.text import source as source_module
+from arraytape.replay.text.source import Source
+from arraytape.replay.tracing.storage import TRACED
+from arraytape.replay.tracing.trace import Trace
+from arraytape.replay.tracing.traced import ACTIVE
 
 xp = TRACED.xp
 SHAPE = (4, 3)

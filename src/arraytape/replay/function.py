@@ -33,7 +33,7 @@ from .export import Export
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
 from .taped import followed_here, tape_here
-from .traced import ACTIVE
+from .tracing.traced import ACTIVE
 
 P = ParamSpec("P")
 R = TypeVar("R")

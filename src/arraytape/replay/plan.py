@@ -19,16 +19,16 @@ from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
 from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of, marks_of
-from .blocks import blocked
 from .call import Call, Given
 from .callback import Effect
 from .export import Export
-from .factors import factored
-from .lift import commit
-from .simplify import simplified
-from .source import Source
-from .state import PLAIN, Changed, changed, same, same_data
+from .passes.blocks import blocked
+from .passes.factors import factored
+from .passes.simplify import simplified
+from .reach.state import PLAIN, Changed, changed, same, same_data
 from .taped import Taped
+from .text.source import Source
+from .tracing.lift import commit
 
 MISFIT = object()  # what ``replay`` gives for arguments of another signature
 

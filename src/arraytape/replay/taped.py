@@ -29,16 +29,16 @@ from .._storage.storage import MAKING
 from .._tape.backward import BackwardPass, backward
 from .._tape.data import RawData
 from .._tape.recording import Recording
+from .passes.simplify import without_dead_code
 from .program import Node, Program, nodes_in, replaced
 from .pull import Pulled
-from .simplify import without_dead_code
-from .storage import TRACED
-from .trace import Trace
-from .traced import ACTIVE, AS_IT_IS, Traced
+from .tracing.storage import TRACED
+from .tracing.trace import Trace
+from .tracing.traced import ACTIVE, AS_IT_IS, Traced
 
 if TYPE_CHECKING:
     from .call import Call
-    from .lift import Lifted
+    from .tracing.lift import Lifted
 
 
 def tape_here() -> Recording | None:

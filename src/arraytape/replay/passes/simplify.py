@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._storage import numpy_namespace
-from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
+from ..._storage import numpy_namespace
+from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
 New = Callable[[Node], Node]  # what a node made by a rule becomes

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import CASTS, Blocks
-from .program import Node, operands
-from .simplify import INTEGERS, MASKED, same_layout
-from .sums import DOT, is_sum
-from .ufuncs import call_into, ufunc_of
+from ..passes.blocks import CASTS, Blocks
+from ..passes.simplify import INTEGERS, MASKED, same_layout
+from ..passes.sums import DOT, is_sum
+from ..passes.ufuncs import call_into, ufunc_of
+from ..program import Node, operands
 
 
 class Loop:

@@ -24,14 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array
-from .._array.exports import same_bits
-from .._define.define_op import Forward
-from .._record.stack import BaseRecorder
-from .._util.containers import KINDS
-from .._util.errors import PACKAGE
-from .._util.places import is_installed
-from .callback import CALLBACKS
+from ..._array.array import Array
+from ..._array.exports import same_bits
+from ..._define.define_op import Forward
+from ..._record.stack import BaseRecorder
+from ..._util.containers import KINDS
+from ..._util.errors import PACKAGE
+from ..._util.places import is_installed
 from .moving import Moving
 
 OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
@@ -42,6 +41,7 @@ PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
 )  # fmt: skip
+CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # what they read and change is their own affair
 MISSING = object()
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import BLOCKED, CASTS
+from ..passes.blocks import BLOCKED, CASTS
+from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
+from ..passes.ufuncs import call_into, ufunc_of
+from ..program import CONSTANT, FOREIGN, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
 from .loops import Loop
 from .memory import MOST, Memory, last_reads, leaving, memory_of
-from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
-from .simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
 from .spellings import SPELLINGS
-from .trace import FOREIGN
-from .ufuncs import call_into, ufunc_of
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}

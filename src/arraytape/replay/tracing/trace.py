@@ -14,10 +14,10 @@ from weakref import ref
 
 import numpy as np
 
-from .._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
-from .._storage import numpy_namespace
-from .._util.errors import outside, user_line
-from .program import CONSTANT, INPUT, Guard, Node, Program
+from ..._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
+from ..._storage import numpy_namespace
+from ..._util.errors import outside, user_line
+from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
 from .traced import AS_IT_IS, Traced, integers, value_of, values_of
 
 # Calls whose results have a shape that depends on values.
@@ -27,7 +27,6 @@ SHAPED = frozenset(
 
 RAISES = "raises"  # what the names of calls begin with that raise
 LOUD = frozenset(("raise", "call", "log"))  # words of np.errstate that may change what runs
-FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 
 # Functions of ours around an op: the second is there in the first call of the op alone.
 WRAPPERS = ("public", "uncompiled")
