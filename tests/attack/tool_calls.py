@@ -112,6 +112,12 @@ def enter_tapes(call):
     call("tape.gradient, nan", lambda e: (
         taped(lambda t, **options: t.tape.gradient(t.y, t.x, **options)), [], {"nan": "guard"}))  # fmt: skip
     call("accumulator.jvp", lambda e: (pushed, [None], {"unconnected_gradients": "none"}))
+    call(
+        "xp.replay.function",
+        lambda e: (xp.replay.function, [square], {"limit": 3, "strict": False}),
+    )
+    call("xp.replay.callback", lambda e: (xp.replay.callback, [square], {}))
+    call("xp.replay.callback called", lambda e: (told, [e.v, 2.0], {}))
     call("xp.function called", lambda e: (replayed, [square, e.v], {}))
     call("xp.function called with", lambda e: (
         lambda *args, **keywords: replayed(lambda *a, **k: xp.sum(a[0]) + k["w"][0], *args, **keywords),
@@ -130,6 +136,12 @@ def replayed(f, *args, limit=3, strict=False, **keywords):
     """The last of four results: the last two come from a program, if there is one."""
     function = xp.function(f, limit=limit, strict=strict)
     return [function(*args, **keywords) for _ in range(4)][-1]
+
+
+def told(*given):
+    """A callback that is given values by replays, too."""
+    tell = xp.replay.callback(lambda *values: None)
+    return replayed(lambda x: tell(x, *given), xp.asarray([1.0, 2.0]))
 
 
 def enter_learning(call):
