@@ -387,8 +387,15 @@ def where_zero(node: Node, new: New) -> Node | None:
     return None
 
 
+def merged(x: Any, mask: Any, other: Any) -> Any:
+    """``where`` of floats: the other, but for the bits in which x differs where the mask is true."""
+    integer = INTEGERS[x.dtype]
+    differ = np.bitwise_xor(x.view(integer), other.view(integer)) & -mask.astype(integer)
+    return np.bitwise_xor(other.view(integer), differ).view(x.dtype)
+
+
 def where_of_two(node: Node, new: New) -> Node | None:
-    """A choice between many floats is a sum of two choices between one of them and 0."""
+    """A choice between many floats is made by bits, too."""
     mask, x, y = node.args
     if node.dtype not in INTEGERS or node.size < WORTH_TWO or type(mask) is not Node:
         return None
@@ -396,8 +403,7 @@ def where_of_two(node: Node, new: New) -> Node | None:
         return None
     if not same_layout(x, node) or not same_layout(y, node):
         return None
-    parts = [new(like(node, MASKED, masked, part, mask, i == 0)) for i, part in enumerate((x, y))]
-    return like(node, "add", np.add, *parts)
+    return x if x is y else like(node, MASKED, merged, x, mask, y)  # type: ignore[no-any-return]
 
 
 def is_positive_zero(x: Any) -> bool:
