@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextvars import copy_context
 from itertools import count
 from typing import Any, NamedTuple
 from weakref import ref
@@ -122,10 +123,7 @@ class Plan:
             return run
 
         def silent(*data: Any) -> Any:
-            if "raise" in np.geterr().values():
-                raise Apart("np.errstate says that errors are raised")
-            with np.errstate(all="ignore"):
-                return run(*data)
+            return copy_context().run(quietly, run, data)
 
         return silent
 
@@ -332,6 +330,13 @@ class Plan:
 
 def nothing() -> None:
     """A weak reference to what is gone."""
+
+
+def quietly(run: Callable[..., Any], data: Any) -> Any:
+    """Run a program in a copy of the context, with which the setting goes even after an interrupt."""
+    if "raise" in np.seterr(all="ignore").values():
+        raise Apart("np.errstate says that errors are raised")
+    return run(*data)
 
 
 def commit_all(handles: Any, values: Any, ids: Any = None) -> None:

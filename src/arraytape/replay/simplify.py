@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._storage import numpy_namespace
+from .._util.blocks import Quiet
 from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
@@ -140,7 +141,7 @@ def folded(node: Node) -> Node:
         return node
     args, keywords = replaced((node.args, node.keywords), lambda constant: constant.value)
     assert node.call is not None
-    with np.errstate(all="ignore"):
+    with Quiet():
         value = np.asarray(node.call(*args, **keywords))
     return Node(CONSTANT, like=value, value=value)
 

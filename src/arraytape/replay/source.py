@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.blocks import Quiet
 from .blocks import BLOCKED, CASTS
 from .loops import Loop
 from .memory import MOST, Memory, last_reads, leaving, memory_of
@@ -563,7 +564,7 @@ def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
     other = node.args[1] if node.args[0] is x else node.args[0]
     if type(other) is not Node or other.dtype.kind != "f":
         return None
-    with np.errstate(all="ignore"):
+    with Quiet():
         array = np.asarray(x, other.dtype)
     return array if np.isfinite(array) == math.isfinite(x) else None
 
