@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.array import ALIASED, KEPT, SCALAR, Array, wrap
+from .._array.array import ALIASED, KEPT, SCALAR, Array
 from .._array.paths import Path, walk
 from .._array.views import current, make_view
 from .._storage import numpy_namespace
@@ -82,7 +82,7 @@ class Plan:
         self.scope: dict[str, Any] = {
             "ref": ref,
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
-            "leaves": leaves_of, "read": call.state.read, "run": run, "taped": self.taped, "wrap": wrap,
+            "leaves": leaves_of, "read": call.state.read, "run": run, "taped": self.taped,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
             "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
             "ambient": ambient,
@@ -255,8 +255,11 @@ class Plan:
             given.output: given.state for given in call.given if given.view < 0 <= given.output
         }
         for i, state in states.items():
-            more = f"0, {state}" if self.taped is None else f"ids[{i}], {state | KEPT}"
-            self.lines.append(f"y{i} = wrap(outputs[{i}], {more})")
+            tid, more = ("0", 0) if self.taped is None else (f"ids[{i}]", KEPT)
+            self.lines += [  # as ``wrap`` does, without its call
+                f"y{i} = Array()",
+                f"y{i}._data, y{i}._tid, y{i}._state = outputs[{i}], {tid}, {state | more}",
+            ]
         names = iter([self.result_leaf(given) for given in call.given])
         self.same = call.same
         result = self.rebuilt(call.result, names)
