@@ -30,6 +30,7 @@ from .simplify import simplified
 from .source import Source
 from .state import PLAIN, Changed, changed, same, same_data
 from .taped import Taped
+from .trace import error_state, set_error_state
 
 MISFIT = object()  # what ``replay`` gives for arguments of another signature
 
@@ -122,8 +123,14 @@ class Plan:
         if not call.trace.quiet:
             return run
 
+        known: tuple[Any, Any] = (None, None)  # of the last call: error states around it and within
+
         def silent(*data: Any) -> Any:
-            return copy_context().run(quietly, run, data)
+            nonlocal known
+            around, within = known
+            if error_state() is not around:
+                known = around, within = error_state(), copy_context().run(quiet_state)
+            return copy_context().run(quietly, within, run, data)
 
         return silent
 
@@ -335,10 +342,16 @@ def nothing() -> None:
     """A weak reference to what is gone."""
 
 
-def quietly(run: Callable[..., Any], data: Any) -> Any:
-    """Run a program in a copy of the context, with which the setting goes even after an interrupt."""
+def quiet_state() -> Any:
+    """Make NumPy say nothing of floating-point errors; gives the error state."""
     if "raise" in np.seterr(all="ignore").values():
         raise Apart("np.errstate says that errors are raised")
+    return error_state()
+
+
+def quietly(state: Any, run: Callable[..., Any], data: Any) -> Any:
+    """Run a program in a copy of the context, with which the setting goes even after an interrupt."""
+    set_error_state(state)
     return run(*data)
 
 
