@@ -449,6 +449,33 @@ def test_choices_between_floats_and_other_numbers_stay(small_choices, zero):
     assert "masked" not in [node.op for node in program.nodes]
 
 
+@pytest.mark.parametrize("shape", [(400,), (20, 20)])
+def test_new_zeros_are_made_only_where_nothing_is_written(monkeypatch, shape):
+    monkeypatch.setattr("arraytape.replay.source.LARGE", 1)
+    n, made = shape[0], 0
+    keys = [
+        slice(a, b, c) for a in (None, 0, 1, -2) for b in (None, n, -1, 3, 0) for c in (None, 1, 2)
+    ]
+    for key in keys:
+
+        def calls(x, key=key):
+            new = xp.zeros(shape, dtype=np.float64)
+            put = TRACED.put(new, key, xp.square(x[key]))
+            other = TRACED.put(xp.zeros(shape, dtype=np.float64), key, x[key])
+            seen = xp.zeros(shape, dtype=np.float64)
+            return [put, TRACED.put(other, 0, 1.0), TRACED.put(seen, key, 2.0) + seen]
+
+        x = np.random.default_rng(0).normal(size=shape)
+        program = traced(calls, [x])
+        source = Source(program, "program")  # without folding
+        made += "] = 0\n" in source.text
+        for values in (x, -x, x + 1.0):
+            rubbish = [np.full(shape, np.nan) for _ in range(8)]
+            del rubbish
+            same(source.function(values)[0], program.run([values])[0], exact=True)
+    assert made > 10
+
+
 # --- sums of products ---------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("call", "ops"),

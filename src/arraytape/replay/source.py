@@ -192,6 +192,8 @@ class Source:
             return
         if node.op == "where" and self.choose(place, node):
             return
+        if node.op == "zeros" and self.all_but_a_part(node):
+            return
         if node.op in CASTS and not node.view and self.room(node) is not None:
             self.scope["copyto"] = np.copyto
             self.lines.append(
@@ -406,6 +408,28 @@ class Source:
         else:
             self.scope["copyto"] = np.copyto
             self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)})")
+
+    def all_but_a_part(self, node: Node) -> bool:
+        """Make new memory 0 only where the one call that reads it, a write, does not write."""
+        users = [x for x in self.program.nodes if node in operands(x)]
+        if node.size < LARGE or node in self.program.roots() or [x.op for x in users] != ["put"]:
+            return False
+        x, key, value = users[0].args
+        if x is not node or value is node or type(key) is not slice:
+            return False
+        if node.strides != packed(node.shape, node.dtype.itemsize):
+            return False
+        count = node.shape[0]
+        start, stop, step = key.indices(count)
+        if step != 1 or 2 * (stop - start) < count:
+            return False
+        self.scope["empty"] = np.empty
+        dtype = self.named(str(node.dtype), node.dtype)
+        self.assign(node, f"empty({node.shape!r}, {dtype})")
+        name = self.names[node]
+        self.lines += [f"{name}[:{start}] = 0"] if start else []
+        self.lines += [f"{name}[{stop}:] = 0"] if stop < count else []
+        return True
 
     def may_write(self, place: int, node: Node) -> bool:
         """Whether a write may change the memory that it is a write to."""
