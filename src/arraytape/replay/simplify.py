@@ -404,7 +404,7 @@ def where_of_two(node: Node, new: New) -> Node | None:
         return None
     if not same_layout(x, node) or not same_layout(y, node):
         return None
-    return x if x is y else like(node, MASKED, merged, x, mask, y)  # type: ignore[no-any-return]
+    return x if x is y else like(node, MASKED, merged, x, mask, y)
 
 
 def is_positive_zero(x: Any) -> bool:
