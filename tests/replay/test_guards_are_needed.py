@@ -510,7 +510,7 @@ GUARDS = {  # a function that needs it; what takes it out
     "errors": (errors_inside, (trace.Trace, "raised", nothing)),
     "error states": (error_states_inside, (trace.Trace, "look_around", nothing)),
     "recorders": (recorders_around, (function, "watched", nothing)),
-    "packing": (packing_around, (function, "PACKING", types.SimpleNamespace(get=nothing))),
+    "packing": (packing_around, (function, "packing", nothing)),
     "contexts": (contexts_around, *[(module, "AMBIENT", []) for module in (arguments, plan)]),
     "Variables": (
         variables, (arguments, "marks_of", lambda x: ()), (plan, "Variable", Nobody),

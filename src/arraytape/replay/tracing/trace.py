@@ -33,8 +33,10 @@ WRAPPERS = ("public", "uncompiled")
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
 # What np.errstate says, as an object of NumPy's own, which is another one within it.
-error_state: Callable[[], Any] = getattr(
-    getattr(sys.modules["numpy._core.umath"], "_extobj_contextvar", None), "get", np.geterr
+ERROR_STATE = getattr(sys.modules["numpy._core.umath"], "_extobj_contextvar", None)
+error_state: Callable[[], Any] = getattr(ERROR_STATE, "get", np.geterr)
+set_error_state: Callable[[Any], Any] = getattr(
+    ERROR_STATE, "set", lambda settings: np.seterr(**settings)
 )
 
 __warningregistry__ = ()  # NumPy raises in ``called`` where it would warn: see ``raw_calls``
