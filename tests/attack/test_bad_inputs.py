@@ -189,6 +189,10 @@ INSIDE = {
     "a look at values under vmap": (lambda: xp.vmap(np.longdouble)(E.x), TypeError),
     "a generator as an order": (
         lambda: xp.special.spherical_jn(VALUES["numbers()"](), 0.7), TypeError),
+    "more units than a layer can have": (lambda: nn.Dense(10**400).build(E.x), OverflowError),
+    "more units than memory": (lambda: nn.Dense(10**15).build(E.x), MemoryError),
+    "a text as a seed": (lambda: nn.Dense(2, seed="a"), TypeError),
+    "a negative seed": (lambda: nn.Dense(2, seed=-1), ValueError),
     "a text as data of a layer": (lambda: nn.Dense(2).build("a"), TypeError),
     "an array as a slot's name": (lambda: optimizers.Adam(0.1).slot(np.ones(3), E.x), ValueError),
     "a dict as lines": (lambda: diagnose.nans(taped(lambda t: t)().tape, E.x, E.x, {}), TypeError),
