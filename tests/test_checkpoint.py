@@ -263,6 +263,97 @@ def test_damage_to_the_name_of_our_entry_does_not_hide_the_checksum(saved):
                 checkpoint.load(saved)
 
 
+WORDS = (b"arraytape", b"arraytape-checkpoint", b"version", b"complex", b"sha256", b"kind")
+
+
+def misspelt(content, rng, count):
+    """The file with some letters of the words of its metadata changed, so that it can still be read."""
+    places = [
+        place + i
+        for word in WORDS
+        for place in range(content.rindex(b'"parts'))
+        if content.startswith(word, place)
+        for i in range(len(word))
+    ]
+    damaged = bytearray(content)
+    for place in rng.choice(sorted({*places}), count, replace=False):
+        damaged[place] = rng.choice([*b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0"])
+    return bytes(damaged)
+
+
+def old_file(version):
+    """A file as it was written before headers were padded."""
+    pairs = {"parts.0": "complex128"}
+    values = {"parts.0": np.asarray([[1.0, 2.0], [3.0, -4.0]])}
+    ours = {"version": version, "complex": pairs}
+    mark = "arraytape-checkpoint"
+    if version == 1:
+        ours["sha256"] = checkpoint.digest(values)
+        return safetensors.numpy.save(values, {"arraytape": json.dumps(ours)})
+    ours |= {"sha256": checkpoint.digest(values, [version, pairs]), "kind": mark}
+    return safetensors.numpy.save(values, {"arraytape": json.dumps(ours), mark: mark})
+
+
+@pytest.mark.parametrize(
+    ("write", "most"), [(None, 100), (old_file(1), 7), (old_file(2), 25)], ids=["new", "1", "2"]
+)
+def test_no_misspelt_metadata_hides_the_checksum(tmp_path, write, most):
+    """Complex numbers came as pairs of reals when all that told of a checksum had a wrong letter."""
+    module = Module("module")
+    module.parts = [Variable([1 + 2j, 3 - 4j])]
+    path = tmp_path / "a.safetensors"
+    checkpoint.save(path, module)
+    content = write or path.read_bytes()
+    path.write_bytes(content)
+    assert np.asarray(checkpoint.load(path)["parts.0"]).tolist() == [1 + 2j, 3 - 4j]
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        damaged = misspelt(content, rng, rng.integers(1, most, endpoint=True))
+        if damaged == content:
+            continue
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="damaged"):
+            checkpoint.load(path)
+
+
+def test_a_file_that_lacks_our_entry_is_no_file_of_another_program(saved):
+    content = saved.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    for metadata in ({}, {"format": "pt"}):
+        text = json.dumps(header | {"__metadata__": metadata}).encode()
+        assert len(text) < length
+        for spaces in (b" " * 96, b" \n\t\r" * 25):
+            text = text.rstrip() + spaces
+            saved.write_bytes(struct.pack("<Q", len(text)) + text + content[8 + length :])
+            with pytest.raises(ValueError, match="its metadata is wrong"):
+                checkpoint.load(saved)
+
+
+@pytest.mark.parametrize("spaces", [0, 7, 8, 64, 4096])
+def test_headers_of_other_programs_may_be_padded(tmp_path, spaces):
+    content = safetensors.numpy.save({"a": np.ones(2)}, {"format": "pt"})
+    length = int.from_bytes(content[:8], "little")
+    text = content[8 : 8 + length] + b" " * spaces
+    (tmp_path / "a").write_bytes(struct.pack("<Q", len(text)) + text + content[8 + length :])
+    assert np.asarray(checkpoint.load(tmp_path / "a")["a"]).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        {"format": "pt"},
+        {"arraytype": "float", "version": "2", "sha256": "0" * 64, "kind": "pytorch-checkpoint"},
+        {"made from": "arrays-checkpoint", "config": '{"version": 2, "depth": {"a": 1}}'},
+        {"tags": "a paragraph of words about arrays on tape " * 20_000},
+    ],
+)
+def test_metadata_of_other_programs_is_not_taken_for_ours(tmp_path, metadata):
+    (tmp_path / "a").write_bytes(safetensors.numpy.save({"a": np.ones(2)}, metadata))
+    assert np.asarray(checkpoint.load(tmp_path / "a")["a"]).tolist() == [1.0, 1.0]
+
+
 def test_a_file_of_another_program_may_say_what_it_likes(tmp_path):
     values = {"a": np.ones(2)}
     metadata = {"format": "np", "made_with": "arraytape", "sha256": "0x0", "complex": "{}"}

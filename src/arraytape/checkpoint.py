@@ -50,10 +50,15 @@ def __dir__() -> list[str]:
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the entry of the file's metadata that is ours
-# The mark stands in a second entry, too, and in both values: damage that hides all traces of a checksum
-# leaves no file that can be read.
+# What tells that a checksum must hold, so that damage cannot hide it.  The mark stands in a second
+# entry, too, and in both values, and is known when it is misspelt, as are the first words of our entry.
+# And the header ends with a number of spaces that no other writer has: with anything else in their place
+# nobody can read it.
 MARK = "arraytape-checkpoint"
 VERSION = 2
+TRACES = (MARK, '{"version": 2, "complex": {')
+MISSPELT = 4  # a trace of n letters may have n // 4 wrong ones
+PADDING = 96  # spaces, beside fewer than 8 that align the data
 
 
 def save(path: PathLike, state: Any) -> None:
@@ -96,17 +101,25 @@ def save(path: PathLike, state: Any) -> None:
         "sha256": digest(encoded, [VERSION, pairs]),
         "kind": MARK,
     }
-    content = safetensors.numpy.save(encoded, {HEADER: json.dumps(ours), MARK: MARK})
+    content = padded(safetensors.numpy.save(encoded, {HEADER: json.dumps(ours), MARK: MARK}))
     with replacing(target) as (temporary, file):
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-        written = read(temporary)
-        if any(not same(value, written.get(name)) for name, value in values.items()):
+        if not holds(temporary, values):
             raise OSError(
                 f"save: the file for {str(path)!r} does not hold what was written "
                 f"[at {user_line()}]"
             )
+
+
+def holds(path: Path, values: Mapping[str, Host]) -> bool:
+    """Whether a file gives these values when it is read."""
+    try:
+        written = read(path)
+    except ValueError:  # it is damaged
+        return False
+    return all(same(value, written.get(name)) for name, value in values.items())
 
 
 def load(path: PathLike, state: Any = None) -> dict[str, Array]:
@@ -252,7 +265,8 @@ def read(path: Path) -> dict[str, Host]:
     try:
         values: dict[str, Host] = dict(sorted(safetensors.numpy.load(content).items()))
         length = int.from_bytes(content[:8], "little")
-        header = json.loads(content[8 : 8 + length], object_pairs_hook=without_duplicates)
+        text = content[8 : 8 + length]
+        header = json.loads(text, object_pairs_hook=without_duplicates)
         metadata = header.get("__metadata__") or {}
         check_dtypes(values)
     except Exception as error:  # its own, or a KeyError for a dtype that NumPy has not
@@ -260,21 +274,46 @@ def read(path: Path) -> dict[str, Host]:
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
             f"{type(error).__name__}: {error} [at {user_line()}]"
         ) from error
-    if not is_ours(metadata):
-        return values  # written by another program: no checksum, no complex numbers
     try:
+        if not is_padded(text) and not is_ours(metadata):
+            return values  # written by another program: no checksum, no complex numbers
         return decoded(values, metadata)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"load: {str(path)!r} is damaged: {error} [at {user_line()}]") from error
 
 
+def padded(content: bytes) -> bytes:
+    """A file whose header ends with more spaces, as its format allows."""
+    length = int.from_bytes(content[:8], "little")
+    header = content[8 : 8 + length] + b" " * PADDING
+    return len(header).to_bytes(8, "little") + header + content[8 + length :]
+
+
+def is_padded(header: bytes) -> bool:
+    """Whether a header ends with as many spaces as ``save`` writes, whatever kind of space."""
+    return PADDING <= len(header) - len(header.rstrip()) < PADDING + 8
+
+
 def is_ours(metadata: Mapping[str, str]) -> bool:
     """Whether ``save`` wrote this, which any trace of its entries tells."""
-    return HEADER in metadata or any(MARK in text for entry in metadata.items() for text in entry)
+    texts = [text for entry in metadata.items() for text in entry]
+    return HEADER in metadata or any(is_near(text, trace) for text in texts for trace in TRACES)
+
+
+def is_near(text: str, trace: str) -> bool:
+    """Whether a text has a trace in it, perhaps with some wrong letters."""
+    given, wanted = (np.asarray([*map(ord, x)], np.uint32) for x in (text, trace))
+    places = max(given.size - wanted.size + 1, 0)
+    wrong = np.zeros(places, np.uint8)
+    for i, letter in enumerate(wanted):
+        wrong += given[i : i + places] != letter
+    return bool((wrong <= wanted.size // MISSPELT).any())
 
 
 def decoded(values: Mapping[str, Host], metadata: Mapping[str, str]) -> dict[str, Host]:
     """The arrays as they were saved; ValueError, or a KeyError, when the checksum is not theirs."""
+    if HEADER not in metadata:
+        raise ValueError("its metadata is wrong")
     ours = json.loads(metadata[HEADER], object_pairs_hook=without_duplicates)
     version, pairs, expected = ours["version"], ours["complex"], ours["sha256"]
     if version not in (1, VERSION):

@@ -72,6 +72,16 @@ def flipped(rng, content, other):
     return bytes(damaged)
 
 
+def misspelt(rng, content, other):
+    """Other letters in what the metadata says."""
+    end = content.find(b'"},"parts')
+    letters = [i for i in range(8, max(end, 8)) if chr(content[i]).isalnum()]
+    damaged = bytearray(content)
+    for i in rng.sample(letters, min(rng.choice([2, 8, 32, 128]), len(letters))):
+        damaged[i] = rng.choice(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+    return bytes(damaged)
+
+
 def cut(rng, content, other):
     return content[: rng.randrange(len(content))]
 
@@ -178,8 +188,8 @@ def deep(rng, content, other):
 
 
 DAMAGE = [
-    flipped, flipped, flipped, cut, spliced, blotted, longer, said_otherwise, said_otherwise, renamed,
-    twice, without, deep,
+    flipped, flipped, flipped, misspelt, cut, spliced, blotted, longer, said_otherwise, said_otherwise,
+    renamed, twice, without, deep,
 ]  # fmt: skip
 
 

@@ -157,6 +157,9 @@ def enter_namespace():
                 continue
             full = f"{home}.{name}" if home else name
             call(f"xp.{full}", generated(full, function))
+    for what, obj in (("an Array", lambda e: e.x), ("Arrays", lambda e: [e.x, e.w])):
+        call(f"xp.asarray of {what}", lambda e, obj=obj: (
+            xp.asarray, [obj(e)], {"dtype": None, "device": None, "copy": None}))  # fmt: skip
 
 
 # SciPy's own, of spheroidal waves and Mathieu's, read memory that is not theirs for orders such as
@@ -222,15 +225,20 @@ KEYWORDS = {
     "__array__": {"copy": True},
     "__array_namespace__": {"api_version": "2023.12"},
     "to_device": {"stream": None},
-    "sum": {"keepdims": True, "where": True},
-    "mean": {"keepdims": True},
-    "std": {"ddof": 1, "keepdims": True},
+    "all": {"keepdims": True, "where": True},
+    "any": {"keepdims": True, "where": True},
+    "sum": {"keepdims": True, "initial": 0.0, "where": True},
+    "prod": {"dtype": None, "keepdims": True, "initial": 1.0, "where": True},
+    "mean": {"keepdims": True, "where": True},
+    "std": {"ddof": 1, "keepdims": True, "where": True},
+    "var": {"ddof": 1, "keepdims": True, "mean": None},
     "astype": {"order": "K", "casting": "unsafe", "copy": True},
     "reshape": {"order": "C", "copy": None},
     "searchsorted": {"side": "left", "sorter": None},
     "sort": {"kind": None},
     "argsort": {"kind": None, "stable": True},
-    "max": {"keepdims": True, "initial": 0.0},
+    "max": {"keepdims": True, "initial": 0.0, "where": True},
+    "min": {"keepdims": True, "initial": 9.0, "where": True},
 }
 BINARY = [
     "add",

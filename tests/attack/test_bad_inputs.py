@@ -18,7 +18,7 @@ from arraytape._util.errors import describe, shown
 
 from .bad_inputs import ATTACK, CASES
 from .bad_values import VALUES
-from .good_calls import CALLS, CRASH, environment
+from .good_calls import CALLS, CRASH, environment, square
 from .tool_calls import taped
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -35,7 +35,7 @@ def test_a_bad_input_is_refused_with_a_documented_error_or_gives_sound_arrays(se
 HOMES = {  # of a class: how calls name its methods
     "Array": "x", "GradientTape": "tape", "ForwardAccumulator": "accumulator", "Variable": "v",
     "Module": "module", "nn.Dense": "nn.Dense", "optimizers.Optimizer": "optimizers.Optimizer",
-    "optimizers.LBFGS": "optimizers.LBFGS", "functional": "xp",
+    "optimizers.LBFGS": "optimizers.LBFGS", "functional": "xp", "replay": "xp",
 }  # fmt: skip
 NO_ARGUMENTS = "takes no arguments"
 WITHOUT = {  # what no call attacks, and why
@@ -189,6 +189,10 @@ INSIDE = {
     "a look at values under vmap": (lambda: xp.vmap(np.longdouble)(E.x), TypeError),
     "a generator as an order": (
         lambda: xp.special.spherical_jn(VALUES["numbers()"](), 0.7), TypeError),
+    "more units than a layer can have": (lambda: nn.Dense(10**400).build(E.x), OverflowError),
+    "more units than memory": (lambda: nn.Dense(10**15).build(E.x), MemoryError),
+    "a text as a seed": (lambda: nn.Dense(2, seed="a"), TypeError),
+    "a negative seed": (lambda: nn.Dense(2, seed=-1), ValueError),
     "a text as data of a layer": (lambda: nn.Dense(2).build("a"), TypeError),
     "an array as a slot's name": (lambda: optimizers.Adam(0.1).slot(np.ones(3), E.x), ValueError),
     "a dict as lines": (lambda: diagnose.nans(taped(lambda t: t)().tape, E.x, E.x, {}), TypeError),
@@ -201,6 +205,19 @@ INSIDE = {
     "a loss that is no Array": (lambda: optimizers.minimize_scipy(lambda x: 1.0, E.x), TypeError),
     "no device as the default": (lambda: xp.set_default_device(None), ValueError),
     "an array as a device": (lambda: xp.zeros(2, device=np.ones(3)), ValueError),
+    "a list in itself as a mask": (lambda: E.x.sum(where=VALUES["cyclic()"]()), ValueError),
+    "deep lists as a mask": (lambda: E.x.max(initial=0.0, where=NESTED), ValueError),
+    "a ragged mask": (lambda: E.x.sum(where=[[1.0], [2.0, 3.0]]), ValueError),
+    "a mask that has a length alone": (lambda: E.x.sum(where=VALUES["Long()"]()), ValueError),
+    "a number to begin with that is none": (lambda: E.x.sum(initial=NESTED), ValueError),
+    "x.dot of None": (lambda: E.x.dot(None), TypeError),
+    "deep lists as a dtype of lists": (lambda: xp.asarray([1.0], dtype=NESTED), ValueError),
+    "deep lists as a dtype of an Array": (lambda: xp.asarray(E.x, dtype=NESTED), ValueError),
+    "a text as a dtype of Arrays": (lambda: xp.asarray([E.v, E.v], dtype="text"), TypeError),
+    "an array for whether to copy": (lambda: xp.asarray(E.x, copy=np.ones(3)), ValueError),
+    "deep lists as a limit": (lambda: xp.function(square, limit=NESTED), ValueError),
+    "deep lists as a function": (lambda: xp.function(NESTED), TypeError),
+    "an array for whether to be strict": (lambda: xp.function(square, strict=np.ones(3)), TypeError),
 }  # fmt: skip
 
 
@@ -209,6 +226,24 @@ def test_an_error_from_inside_says_where_and_on_what(call, error):
     with pytest.raises(error, match=r"\[at .*test_bad_inputs\.py:\d+") as caught:
         call()
     assert not isinstance(caught.value, KeyError | RecursionError | UnboundLocalError)
+
+
+def test_a_message_does_not_show_an_argument_at_length():
+    for call in (
+        lambda: xp.function(square, limit=[list(range(1000))] * 1000),
+        lambda: xp.function(VALUES["nested()"]()),
+        lambda: E.x.sum(where=[[1.0], list(range(1000))]),
+    ):
+        with pytest.raises((TypeError, ValueError), match=r"\[at .*test_bad_inputs\.py") as caught:
+            call()
+        assert len(str(caught.value)) < 1000
+
+
+def test_asarray_takes_any_truth_for_whether_to_copy():
+    with pytest.raises(ValueError, match="copy=False"):
+        xp.asarray([E.v, E.v], copy=np.False_)
+    assert xp.asarray(E.v, copy=np.False_) is E.v
+    assert xp.asarray(E.v, copy=np.True_) is not E.v
 
 
 SCIPYS = {

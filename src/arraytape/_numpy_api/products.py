@@ -14,7 +14,7 @@ from .._array.array import Array, asarray_like, namespace
 from .._array.views import current, in_order
 from .._storage.storage import storage_of
 from .._util.blocks import Quiet
-from .._util.errors import describe, shown, stacklevel, user_line
+from .._util.errors import describe, refuse, shown, stacklevel, user_line
 from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
 from ..ops import statistical_functions as statistics
@@ -88,18 +88,22 @@ def dot(a: Any, b: Any) -> Array:
 
     Raises
     ------
+    TypeError
+        When an operand is None.
     ValueError
         When the shapes do not fit together.
     """
-    a, b = as_operands(a, b)
-    if not a.ndim or not b.ndim:
-        product = a * b
-        return (
-            in_order(product, "C") if product.ndim <= 2 and product.dtype.kind in "fc" else product
-        )
-    if max(a.ndim, b.ndim) <= 2:
-        return in_order(matmul(a, b), "C")
-    return of_stacks(np.dot, a, b, -2 if b.ndim > 1 else -1)
+    try:
+        a, b = as_operands(a, b)
+        if not a.ndim or not b.ndim:
+            product = a * b
+            usual = product.ndim <= 2 and product.dtype.kind in "fc"
+            return in_order(product, "C") if usual else product
+        if max(a.ndim, b.ndim) <= 2:
+            return in_order(matmul(a, b), "C")
+        return of_stacks(np.dot, a, b, -2 if b.ndim > 1 else -1)
+    except Exception as error:
+        refuse(error, "dot", a, b)
 
 
 def of_stacks(function: Any, a: Array, b: Array, axis: int) -> Array:

@@ -97,7 +97,13 @@ def foreign(frame: FrameType) -> bool:
 def outside(file: str) -> bool:
     """Whether a file is neither arraytape's own nor NumPy's, with the layer between the two."""
     inside = file.startswith((NUMPY, COMPAT)) and os.sep + "tests" + os.sep not in file
+    inside = inside or is_in_cython(file)
     return not inside and not file.startswith((PACKAGE, "<arraytape"))
+
+
+def is_in_cython(file: str) -> bool:
+    """Whether a file is one of NumPy's in Cython, which tracebacks name as its repository does."""
+    return file.endswith(".pyx") and file.startswith(("numpy/", "numpy\\"))
 
 
 def user_frame() -> FrameType | None:

@@ -12,7 +12,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, refuse, shown, user_line
 from ..module import Module
 from ..variable import Variable
 from . import activations
@@ -76,7 +76,9 @@ class Dense(Module):
                 f"Dense: units must be an integer, got {describe(units)} [at {user_line()}]"
             ) from None
         if self.units < 1:
-            raise ValueError(f"Dense: units must be at least 1, got {units} [at {user_line()}]")
+            raise ValueError(
+                f"Dense: units must be at least 1, got {shown(units)} [at {user_line()}]"
+            )
         self.activation = activation_of(activation)
         if not isinstance(use_bias, bool | np.bool):
             raise TypeError(
@@ -84,7 +86,10 @@ class Dense(Module):
             )
         self.use_bias = use_bias
         self.seed = seed
-        np.random.default_rng(seed)  # says now what is wrong with a seed
+        try:
+            np.random.default_rng(seed)  # says now what is wrong with a seed
+        except Exception as error:
+            refuse(error, "Dense", units, seed=seed)
         self.kernel = self.bias = None
 
     def build(self, x: Array) -> None:
@@ -98,6 +103,13 @@ class Dense(Module):
         if self.kernel is not None:
             return
         self._check(x)
+        try:
+            self._make(x)
+        except Exception as error:
+            refuse(error, f"{self.name}.build", x, units=self.units)
+
+    def _make(self, x: Array) -> None:
+        """Make the Variables for data like ``x``."""
         inputs = x.shape[-1]
         dtype = np.empty(0, x.dtype).real.dtype if x.dtype.kind in "fc" else np.dtype(xp.float64)
         limit = math.sqrt(6.0 / (inputs + self.units))

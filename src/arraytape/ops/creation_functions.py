@@ -23,7 +23,7 @@ from .._storage.storage import (
     storage_of,
 )
 from .._util.attach import method
-from .._util.errors import describe, explain, failure, see, shown, user_line
+from .._util.errors import describe, explain, failure, refuse, see, shown, user_line
 from .data_type_functions import astype, no_dtype, placed
 from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
@@ -67,6 +67,8 @@ def asarray(
     -----
     Derivative: through the recorded casts, moves and copies of Arrays, also inside a sequence.
     """
+    if copy is not None and type(copy) is not bool:
+        copy = truth("asarray", copy)
     if isinstance(obj, Array):
         return recast(obj, dtype, device, copy)
     if isinstance(obj, list | tuple) and (first := first_array(obj)) is not None:
@@ -91,14 +93,22 @@ def asarray(
     try:
         data = storage.asarray(obj, dtype, device, copy is not False)
     except Exception as error:
-        what = f"asarray({describe(obj)}" + (f", dtype={dtype}" if dtype is not None else "")
-        raise failure(f"{what})", error) from error
+        what = describe(obj) + (f", dtype={describe(dtype)}" if dtype is not None else "")
+        raise failure(f"asarray({what})", error) from error
     if copy is False and data.dtype != getattr(obj, "dtype", data.dtype):
         raise ValueError(
             f"asarray: {describe(obj)} needs a copy in the machine's byte order, and copy=False "
             f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     return wrap(data, 0, PINNED if copy is False else 0)
+
+
+def truth(name: str, copy: Any) -> bool:
+    """Whether ``copy=`` is true: NumPy takes any value that has a truth."""
+    try:
+        return bool(copy)
+    except Exception as error:
+        refuse(error, name, copy=copy)
 
 
 def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
@@ -109,7 +119,11 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
             f"asarray: {describe(x)} needs a copy on {shown(device)}, and copy=False "
             f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
-    if dtype is not None and np.dtype(dtype) != x.dtype:
+    try:
+        cast = dtype is not None and np.dtype(dtype) != x.dtype
+    except Exception as error:  # no dtype
+        raise explain("asarray", error, x=x, dtype=dtype) from error
+    if cast:
         if copy is False:
             raise ValueError(
                 f"asarray: {describe(x)} needs a copy to be cast to {np.dtype(dtype)}, and copy=False "

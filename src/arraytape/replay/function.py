@@ -24,7 +24,7 @@ from weakref import WeakMethod
 from .._record.stack import active, watched
 from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
-from .._util.errors import TapeWarning, describe, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .arguments import Apart, Form, Identity, arrays_in, signature_of
 from .call import Call
@@ -483,14 +483,20 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     Raises
     ------
     TypeError
-        When f cannot be called, or is a coroutine or generator function.
+        When f cannot be called, or is a coroutine or generator function, or strict is no bool.
     ValueError
-        When limit is less than 2.
+        When limit is no integer, or less than 2.
     RuntimeError
         At a call, with strict=True, when calls like it cannot be replayed.
     """
     if not isinstance(limit, int) or limit < 2:
-        raise ValueError(f"function: limit must be 2 or more, got {limit!r} [at {user_line()}]")
+        raise ValueError(
+            f"function: limit must be 2 or more, got {shown(limit)} [at {user_line()}]"
+        )
+    if not isinstance(strict, bool):
+        raise TypeError(
+            f"function: strict must be a bool, got {describe(strict)} [at {user_line()}]"
+        )
     if f is None:
         return functools.partial(function, limit=limit, strict=strict)
     if not callable(f):
@@ -498,7 +504,7 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     for what, refused in REFUSED.items():
         if refused(f):
             raise TypeError(
-                f"function: {what} cannot be replayed: {f!r} [at {user_line()}]. Decorate the "
+                f"function: {what} cannot be replayed: {shown(f)} [at {user_line()}]. Decorate the "
                 "function that computes, and call it there"
             )
     return Function(f, limit, strict)
