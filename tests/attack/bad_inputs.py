@@ -62,6 +62,8 @@ def cases():
     for name, make in CALLS.items():
         _, args, keywords = make(e)
         for place in (*range(len(args)), *keywords):
+            if name.endswith(" =") and place == 0:
+                continue  # an attribute of something else: NumPy's module would go on with it
             yield from (Case(name, place, value) for value in VALUES)
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from arraytape.replay import blocks
+from arraytape.replay.passes import blocks
 from helpers import replayed_programs
 from helpers.replaying import fared
 

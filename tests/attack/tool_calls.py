@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import arraytape as xp
-from arraytape import checkpoint, diagnose, interop, nn, optimizers, replay, testing
+from arraytape import checkpoint, diagnose, interop, nn, optimizers, testing
 from arraytape._record.op import REGISTRY
 from arraytape.module import Module
 
@@ -112,24 +112,16 @@ def enter_tapes(call):
     call("tape.gradient, nan", lambda e: (
         taped(lambda t, **options: t.tape.gradient(t.y, t.x, **options)), [], {"nan": "guard"}))  # fmt: skip
     call("accumulator.jvp", lambda e: (pushed, [None], {"unconnected_gradients": "none"}))
+    call(
+        "xp.replay.function",
+        lambda e: (xp.replay.function, [square], {"limit": 3, "strict": False}),
+    )
+    call("xp.replay.callback", lambda e: (xp.replay.callback, [square], {}))
+    call("xp.replay.callback called", lambda e: (told, [e.v, 2.0], {}))
     call("xp.function called", lambda e: (replayed, [square, e.v], {}))
     call("xp.function called with", lambda e: (
         lambda *args, **keywords: replayed(lambda *a, **k: xp.sum(a[0]) + k["w"][0], *args, **keywords),
         [e.v, 2, "text"], {"w": [e.v, 1.0]}))  # fmt: skip
-    call("xp.callback", lambda e: (replay.callback, [print_nothing], {}))
-    call("xp.callback called", lambda e: (
-        lambda *args, **keywords: replayed(lambda *a, **k: shown(*a, **k), *args, **keywords),
-        [e.v, 2, "text"], {"w": [e.v, 1.0]}))  # fmt: skip
-
-
-def print_nothing(*args, **keywords):
-    """What a callback may be."""
-
-
-def shown(*args, **keywords):
-    """A sum of what a callback is given first."""
-    replay.callback(print_nothing)(*args, **keywords)
-    return xp.sum(args[0])
 
 
 def pushed(y, **options):
@@ -144,6 +136,12 @@ def replayed(f, *args, limit=3, strict=False, **keywords):
     """The last of four results: the last two come from a program, if there is one."""
     function = xp.function(f, limit=limit, strict=strict)
     return [function(*args, **keywords) for _ in range(4)][-1]
+
+
+def told(*given):
+    """A callback that is given values by replays, too."""
+    tell = xp.replay.callback(lambda *values: None)
+    return replayed(lambda x: tell(x, *given), xp.asarray([1.0, 2.0]))
 
 
 def enter_learning(call):

@@ -18,8 +18,9 @@ import pytest
 import arraytape as xp
 from arraytape import TapeWarning, diagnose
 from arraytape._storage.storage import MAKING
-from arraytape.replay import call, frames, lent, lift
-from arraytape.replay.traced import ACTIVE
+from arraytape.replay import call
+from arraytape.replay.tracing import frames, lent, lift
+from arraytape.replay.tracing.traced import ACTIVE
 from attack import forks
 
 X = [3.0, 5.0]

@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import sys
 import warnings
 from weakref import ref
 
@@ -814,3 +815,37 @@ def test_one_array_for_two_arguments_is_noticed_each_time():
         assert step(z, z).tolist() == [2.0, 2.0, 2.0]
         assert step(z, z).tolist() == [4.0, 4.0, 4.0]
         assert step(x, y).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_an_interrupted_replay_leaves_numpys_settings_as_they_were():
+    @xp.function
+    def step(x):
+        with np.errstate(all="ignore"):
+            y = xp.log(x)
+        return y * 2.0
+
+    x = xp.asarray([0.0, 1.0])
+    for _ in range(3):
+        step(x)
+    before, interrupted = np.geterr(), 0
+    for place in range(1, 120):
+        left = place
+
+        def interrupt(frame, event, argument):
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+            return interrupt
+
+        old = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            step(x)
+        except KeyboardInterrupt:
+            interrupted += 1
+        finally:
+            sys.settrace(old)
+        assert np.geterr() == before
+    assert 20 < interrupted < 119
+    assert step.counts["traced"] == 2

@@ -11,8 +11,11 @@ import pytest
 
 import arraytape as xp
 from arraytape import TapeWarning, diagnose, interop
-from arraytape.replay import arguments, call, lent, lift, moving, plan, source, trace
-from arraytape.replay import state as state_module
+from arraytape.replay import arguments, call, plan
+from arraytape.replay.reach import moving
+from arraytape.replay.reach import state as state_module
+from arraytape.replay.text import source
+from arraytape.replay.tracing import lent, lift, trace
 from helpers.replaying import bits
 
 
@@ -507,7 +510,7 @@ GUARDS = {  # a function that needs it; what takes it out
     "errors": (errors_inside, (trace.Trace, "raised", nothing)),
     "error states": (error_states_inside, (trace.Trace, "look_around", nothing)),
     "recorders": (recorders_around, (function, "watched", nothing)),
-    "packing": (packing_around, (function, "PACKING", types.SimpleNamespace(get=nothing))),
+    "packing": (packing_around, (function, "packing", nothing)),
     "contexts": (contexts_around, *[(module, "AMBIENT", []) for module in (arguments, plan)]),
     "Variables": (
         variables, (arguments, "marks_of", lambda x: ()), (plan, "Variable", Nobody),

@@ -6,18 +6,19 @@ from itertools import chain as chain_of
 import numpy as np
 import pytest
 
-from arraytape.replay import blocks as blocks_module
-from arraytape.replay import simplify as simplify_module
-from arraytape.replay import source as source_module
-from arraytape.replay.blocks import BLOCKED, blocked
-from arraytape.replay.factors import factored
+import arraytape
+from arraytape.replay.passes import blocks as blocks_module
+from arraytape.replay.passes import simplify as simplify_module
+from arraytape.replay.passes.blocks import BLOCKED, blocked
+from arraytape.replay.passes.factors import factored
+from arraytape.replay.passes.simplify import simplified
+from arraytape.replay.passes.sums import with_dots
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
-from arraytape.replay.simplify import simplified
-from arraytape.replay.source import Source
-from arraytape.replay.storage import TRACED
-from arraytape.replay.sums import with_dots
-from arraytape.replay.trace import Trace
-from arraytape.replay.traced import ACTIVE
+from arraytape.replay.text import source as source_module
+from arraytape.replay.text.source import Source
+from arraytape.replay.tracing.storage import TRACED
+from arraytape.replay.tracing.trace import Trace
+from arraytape.replay.tracing.traced import ACTIVE
 
 xp = TRACED.xp
 SHAPE = (4, 3)
@@ -390,23 +391,89 @@ def test_choices_by_bits_keep_all_values(small_choices, dtype):
         same(found, traced(calls, [x, other]).run([x, other])[0], exact=True)
 
 
-def test_choices_between_two_by_bits_keep_all_values(small_choices):
-    x = np.array([[np.nan, np.inf, -np.inf, 7.0], [0.0, -1.5, 1e-310, 3.0]])
-    y = x[::-1, ::-1].copy()
-    program = traced(lambda x, y: [xp.where(x > 0, x, y), xp.where(x > 0, y, x)], [x, y])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("blocks", [False, True])
+def test_choices_between_two_keep_all_bits(small_choices, dtype, blocks, monkeypatch):
+    if blocks:
+        monkeypatch.setattr("arraytape.replay.blocks.LEAST", 2)
+
+    def calls(x, y, z):
+        new, other = (
+            -x,
+            y * 2.0,
+        )  # memory that a choice may take: of the first, of the second, of none
+        one, two = xp.where(z > 0, -x, y), xp.where(z > 0, x, -y)
+        three, four = xp.where(z > 0, new, other), xp.where(z < 0, new, other)
+        return [one, two, three, four, xp.where(z > 0, x, y), xp.where(z > 0, x, x), new[0, 0]]
+
+    special = [0.0, np.inf, np.nan, 1.5, 1e-40, 7.0, 1e30, 2.0]
+    values = np.array([*special, *np.negative(special)], dtype)  # NaN of both signs, too
+    rng = np.random.default_rng(0)
+    arrays = [rng.choice(values, (8, 50)) for _ in range(6)]
+    program = traced(calls, arrays[:3])
     short = simplified(program)
     assert "where" not in [node.op for node in short.nodes]
-    for pair in ((x, y), (y, x), (-x, y)):
-        with np.errstate(all="ignore"):
-            found = Source(short, "program").function(*pair)[0]
-        for ours, wanted in zip(found, program.run(pair)[0], strict=True):
-            np.testing.assert_array_equal(ours, wanted)
+    short = blocked(short) if blocks else short
+    source = Source(short, "program")
+    assert ("for i in" in source.text) == blocks
+    for inputs in (arrays[:3], arrays[3:], [arrays[1], arrays[1], arrays[4]]):
+        found, wanted = source.function(*inputs)[0], program.run(inputs)[0]
+        assert [x.tobytes() for x in found] == [x.tobytes() for x in wanted]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_large_replayed_choices_keep_the_sign_of_zero(dtype):
+    @arraytape.function
+    def step(x, y):
+        return [
+            arraytape.where(x > y, x, y),
+            arraytape.where(x > 0, x, 0.0),
+            arraytape.where(x > 0, 0.0, x),
+        ]
+
+    rng = np.random.default_rng(1)
+    for size in (300, 5_000, 40_000):
+        for _ in range(4):
+            pair = [
+                arraytape.asarray(rng.choice(np.asarray([0.0, -0.0, 1, -1], dtype), size))
+                for _ in "12"
+            ]
+            for ours, wanted in zip(step(*pair), step.eager(*pair), strict=True):
+                assert np.asarray(ours).tobytes() == np.asarray(wanted).tobytes()
+    assert step.counts["replayed"] == 6
 
 
 @pytest.mark.parametrize("zero", [-0.0, 1.0])
 def test_choices_between_floats_and_other_numbers_stay(small_choices, zero):
     program = simplified(traced(lambda x, y: [xp.where(y > 0, x, zero)], data(1)))
     assert "masked" not in [node.op for node in program.nodes]
+
+
+@pytest.mark.parametrize("shape", [(400,), (20, 20)])
+def test_new_zeros_are_made_only_where_nothing_is_written(monkeypatch, shape):
+    monkeypatch.setattr("arraytape.replay.source.LARGE", 1)
+    n, made = shape[0], 0
+    keys = [
+        slice(a, b, c) for a in (None, 0, 1, -2) for b in (None, n, -1, 3, 0) for c in (None, 1, 2)
+    ]
+    for key in keys:
+
+        def calls(x, key=key):
+            new = xp.zeros(shape, dtype=np.float64)
+            put = TRACED.put(new, key, xp.square(x[key]))
+            other = TRACED.put(xp.zeros(shape, dtype=np.float64), key, x[key])
+            seen = xp.zeros(shape, dtype=np.float64)
+            return [put, TRACED.put(other, 0, 1.0), TRACED.put(seen, key, 2.0) + seen]
+
+        x = np.random.default_rng(0).normal(size=shape)
+        program = traced(calls, [x])
+        source = Source(program, "program")  # without folding
+        made += "] = 0\n" in source.text
+        for values in (x, -x, x + 1.0):
+            rubbish = [np.full(shape, np.nan) for _ in range(8)]
+            del rubbish
+            same(source.function(values)[0], program.run([values])[0], exact=True)
+    assert made >= 10
 
 
 # --- sums of products ---------------------------------------------------------------------------------

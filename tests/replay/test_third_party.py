@@ -55,6 +55,17 @@ def test_a_pipeline_in_other_shapes_and_dtypes():
 
 
 @pytest.mark.usefixtures("dispatch")
+def test_the_reason_names_the_line_in_the_library_that_looks_at_a_value():
+    from sklearn.metrics import mean_squared_error
+
+    def f(x):
+        return mean_squared_error(x, x * x) * x
+
+    g = beside(f, rows(*[(5,)] * 9), replayed=0)
+    assert any("float() at" in why and "sklearn" in why for why in g.reasons), g.reasons
+
+
+@pytest.mark.usefixtures("dispatch")
 def test_an_estimator_whose_state_changes_between_calls():
     from sklearn.preprocessing import StandardScaler
 

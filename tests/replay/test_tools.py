@@ -12,9 +12,9 @@ import pytest
 
 import arraytape as xp
 from arraytape import TapeWarning
-from arraytape.replay import frames
-from arraytape.replay.trace import Trace
-from arraytape.replay.traced import ACTIVE, foreign_call
+from arraytape.replay.tracing import frames
+from arraytape.replay.tracing.trace import Trace
+from arraytape.replay.tracing.traced import ACTIVE, foreign_call
 
 
 def x_of():

@@ -17,7 +17,7 @@ from .._storage.storage import AMBIENT
 from .._util import nest
 from .._util.containers import KINDS
 from ..variable import Variable
-from .state import PLAIN, Apart
+from .reach.state import PLAIN, Apart
 
 EMPTY = inspect.Parameter.empty
 

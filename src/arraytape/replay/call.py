@@ -14,11 +14,11 @@ from .._array.views import below, current, refresh
 from .._tape.recording import Recording
 from .._util import nest
 from .arguments import arrays_in, check_apart, is_read_only, leaves_of
-from .lift import Lifter, commit
-from .state import PLAIN, Changed, State, same_data
+from .reach.state import PLAIN, Changed, State, same_data
 from .taped import Recorded
-from .trace import Trace, shares_memory
-from .traced import Traced
+from .tracing.lift import Lifter, commit
+from .tracing.trace import Trace, shares_memory
+from .tracing.traced import Traced
 
 
 class Given(NamedTuple):

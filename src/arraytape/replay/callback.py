@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-from weakref import WeakMethod, WeakSet
+from weakref import WeakMethod
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
@@ -18,9 +18,8 @@ from .._storage.batched.data import Batched
 from .._util import nest
 from .._util.errors import describe, user_line
 from .program import Node
-from .traced import ACTIVE, value_of
-
-CALLBACKS: WeakSet[Callable[..., None]] = WeakSet()  # what they read and change is their own affair
+from .reach.state import CALLBACKS
+from .tracing.traced import ACTIVE, value_of
 
 
 class Value(NamedTuple):

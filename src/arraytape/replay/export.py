@@ -13,9 +13,8 @@ from .._storage.standard import Standard
 from .._util import nest
 from .._util.errors import user_line
 from .arguments import leaves_of
-from .program import CONSTANT, INPUT, Guard, Node, Program, replaced
-from .simplify import is_basic
-from .trace import FOREIGN
+from .passes.simplify import is_basic
+from .program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, replaced
 
 if TYPE_CHECKING:
     from .call import Call

@@ -21,7 +21,7 @@ from os import getpid
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakMethod
 
-from .._record.stack import watched
+from .._record.stack import active, watched
 from .._storage.batched.data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
@@ -33,10 +33,11 @@ from .export import Export
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
 from .taped import followed_here, tape_here
-from .traced import ACTIVE
+from .tracing.traced import ACTIVE
 
 P = ParamSpec("P")
 R = TypeVar("R")
+trace_here, hidden_axes, packing = ACTIVE.get, HIDDEN_AXES.get, PACKING.get
 SIGNATURES = 64  # that are traced
 RECORDED = "a tape or accumulator around it records it"
 MAPPED = "vmap around it maps it"
@@ -140,12 +141,12 @@ class Function(Generic[P, R]):
 
     # --- calls ------------------------------------------------------------------------------------
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
-        if ACTIVE.get() is not None:  # part of another trace
+        if trace_here() is not None:  # part of another trace
             return self.eager(*args, **keywords)
-        plan = self.recent_taped if watched() else self.recent
-        if HIDDEN_AXES.get():
+        plan = self.recent_taped if active()[1] and watched() else self.recent
+        if hidden_axes():
             return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
-        if PACKING.get() is not None:
+        if packing() is not None:
             return self.as_it_is(PACKED, args, keywords)  # type: ignore[no-any-return]
         form = self.forms.get((len(args), *keywords) if keywords else len(args))
         if form is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextvars import copy_context
 from itertools import count
 from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
-from .._array.array import ALIASED, KEPT, SCALAR, Array, wrap
+from .._array.array import ALIASED, KEPT, SCALAR, Array
 from .._array.paths import Path, walk
 from .._array.views import current, make_view
 from .._storage import numpy_namespace
@@ -19,16 +20,17 @@ from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
 from .arguments import AMBIENT, Apart, ambient, check_apart, is_flat, leaves_of, marks_of
-from .blocks import blocked
 from .call import Call, Given
 from .callback import Effect
 from .export import Export
-from .factors import factored
-from .lift import commit
-from .simplify import simplified
-from .source import Source
-from .state import PLAIN, Changed, changed, same, same_data
+from .passes.blocks import blocked
+from .passes.factors import factored
+from .passes.simplify import simplified
+from .reach.state import PLAIN, Changed, changed, same, same_data
 from .taped import Taped
+from .text.source import Source
+from .tracing.lift import commit
+from .tracing.trace import error_state, set_error_state
 
 MISFIT = object()  # what ``replay`` gives for arguments of another signature
 
@@ -81,7 +83,7 @@ class Plan:
         self.scope: dict[str, Any] = {
             "ref": ref,
             "MISFIT": MISFIT, "Array": Array, "ndarray": np.ndarray, "same": same, "changed": changed,
-            "leaves": leaves_of, "read": call.state.read, "run": run, "taped": self.taped, "wrap": wrap,
+            "leaves": leaves_of, "read": call.state.read, "run": run, "taped": self.taped,
             "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
             "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
             "ambient": ambient,
@@ -121,11 +123,14 @@ class Plan:
         if not call.trace.quiet:
             return run
 
+        known: tuple[Any, Any] = (None, None)  # of the last call: error states around it and within
+
         def silent(*data: Any) -> Any:
-            if "raise" in np.geterr().values():
-                raise Apart("np.errstate says that errors are raised")
-            with np.errstate(all="ignore"):
-                return run(*data)
+            nonlocal known
+            around, within = known
+            if error_state() is not around:
+                known = around, within = error_state(), copy_context().run(quiet_state)
+            return copy_context().run(quietly, within, run, data)
 
         return silent
 
@@ -257,8 +262,11 @@ class Plan:
             given.output: given.state for given in call.given if given.view < 0 <= given.output
         }
         for i, state in states.items():
-            more = f"0, {state}" if self.taped is None else f"ids[{i}], {state | KEPT}"
-            self.lines.append(f"y{i} = wrap(outputs[{i}], {more})")
+            tid, more = ("0", 0) if self.taped is None else (f"ids[{i}]", KEPT)
+            self.lines += [  # as ``wrap`` does, without its call
+                f"y{i} = Array()",
+                f"y{i}._data, y{i}._tid, y{i}._state = outputs[{i}], {tid}, {state | more}",
+            ]
         names = iter([self.result_leaf(given) for given in call.given])
         self.same = call.same
         result = self.rebuilt(call.result, names)
@@ -332,6 +340,19 @@ class Plan:
 
 def nothing() -> None:
     """A weak reference to what is gone."""
+
+
+def quiet_state() -> Any:
+    """Make NumPy say nothing of floating-point errors; gives the error state."""
+    if "raise" in np.seterr(all="ignore").values():
+        raise Apart("np.errstate says that errors are raised")
+    return error_state()
+
+
+def quietly(state: Any, run: Callable[..., Any], data: Any) -> Any:
+    """Run a program in a copy of the context, with which the setting goes even after an interrupt."""
+    set_error_state(state)
+    return run(*data)
 
 
 def commit_all(handles: Any, values: Any, ids: Any = None) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 INPUT, CONSTANT = "input", "constant"
 
 

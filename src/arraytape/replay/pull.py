@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import blocked
+from .passes.blocks import blocked
+from .passes.simplify import copied, simplified, without_dead_code
 from .program import CONSTANT, INPUT, Node, Program, operands
-from .simplify import copied, simplified, without_dead_code
-from .source import Source
+from .text.source import Source
 
 
 class Pulled:

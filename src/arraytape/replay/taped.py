@@ -29,16 +29,17 @@ from .._storage.storage import MAKING
 from .._tape.backward import BackwardPass, backward
 from .._tape.data import RawData
 from .._tape.recording import Recording
+from .._util.blocks import Quiet
+from .passes.simplify import without_dead_code
 from .program import Node, Program, nodes_in, replaced
 from .pull import Pulled
-from .simplify import without_dead_code
-from .storage import TRACED
-from .trace import Trace
-from .traced import ACTIVE, AS_IT_IS, Traced
+from .tracing.storage import TRACED
+from .tracing.trace import Trace
+from .tracing.traced import ACTIVE, AS_IT_IS, Traced
 
 if TYPE_CHECKING:
     from .call import Call
-    from .lift import Lifted
+    from .tracing.lift import Lifted
 
 
 def tape_here() -> Recording | None:
@@ -282,7 +283,7 @@ class TapedCall(CallOfUser):
     def unfold(self, tids: Sequence[int], outs: Sequence[int]) -> list[Record]:
         """The records that eager code would have given."""
         if self.records is None:
-            with np.errstate(all="ignore"):
+            with Quiet():
                 values = self.taped.values(self.data)
             names = self.taped.names(tids, outs)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import CASTS, Blocks
-from .program import Node, operands
-from .simplify import INTEGERS, MASKED, same_layout
-from .sums import DOT, is_sum
-from .ufuncs import call_into, ufunc_of
+from ..passes.blocks import CASTS, Blocks
+from ..passes.simplify import INTEGERS, MASKED, same_layout
+from ..passes.sums import DOT, is_sum
+from ..passes.ufuncs import call_into, ufunc_of
+from ..program import Node, operands
 
 
 class Loop:
@@ -157,8 +157,9 @@ class Loop:
             integer = INTEGERS[node.dtype]
             kind = str(self.source.named(str(integer), integer))
             bits = self.scratch_of(kind, integer.itemsize)
+            other = f"{args[2]}.view({kind})" if type(node.args[2]) is Node else node.args[2]
             x, into = f"{args[0]}.view({kind})", f"{into}.view({kind})"
-            self.lines += self.source.by_bits(x, args[1], node.args[2], bits, into)
+            self.lines += self.source.by_bits(x, args[1], other, bits, into)
             self.scratch[kind].append(bits)
         elif node.op in CASTS:
             self.lines.append(f"copyto({into}, {args[0]}, 'unsafe')")

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._storage import numpy_namespace
-from .program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
+from ..._storage import numpy_namespace
+from ..._util.blocks import Quiet
+from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
 New = Callable[[Node], Node]  # what a node made by a rule becomes
@@ -140,7 +141,7 @@ def folded(node: Node) -> Node:
         return node
     args, keywords = replaced((node.args, node.keywords), lambda constant: constant.value)
     assert node.call is not None
-    with np.errstate(all="ignore"):
+    with Quiet():
         value = np.asarray(node.call(*args, **keywords))
     return Node(CONSTANT, like=value, value=value)
 
@@ -387,8 +388,15 @@ def where_zero(node: Node, new: New) -> Node | None:
     return None
 
 
+def merged(x: Any, mask: Any, other: Any) -> Any:
+    """``where`` of floats: the other, but for the bits in which x differs where the mask is true."""
+    integer = INTEGERS[x.dtype]
+    differ = np.bitwise_xor(x.view(integer), other.view(integer)) & -mask.astype(integer)
+    return np.bitwise_xor(other.view(integer), differ).view(x.dtype)
+
+
 def where_of_two(node: Node, new: New) -> Node | None:
-    """A choice between many floats is a sum of two choices between one of them and 0."""
+    """A choice between many floats is made by bits, too."""
     mask, x, y = node.args
     if node.dtype not in INTEGERS or node.size < WORTH_TWO or type(mask) is not Node:
         return None
@@ -396,8 +404,7 @@ def where_of_two(node: Node, new: New) -> Node | None:
         return None
     if not same_layout(x, node) or not same_layout(y, node):
         return None
-    parts = [new(like(node, MASKED, masked, part, mask, i == 0)) for i, part in enumerate((x, y))]
-    return like(node, "add", np.add, *parts)
+    return x if x is y else like(node, MASKED, merged, x, mask, y)
 
 
 def is_positive_zero(x: Any) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._storage import numpy_namespace
-from .program import Node, Program, operands
+from ..._storage import numpy_namespace
+from ..program import Node, Program, operands
 from .simplify import like, mapped, number_of, same_layout, without_dead_code
 
 DOT = "dot"

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import BLOCKED, CASTS
+from ..._util.blocks import Quiet
+from ..passes.blocks import BLOCKED, CASTS
+from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
+from ..passes.ufuncs import call_into, ufunc_of
+from ..program import CONSTANT, FOREIGN, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
 from .loops import Loop
 from .memory import MOST, Memory, last_reads, leaving, memory_of
-from .program import CONSTANT, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
-from .simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
 from .spellings import SPELLINGS
-from .trace import FOREIGN
-from .ufuncs import call_into, ufunc_of
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
@@ -191,6 +191,8 @@ class Source:
             return
         if node.op == "where" and self.choose(place, node):
             return
+        if node.op == "zeros" and self.all_but_a_part(node):
+            return
         if node.op in CASTS and not node.view and self.room(node) is not None:
             self.scope["copyto"] = np.copyto
             self.lines.append(
@@ -311,10 +313,12 @@ class Source:
         return f"{whole}[{self.key(node.args[1])}]"
 
     def mask(self, place: int, node: Node) -> None:
-        """A choice between floats and 0, in their place if they are not read any more."""
-        x, mask, chosen = node.args
-        if same_layout(x, node) and self.is_free(place, x, node):
-            self.take_over(node, x)
+        """A choice by bits, in the place of floats that are not read any more."""
+        x, mask, other = node.args
+        two = type(other) is Node
+        free = self.free_operand(place, node)
+        if free is not None and not (two and self.memory[x] & self.memory[other]):
+            self.take_over(node, free)
         elif self.room(node) is None:
             self.scope |= {"empty": np.empty, "empty_like": np.empty_like}
             like, dtype = self.text_of(x, True), self.named(str(node.dtype), node.dtype)
@@ -323,19 +327,34 @@ class Source:
         integer = INTEGERS[node.dtype]
         name = self.named(str(integer), integer)
         bits = self.kept.take(node.shape, name, node.size * integer.itemsize)
-        mine, theirs = (
-            self.view(y, f"{y}.view({name})") for y in (self.names[node], self.text_of(x, True))
-        )
-        self.lines += self.by_bits(theirs, self.text_of(mask, True), chosen, bits, mine)
+        names = [self.names[y] for y in ((node, x, other) if two else (node, x))]
+        mine, *theirs = [self.view(y, f"{y}.view({name})") for y in names]
+        if not two:
+            theirs.append(other)
+        self.lines += self.by_bits(theirs[0], self.text_of(mask, True), theirs[1], bits, mine)
         self.kept.give(bits)
 
-    def by_bits(self, x: str, mask: str, chosen: bool, bits: str, into: str) -> list[str]:
-        """The lines that put an integer where a mask is ``chosen``, and 0 elsewhere."""
+    def by_bits(self, x: str, mask: str, other: str | bool, bits: str, into: str) -> list[str]:
+        """The lines that put integers where a mask is true, and others elsewhere.
+
+        other : whether x stands where the mask is true, or where it is false; 0 stands elsewhere then.
+        """
+        chosen = other if isinstance(other, bool) else into != other
         self.scope |= {"bitwise_and": np.bitwise_and, "copyto": np.copyto}
+        self.scope["bitwise_xor"] = np.bitwise_xor
         self.scope |= {"negative": np.negative, "subtract": np.subtract}
         minus_one = f"subtract({bits}, {self.named('_1', ONE)}, {bits})"
         ones = f"negative({bits}, {bits})" if chosen else minus_one
-        return [f"copyto({bits}, {mask})", ones, f"bitwise_and({x}, {bits}, {into})"]
+        lines = [f"copyto({bits}, {mask})", ones]
+        if isinstance(other, bool):
+            return [*lines, f"bitwise_and({x}, {bits}, {into})"]
+        first, second = (x, other) if chosen else (other, x)
+        return [
+            *lines,
+            f"bitwise_xor({first}, {second}, {into})",
+            f"bitwise_and({into}, {bits}, {into})",
+            f"bitwise_xor({into}, {second}, {into})",
+        ]
 
     def choose(self, place: int, node: Node) -> bool:
         """``where`` in place of its last operand, where that is not read any more."""
@@ -388,6 +407,28 @@ class Source:
         else:
             self.scope["copyto"] = np.copyto
             self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)})")
+
+    def all_but_a_part(self, node: Node) -> bool:
+        """Make new memory 0 only where the one call that reads it, a write, does not write."""
+        users = [x for x in self.program.nodes if node in operands(x)]
+        if node.size < LARGE or node in self.program.roots() or [x.op for x in users] != ["put"]:
+            return False
+        x, key, value = users[0].args
+        if x is not node or value is node or type(key) is not slice:
+            return False
+        if node.strides != packed(node.shape, node.dtype.itemsize):
+            return False
+        count = node.shape[0]
+        start, stop, step = key.indices(count)
+        if step != 1 or 2 * (stop - start) < count:
+            return False
+        self.scope["empty"] = np.empty
+        dtype = self.named(str(node.dtype), node.dtype)
+        self.assign(node, f"empty({node.shape!r}, {dtype})")
+        name = self.names[node]
+        self.lines += [f"{name}[:{start}] = 0"] if start else []
+        self.lines += [f"{name}[{stop}:] = 0"] if stop < count else []
+        return True
 
     def may_write(self, place: int, node: Node) -> bool:
         """Whether a write may change the memory that it is a write to."""
@@ -546,7 +587,7 @@ def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
     other = node.args[1] if node.args[0] is x else node.args[0]
     if type(other) is not Node or other.dtype.kind != "f":
         return None
-    with np.errstate(all="ignore"):
+    with Quiet():
         array = np.asarray(x, other.dtype)
     return array if np.isfinite(array) == math.isfinite(x) else None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Node, Program
+from ..program import Node, Program
 from .simplify import like, mapped, without_dead_code
 
 LEAST = 64  # rows of a matrix

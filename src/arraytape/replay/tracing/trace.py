@@ -14,10 +14,10 @@ from weakref import ref
 
 import numpy as np
 
-from .._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
-from .._storage import numpy_namespace
-from .._util.errors import outside, user_line
-from .program import CONSTANT, INPUT, Guard, Node, Program
+from ..._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
+from ..._storage import numpy_namespace
+from ..._util.errors import outside, user_line
+from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
 from .traced import AS_IT_IS, Traced, integers, value_of, values_of
 
 # Calls whose results have a shape that depends on values.
@@ -27,15 +27,16 @@ SHAPED = frozenset(
 
 RAISES = "raises"  # what the names of calls begin with that raise
 LOUD = frozenset(("raise", "call", "log"))  # words of np.errstate that may change what runs
-FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
 
 # Functions of ours around an op: the second is there in the first call of the op alone.
 WRAPPERS = ("public", "uncompiled")
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
 # What np.errstate says, as an object of NumPy's own, which is another one within it.
-error_state: Callable[[], Any] = getattr(
-    getattr(sys.modules["numpy._core.umath"], "_extobj_contextvar", None), "get", np.geterr
+ERROR_STATE = getattr(sys.modules["numpy._core.umath"], "_extobj_contextvar", None)
+error_state: Callable[[], Any] = getattr(ERROR_STATE, "get", np.geterr)
+set_error_state: Callable[[Any], Any] = getattr(
+    ERROR_STATE, "set", lambda settings: np.seterr(**settings)
 )
 
 __warningregistry__ = ()  # NumPy raises in ``called`` where it would warn: see ``raw_calls``
@@ -257,14 +258,15 @@ class Raises:
 
 
 def exit_line() -> str:
-    """What looks at a value, with the user's line: ``__float__() at f.py:3``."""
+    """What looks at a value, with the line that does, a library's too: ``float() at f.py:3``."""
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and not outside(frame.f_code.co_filename):
         name = frame.f_code.co_name if frame.f_code.co_name not in WRAPPERS else name
         frame = frame.f_back
     name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"
-    return f"{EXITS.get(name, name)}() at {user_line()}"
+    line = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
+    return f"{EXITS.get(name, name)}() at {line}"
 
 
 def is_shaped(op: str) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._storage import numpy_namespace
-from .._storage.numpy_storage import NUMPY, arranged, order_in_memory
-from .._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
-from .program import put
+from ..._storage import numpy_namespace
+from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
+from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
+from ..program import put
 from .traced import (
     ACTIVE,
     Traced,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from .program import Node, Program, operands
-from .simplify import same_layout
-from .trace import FOREIGN
-from .ufuncs import ufunc_of
+from ..passes.simplify import same_layout
+from ..passes.ufuncs import ufunc_of
+from ..program import FOREIGN, Node, Program, operands
 
 MOST = 1 << 27  # bytes that stay
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import CONSTANT, INPUT, Node, Program, operands, replaced, result_of
+from ..program import CONSTANT, INPUT, Node, Program, operands, replaced, result_of
 from .simplify import MASKED, copied, packed
 from .sums import is_sum, with_dots
 from .ufuncs import ufunc_of

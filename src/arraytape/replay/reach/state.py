@@ -11,6 +11,7 @@ from __future__ import annotations
 import array
 import dis
 import functools
+import re
 import sys
 import threading
 import types
@@ -24,14 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import Array
-from .._array.exports import same_bits
-from .._define.define_op import Forward
-from .._record.stack import BaseRecorder
-from .._util.containers import KINDS
-from .._util.errors import PACKAGE
-from .._util.places import is_installed
-from .callback import CALLBACKS
+from ..._array.array import Array
+from ..._array.exports import same_bits
+from ..._define.define_op import Forward
+from ..._record.stack import BaseRecorder
+from ..._util.containers import KINDS
+from ..._util.errors import PACKAGE
+from ..._util.places import is_installed
 from .moving import Moving
 
 OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
@@ -42,6 +42,7 @@ PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
 )  # fmt: skip
+CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # what they read and change is their own affair
 MISSING = object()
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
@@ -231,7 +232,10 @@ class State:
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
         """Keys in their order, and what they name."""
         if len(value) <= MANY and all(type(key) is str for key in value):
-            self.demand(f"[*{name}] == {self.named([*value])}", path)
+            if form == ".{}" and len(value) < 2:  # a key that is missing is noticed when it is read
+                self.demand(f"len({name}) == 1" if value else f"not {name}", path)
+            else:
+                self.demand(f"[*{name}] == {self.named([*value])}", path)
             for key, part in value.items():
                 place = key if form == ".{}" else repr(key)[:40]
                 self.add(f"{name}[{key!r}]", path + form.format(place), part, depth)
@@ -356,10 +360,12 @@ class State:
         for i, base in enumerate(bases):
             if isinstance(base, type) and installed(base):
                 continue
-            owner = f"{name}.__mro__[{i}]" if isinstance(cls, type) else name
             if (id(base), "") not in self.seen:
-                self.seen[id(base), ""] = "", base
-                self.demand(f"len({owner}.__dict__) == {len(base.__dict__)}", base.__name__)
+                self.seen[id(base), ""] = owner, base = f"b{len(self.lines)}", base
+                within = f"{name}.__mro__[{i}]" if isinstance(cls, type) else name
+                self.lines.append(f"{owner} = {within}.__dict__")
+                self.demand(f"len({owner}) == {len(base.__dict__)}", base.__name__)
+            owner = self.seen[id(base), ""][0]
             for label, value in [*base.__dict__.items()]:
                 implicit = label.startswith("__") and type(value) is types.FunctionType
                 if label not in self.attributes and not implicit:
@@ -369,7 +375,7 @@ class State:
                     continue
                 self.seen[key] = "", base
                 path = f"{base.__name__}.{label}"
-                self.add(f"{owner}.__dict__[{label!r}]", path, value, DEPTH // 2)
+                self.add(f"{owner}[{label!r}]", path, value, DEPTH // 2)
 
 
 ENTRIES: dict[type, Callable[..., None]] = {
@@ -401,17 +407,31 @@ def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
     """All conditions in one: half as long to compile as one after the other."""
     parts: list[str] = []
-    for line in lines:
-        if type(line) is str:
-            parts.append(f"[{line.replace(' = ', ' := ', 1)}]")
-        else:
-            parts.append(f"({line[0]})" if " or " in line[0] else line[0])
+    name = assignment = ""  # of what the next condition may compute where it reads it first
+    for line in [*lines, ""]:
+        condition = line if type(line) is str else line[0]
+        if assignment:
+            within = "" if type(line) is str else assigned(name, assignment, condition)
+            condition = within or condition
+            if not within:
+                parts.append(f"[{assignment}]")
+            assignment = ""
+        if type(line) is not str:
+            parts.append(f"({condition})" if " or " in condition else condition)
+        elif line:
+            name, assignment = line.partition(" ")[0], line.replace(" = ", " := ", 1)
     found = "".join(f"{name}, " for name in arrays)
     condition = " and ".join(parts) or "True"
     return (
         f"def read(values):\n    try:\n        if {condition}:\n            return ({found})\n"
         f"    except {ERRORS}:\n        pass\n    return slowly(values, globals())\n"
     )
+
+
+def assigned(name: str, assignment: str, condition: str) -> str:
+    """A condition that computes a name where it reads it first; "" where it does not read it."""
+    text, count = re.subn(rf"\b{name}\b", lambda _: f"({assignment})", condition, count=1)
+    return text if count else ""
 
 
 def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:

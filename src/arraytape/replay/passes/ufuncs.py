@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._storage import numpy_namespace
-from .program import Node
+from ..._storage import numpy_namespace
+from ..program import Node
 
 
 def ufunc_of(node: Node) -> np.ufunc | None:

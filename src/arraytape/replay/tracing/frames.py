@@ -15,8 +15,8 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 
-from .._util.errors import PACKAGE, STANDARD_LIBRARY
-from .._util.locks import reentrant_lock
+from ..._util.errors import PACKAGE, STANDARD_LIBRARY
+from ..._util.locks import reentrant_lock
 
 See = Callable[[FrameType], None]
 monitoring: Any = getattr(sys, "monitoring", None)

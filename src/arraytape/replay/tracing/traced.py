@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .._define.define_op import read_only
-from .._storage import numpy_namespace
-from .._storage.batched.data import Batched
-from .._storage.storage import HOST, MAKING
+from ..._define.define_op import read_only
+from ..._storage import numpy_namespace
+from ..._storage.batched.data import Batched
+from ..._storage.storage import HOST, MAKING
 
 ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)  # of this thread: a Trace
 HANDLE = "_tid"  # what Arrays have, whose own operators take traced data

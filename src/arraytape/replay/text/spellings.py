@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._storage import numpy_namespace
-from .program import Node
+from ..._storage import numpy_namespace
+from ..program import Node
 
 
 class Spelling(NamedTuple):

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
-from .._array.views import current
-from ..ops.leaving import to_numpy
-from .state import same_data
+from ..._array.array import IS_VIEW, PINNED, SCALAR, Array, wrap
+from ..._array.views import current
+from ...ops.leaving import to_numpy
+from ..reach.state import same_data
 from .traced import Traced
 
 CODE = to_numpy.__code__

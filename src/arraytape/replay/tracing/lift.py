@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._array.array import IS_VIEW, KEPT, PINNED, SCALAR, Array, wrap
-from .._array.exports import is_shared
-from .._array.views import current, keep
-from .._record.stack import only_recorders
-from .._storage.storage import MAKING
-from ..variable import Variable
+from ..._array.array import IS_VIEW, KEPT, PINNED, SCALAR, Array, wrap
+from ..._array.exports import is_shared
+from ..._array.views import current, keep
+from ..._record.stack import only_recorders
+from ..._storage.storage import MAKING
+from ...variable import Variable
+from ..program import Node
 from .frames import THREADS, Calls
 from .lent import CODE, Loans
-from .program import Node
 from .storage import TRACED
 from .trace import Trace
 from .traced import ACTIVE, Traced

@@ -1,0 +1,1 @@
+"""Tracing: data that computes and notes each call, and the handles that have such data meanwhile."""
