@@ -35,7 +35,7 @@ def test_a_bad_input_is_refused_with_a_documented_error_or_gives_sound_arrays(se
 HOMES = {  # of a class: how calls name its methods
     "Array": "x", "GradientTape": "tape", "ForwardAccumulator": "accumulator", "Variable": "v",
     "Module": "module", "nn.Dense": "nn.Dense", "optimizers.Optimizer": "optimizers.Optimizer",
-    "optimizers.LBFGS": "optimizers.LBFGS", "functional": "xp", "replay": "xp",
+    "optimizers.LBFGS": "optimizers.LBFGS", "functional": "xp",
 }  # fmt: skip
 NO_ARGUMENTS = "takes no arguments"
 WITHOUT = {  # what no call attacks, and why

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import arraytape as xp
-from arraytape import checkpoint, diagnose, interop, nn, optimizers, replay, testing
+from arraytape import checkpoint, diagnose, interop, nn, optimizers, testing
 from arraytape._record.op import REGISTRY
 from arraytape.module import Module
 
@@ -122,20 +122,6 @@ def enter_tapes(call):
     call("xp.function called with", lambda e: (
         lambda *args, **keywords: replayed(lambda *a, **k: xp.sum(a[0]) + k["w"][0], *args, **keywords),
         [e.v, 2, "text"], {"w": [e.v, 1.0]}))  # fmt: skip
-    call("xp.callback", lambda e: (replay.callback, [print_nothing], {}))
-    call("xp.callback called", lambda e: (
-        lambda *args, **keywords: replayed(lambda *a, **k: shown(*a, **k), *args, **keywords),
-        [e.v, 2, "text"], {"w": [e.v, 1.0]}))  # fmt: skip
-
-
-def print_nothing(*args, **keywords):
-    """What a callback may be."""
-
-
-def shown(*args, **keywords):
-    """A sum of what a callback is given first."""
-    replay.callback(print_nothing)(*args, **keywords)
-    return xp.sum(args[0])
 
 
 def pushed(y, **options):
