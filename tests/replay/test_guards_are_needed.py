@@ -516,7 +516,7 @@ GUARDS = {  # a function that needs it; what takes it out
         variables, (arguments, "marks_of", lambda x: ()), (plan, "Variable", Nobody),
     ),
     "threads": (threads_inside, (lift, "STARTERS", ())),
-    "locks": (locks, (state_module, "LOCKS", ())),
+    "locks": (locks, (state_module, "LOCK_TYPES", ())),
 }  # fmt: skip
 
 

@@ -395,7 +395,7 @@ def test_choices_by_bits_keep_all_values(small_choices, dtype):
 @pytest.mark.parametrize("blocks", [False, True])
 def test_choices_between_two_keep_all_bits(small_choices, dtype, blocks, monkeypatch):
     if blocks:
-        monkeypatch.setattr("arraytape.replay.blocks.LEAST", 2)
+        monkeypatch.setattr("arraytape.replay.passes.blocks.LEAST", 2)
 
     def calls(x, y, z):
         new, other = (
@@ -451,7 +451,7 @@ def test_choices_between_floats_and_other_numbers_stay(small_choices, zero):
 
 @pytest.mark.parametrize("shape", [(400,), (20, 20)])
 def test_new_zeros_are_made_only_where_nothing_is_written(monkeypatch, shape):
-    monkeypatch.setattr("arraytape.replay.source.LARGE", 1)
+    monkeypatch.setattr("arraytape.replay.text.source.LARGE", 1)
     n, made = shape[0], 0
     keys = [
         slice(a, b, c) for a in (None, 0, 1, -2) for b in (None, n, -1, 3, 0) for c in (None, 1, 2)

@@ -11,12 +11,14 @@ import functools
 import os
 import sys
 from collections.abc import Callable
-from threading import RLock
+from threading import Condition, Lock, RLock, Semaphore
 from typing import Any, TypeVar
 from weakref import WeakSet
 
 F = TypeVar("F", bound=Callable[..., Any])
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
+LOCK_TYPES = (type(Lock()), type(RLock()))
+HAVE_LOCKS = (Condition, Semaphore)  # classes of the standard library whose objects have one
 LOCKS: WeakSet[Any] = WeakSet()  # all that arraytape holds
 
 

@@ -13,7 +13,6 @@ import dis
 import functools
 import re
 import sys
-import threading
 import types
 import weakref
 from collections import deque
@@ -31,6 +30,7 @@ from ..._define.define_op import Forward
 from ..._record.stack import BaseRecorder
 from ..._util.containers import KINDS
 from ..._util.errors import PACKAGE
+from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
 from ..._util.places import is_installed
 from .moving import Moving
 
@@ -46,8 +46,6 @@ CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # what they read and change
 MISSING = object()
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
-GUARDED = (threading.Condition, threading.Semaphore)
-LOCKS = (type(threading.Lock()), type(threading.RLock()))
 BUFFERS = (bytearray, memoryview, array.array)
 
 
@@ -157,7 +155,7 @@ class State:
             raise Apart(f"it can use {path}, a {kind.__name__} that was made outside of it")
         if expression.partition(".")[0].partition("[")[0] in self.libraries:
             self.libraries.add(name)
-        elif isinstance(value, LOCKS):
+        elif isinstance(value, LOCK_TYPES):
             self.full = f"it can take the lock {path}, which a replay would not"
         self.moving.add(path, value)
         self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
@@ -213,7 +211,7 @@ class State:
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
         """Attributes, and what code finds in the class."""
-        if installed(type(value)) and not isinstance(value, GUARDED):
+        if installed(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
             self.add(f"{name}.args", f"{path}.args", value.args, depth)
