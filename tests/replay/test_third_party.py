@@ -1,5 +1,6 @@
 """scikit-learn and SciPy code that is replayed on other data, in other shapes, and in other states."""
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -55,8 +56,12 @@ def test_a_pipeline_in_other_shapes_and_dtypes():
 
 
 @pytest.mark.usefixtures("dispatch")
-def test_the_reason_names_the_line_in_the_library_that_looks_at_a_value():
+@pytest.mark.parametrize("before", [contextlib.nullcontext, xp.interop.sklearn])
+def test_the_reason_names_the_line_in_the_library_that_looks_at_a_value(before):
     from sklearn.metrics import mean_squared_error
+
+    with before():
+        pass  # from here on the module has another ``float``
 
     def f(x):
         return mean_squared_error(x, x * x) * x
