@@ -137,3 +137,20 @@ def scipys():
 def test_scipys_functions_on_other_data_and_shapes(name):
     calls = [*rows(*[(9,)] * 5, *[(7,)] * 3), [np.ones(9)], [np.full(9, np.nan)]]
     beside(scipys()[name], calls, replayed=0)
+
+
+def test_a_rank_is_an_int_in_traced_and_replayed_calls_too():
+    scipy_linalg = pytest.importorskip("scipy.linalg")
+
+    def f(a, b):
+        with xp.interop.scipy():
+            return scipy_linalg.lstsq(a, b)
+
+    g = xp.function(f)
+    for i in range(4):
+        rng = np.random.default_rng(i)
+        given = xp.asarray(rng.random((4, 3))), xp.asarray(rng.random(4))
+        found, expected = g(*given), f(*given)
+        assert [type(part) for part in found] == [type(part) for part in expected]
+        assert found[2] == expected[2] == 3
+    assert g.counts["replayed"] == 2

@@ -12,6 +12,7 @@ from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
 from ...ops import _factorisations as rules
 from ...ops._factorisations import NAN, adjoint, largest
+from ...ops.indexing_functions import is_at_hand
 from .._ops import LibraryOp, hidden, library_op
 from .._recorded import data, recorded
 from .._statements import hooks
@@ -449,6 +450,6 @@ def lstsq(
     found = op(data(a), data(b), cond=cond, check_finite=check_finite, lapack_driver=lapack_driver)
     x, residues, rank = found[:3]
     rank = stop_gradient(rank)
-    if type(rank._data) is np.ndarray and rank.ndim == 0:
+    if rank.ndim == 0 and is_at_hand(rank._data):
         rank = int(rank)
     return x, residues, rank, found[3] if len(found) > 3 else None
