@@ -373,12 +373,18 @@ def masked(x: Any, mask: Any, chosen: bool) -> Any:
     return np.bitwise_and(x.view(integer), bits).view(x.dtype)
 
 
+def is_choice(node: Node, least: int) -> bool:
+    """Whether a ``where`` has so many floats, and a mask of their shape."""
+    mask = node.args[0]
+    if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
+        return False
+    return bool(mask.shape == node.shape and mask.dtype == np.bool_)
+
+
 def where_zero(node: Node, new: New) -> Node | None:
     """A choice between floats and 0 is made by bits: branches would cost ten times as much."""
     mask, x, y = node.args
-    if node.dtype not in INTEGERS or node.size < WORTH_BITS or type(mask) is not Node:
-        return None
-    if mask.shape != node.shape or mask.dtype != np.bool_:
+    if not is_choice(node, WORTH_BITS):
         return None
     for chosen, kept, zero in ((True, x, y), (False, y, x)):
         if type(kept) is not Node or kept.dtype != node.dtype or not is_positive_zero(zero):
@@ -398,9 +404,7 @@ def merged(x: Any, mask: Any, other: Any) -> Any:
 def where_of_two(node: Node, new: New) -> Node | None:
     """A choice between many floats is made by bits, too."""
     mask, x, y = node.args
-    if node.dtype not in INTEGERS or node.size < WORTH_TWO or type(mask) is not Node:
-        return None
-    if mask.shape != node.shape or mask.dtype != np.bool_:
+    if not is_choice(node, WORTH_TWO):
         return None
     if not same_layout(x, node) or not same_layout(y, node):
         return None
