@@ -103,6 +103,25 @@ def moved(x, rng):
     return (x * (1 + 1e-4 * rng.standard_normal(x.shape))).astype(x.dtype)
 
 
+def calls_of(data, seed):
+    """What makes the arguments of each call: the program's data, moved."""
+
+    def call(number):
+        def arguments():
+            rng = np.random.default_rng([seed, number])
+            return [xp.asarray(moved(x, rng)) for x in data.values()]
+
+        return arguments
+
+    return [call(number) for number in range(CALLS + 1)]
+
+
+def nearness(kind, program):
+    """By how much values may differ."""
+    text = program.text() if kind == "numpy" else program.text
+    return SINGLE if program.flavour == "single" or "single" in text else NEAR
+
+
 def check(kind, seed):
     """Replay one program on other inputs than it was traced on: how it fared."""
     program, run, data = MAKERS[kind](seed)
@@ -112,17 +131,9 @@ def check(kind, seed):
     results = list if seed % 8 == 4 else copies
     function = make(run, lambda given: [given[i] for i in places], results)
 
-    def call(number):
-        def arguments():
-            rng = np.random.default_rng([seed, number])
-            return [xp.asarray(moved(x, rng)) for x in data.values()]
-
-        return arguments
-
-    text = program.text() if kind == "numpy" else program.text
-    near = SINGLE if program.flavour == "single" or "single" in text else NEAR
+    calls, near = calls_of(data, seed), nearness(kind, program)
     with np.errstate(all="ignore"):
-        return replayed(function, [call(number) for number in range(CALLS)], near)
+        return replayed(function, calls[:CALLS], near)
 
 
 def check_on_tapes(kind, seed):
@@ -134,18 +145,10 @@ def check_on_tapes(kind, seed):
     results = list if seed % 8 == 4 else copies
     made = function(run, lambda given: [given[i] for i in names], results)
 
-    def call(number):
-        def arguments():
-            rng = np.random.default_rng([seed, number])
-            return [xp.asarray(moved(x, rng)) for x in data.values()]
-
-        return arguments
-
-    text = program.text() if kind == "numpy" else program.text
-    near = SINGLE if program.flavour == "single" or "single" in text else NEAR
+    calls, near = calls_of(data, seed), nearness(kind, program)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", xp.TapeWarning)
-        return recorded(made, [call(number) for number in range(CALLS + 1)], use, followed, near)
+        return recorded(made, calls, use, followed, near)
 
 
 def replay(kind, seed, check=check):
