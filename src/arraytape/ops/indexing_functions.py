@@ -249,9 +249,8 @@ def is_pick(key: Any) -> bool:
     )
 
 
-INDICES: list[
-    None
-] = []  # not empty once an Array was asked for an index: then slices may hold some
+# Not empty once an Array was asked for an index: then slices may hold some.
+INDICES: list[None] = []
 ENDS = frozenset((int, type(None)))  # types of the ends of slices that nobody changes
 
 
