@@ -80,7 +80,7 @@ def _base(t, x1, x2, xp):
     # The slope of x ** 0 is 0, also at x = 0.
     if isinstance(x2, NUMBER):
         return (
-            t * (2 * x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
+            t * (x1 + x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
         )
     return t * xp.power_derivative(x1, x2, 1, 0)
 
