@@ -22,7 +22,6 @@ from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_v
 from .._util.errors import user_line
 from .hidden_axes import settled, spread
 
-
 BOOL = np.dtype(bool)
 SMALL = 4096  # elements
 
@@ -254,7 +253,8 @@ class ArrayData(RawData):
         items = list(record)
         for name in plan.op.saves:
             place = plan.positions.get(name)
-            if place and getattr(items[place], "dtype", None) == BOOL:  # as an operand it was copied
+            # As a raw operand it would be foreign data, of which the outer record keeps a copy.
+            if place and getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:
             data = items[place]
