@@ -112,6 +112,19 @@ def test_errors_that_are_caught_are_decisions(name, turn):
     assert (g.counts["replayed"] == 0) == (name in EAGER), (g.counts, g.reasons)
 
 
+def test_a_program_that_raises_leaves_the_call_to_others():
+    @xp.function
+    def inverted(x):
+        try:
+            return np.linalg.inv(x)
+        except np.linalg.LinAlgError:
+            return x * 0.0
+
+    for scale in [0.0] * 3 + [1.0] * 3 + [0.0] * 3:
+        assert inverted(xp.eye(2) * scale).tolist() == (np.eye(2) * scale).tolist()
+    assert inverted.counts == {"traced": 4, "replayed": 5, "eager": 0}
+
+
 def test_warnings_that_are_silenced_inside_are_silent_in_replays():
     def f(x):
         with warnings.catch_warnings():

@@ -9,6 +9,18 @@ import numpy as np
 from .call import Call
 from .callback import Effect
 from .program import CONSTANT, Guard, Node, Program
+from .reach.state import Changed
+
+
+def state_differs(first: Call, second: Call) -> str:
+    """What the first call read that had another value in the second, in words; "" for nothing."""
+    try:
+        first.read(second.values)
+    except Changed as change:
+        return f"{change} had another value"
+    except Exception as error:
+        return f"what it reads could not be looked at ({type(error).__name__})"
+    return ""
 
 
 def decided_by(first: Call, second: Call) -> Guard | None:
