@@ -137,6 +137,33 @@ def test_warnings_that_are_silenced_inside_are_silent_in_replays():
     assert g.counts["replayed"] == 2
 
 
+REFUSED = {
+    "the mean of an integer along an axis": (lambda x: np.mean(x, axis=-1), 2),
+    "a clip without bounds": (lambda x: np.clip(x, "a", "b"), [1.0, 2.0]),
+    "an interpolation between nothing": (lambda x: np.interp(x, [], []), [1.0, 2.0]),
+    "a convolution with nothing": (lambda x: np.convolve(x, []), [1.0, 2.0]),
+    "a norm of an unknown kind": (lambda x: np.linalg.norm(x, "other"), [[1.0, 2.0]]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_a_traced_call_refuses(name):
+    f, value = REFUSED[name]
+
+    def caught(x):
+        try:
+            return f(x)
+        except Exception as error:
+            return type(error).__name__, str(error).partition(" [at")[0], x * 2
+
+    g = xp.function(caught)
+    expected = caught(xp.asarray(value))
+    assert isinstance(expected, tuple)
+    for _ in range(3):
+        assert g(xp.asarray(value))[:2] == expected[:2]
+    assert g.counts["replayed"] == 1
+
+
 class Refused(Exception):
     """Has an Array."""
 
