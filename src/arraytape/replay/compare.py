@@ -9,7 +9,7 @@ import numpy as np
 from .call import Call
 from .callback import Effect
 from .program import CONSTANT, Guard, Node, Program
-from .reach.state import Changed
+from .reach.state import Changed, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
@@ -101,10 +101,7 @@ def results_differ(first: Call, second: Call) -> str:
     if first.structure != second.structure:
         return "results of another structure"
     for a, b in zip(first.given, second.given, strict=True):
-        same_value = a.value is b.value or (
-            type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
-        )
-        if a._replace(value=None) != b._replace(value=None) or not same_value:
+        if a._replace(value=None) != b._replace(value=None) or not same_value(a.value, b.value):
             return "a result that is no Array. Return it as an Array"
     if first.writes != second.writes:
         return "another number of writes"
