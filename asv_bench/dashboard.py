@@ -1,0 +1,113 @@
+"""Measure several commits with asv and write a site over the results: no network is asked.
+
+    python asv_bench/dashboard.py                     # the last 5 tagged commits, and the one at hand
+    python asv_bench/dashboard.py v0.3 v0.4 main      # these commits
+    python asv_bench/dashboard.py --last 3
+
+What was measured stays in `results`, and is not measured again (`--again` does).  Every commit is
+measured by the benchmarks of this tree, in the environment at hand, from a copy of its sources.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from check import source_of
+from run import SETTINGS
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+RESULTS, SITE = HERE / "results", HERE / "html"
+# Where there are no tags: one of so many commits, so that the oldest is some way back.
+STRIDE = 40
+
+
+def git(*arguments: str) -> list[str]:
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def chosen(wanted: Sequence[str], last: int) -> list[str]:
+    """The commits to measure, the oldest first."""
+    if wanted:
+        return [git("rev-parse", "--verify", f"{one}^{{commit}}")[0] for one in wanted]
+    head = git("rev-parse", "HEAD")[0]
+    tags = git(
+        "for-each-ref", "--merged=HEAD", "--sort=-creatordate", "--format=%(refname)", "refs/tags"
+    )
+    found = [git("rev-parse", f"{tag}^{{commit}}")[0] for tag in tags]
+    if not found:
+        found = git("rev-list", "--first-parent", "HEAD", "--", "src")[STRIDE::STRIDE]
+    return [*reversed([one for one in found if one != head][:last]), head]
+
+
+def saved(commit: str) -> bool:
+    """Whether there are results of a commit."""
+    return any(RESULTS.glob(f"*/{commit[:8]}-*.json"))
+
+
+def asv(environment: dict[str, str], *arguments: str) -> int:
+    return subprocess.run(
+        [sys.executable, "-m", "asv", *arguments], cwd=HERE, env=environment
+    ).returncode
+
+
+def measure(commit: str, home: str, only: str) -> int:
+    """Let asv run all benchmarks on the sources of a commit; its exit code."""
+    with source_of(commit) as source:
+        environment = {**os.environ, **SETTINGS, "PYTHONHASHSEED": "0"}
+        # asv drops the first unless the second says the same.
+        environment |= dict.fromkeys(("PYTHONPATH", "ASV_PYTHONPATH"), str(source))
+        environment |= dict.fromkeys(
+            ("HOME", "USERPROFILE"), home
+        )  # where asv describes the machine
+        asv(environment, "machine", "--yes")
+        how = ["run", "-E", "existing:same", "--set-commit-hash", commit, "--show-stderr"]
+        how += ["--launch-method=forkserver"] * (os.name == "posix")
+        return asv(environment, *how, "--bench", only or ".")
+
+
+def values_in(commit: str) -> int:
+    """How many benchmarks of a commit have a result."""
+    files = [json.loads(path.read_text()) for path in RESULTS.glob(f"*/{commit[:8]}-*.json")]
+    return sum(bool(row and row[0]) for file in files for row in file["results"].values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("commits", nargs="*", metavar="COMMIT")
+    parser.add_argument("--last", type=int, default=5, help="so many tagged commits")
+    parser.add_argument("--base", help="compare with it, not with the last tag")
+    parser.add_argument("--only", default="", metavar="REGEX", help="only these benchmarks")
+    parser.add_argument("--again", action="store_true", help="also what was measured before")
+    options = parser.parse_args()
+    commits = chosen(options.commits, options.last)
+    with tempfile.TemporaryDirectory(prefix="asv_home_") as home:
+        for commit in commits:
+            if options.again or not saved(commit):
+                measure(
+                    commit, home, options.only
+                )  # benchmarks that an old commit lacks fail there
+                if not values_in(commit):
+                    print(f"dashboard: nothing could be measured of {commit[:8]}", file=sys.stderr)
+                    return 1
+    page = [sys.executable, "-m", "arraytape.testing.dashboard", str(RESULTS), "--out", str(SITE)]
+    page += ["--title", "arraytape", "--repo", str(ROOT)]
+    page += ["--base", options.base] if options.base else []
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.run(page, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
