@@ -113,6 +113,14 @@ def test_a_slower_op_and_a_fatter_record_are_red(tmp_path):
     assert "180 bytes" in dearer
 
 
+def test_times_in_seconds_are_told_and_make_nothing_red(tmp_path):
+    save(tmp_path, [row(), row(seconds=(3e-3, 2e-3))])
+    text = first_page(tmp_path)
+    assert "none dearer, 0 cheaper, 5 as before, 1 slower in seconds" in text
+    assert 'class="verdict same"' in text
+    assert "<h2>Slower in seconds</h2>" in text
+
+
 def test_a_benchmark_that_no_longer_runs_is_red(tmp_path):
     save(tmp_path, [row(), row(op=(None, 3.0))])
     text = first_page(tmp_path)

@@ -28,9 +28,9 @@ from .derivatives import (
 from .samples import as_function, materialise, recorded_ops
 
 __all__ = [
-    "as_function", "benchmarks", "check_gradients", "check_jvp", "check_vjp", "curvature", "differences", "directions",
-    "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes", "storages",
-    "total", "weights",
+    "as_function", "benchmarks", "check_gradients", "check_jvp", "check_vjp", "curvature", "differences",
+    "directions", "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes",
+    "storages", "total", "weights",
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._array.exits import LEFT, LeftRecord
 from .._tape.tape import GradientTape
-from .._util.errors import describe
+from .._util.errors import describe, entrance
 
 __all__ = ["TapeBenchmarks"]
 
@@ -123,6 +123,7 @@ class TapeBenchmarks(ABC):
                 if getattr(inherited, "__code__", None) is function.__code__:  # not overridden
                     setattr(cls, name, named(function, cls))
 
+    @entrance
     def setup(self, *params: Any) -> None:
         """Make the arrays, and see that there is something to measure; asv calls it.
 

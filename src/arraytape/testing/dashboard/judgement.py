@@ -12,6 +12,8 @@ from .results import Results, ResultsError, Series
 COUNT, RATIO, TIME = 0.01, 0.15, 0.30
 
 WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "same", "new", "failed"
+# A time in seconds is another one when the machine is busy: it is shown, and makes nothing red.
+SLOWER = "slower"
 
 
 class Change(NamedTuple):
@@ -79,7 +81,8 @@ def change_of(series: Series, base: int) -> Change:
     if before is None:
         return Change(series, before, now, NEW)
     room = noise(series) * abs(before)
-    kind = WORSE if now > before + room else BETTER if now < before - room else SAME
+    worse = SLOWER if series.unit == "seconds" else WORSE
+    kind = worse if now > before + room else BETTER if now < before - room else SAME
     return Change(series, before, now, kind)
 
 

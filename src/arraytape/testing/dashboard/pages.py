@@ -17,6 +17,7 @@ from .judgement import (
     NEW,
     RATIO,
     SAME,
+    SLOWER,
     TIME,
     WORSE,
     Change,
@@ -36,6 +37,7 @@ a { color: #0b57a4; }
 .small { color: #666; font-size: 13px; }
 .worse, .failed { color: #c62828; }
 .better { color: #2e7d32; }
+.slower { color: #b26a00; }
 .tile, .verdict, tr { color: #1c1c1c; }
 .verdict { border-left: 8px solid #2e7d32; background: #eef6ee; padding: 10px 16px; }
 .verdict { margin: 14px 0; font-size: 19px; }
@@ -50,12 +52,13 @@ table { border-collapse: collapse; width: 100%; }
 td, th { padding: 3px 8px; text-align: left; border-bottom: 1px solid #e4e4e4; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 tr.worse td, tr.failed td { background: #fdecea; }
+.wide { overflow-x: auto; }
 .graph { width: 100%; height: auto; }
 .graph .base { stroke: #888; stroke-dasharray: 4 4; }
 .graph text { font: 12px system-ui, sans-serif; fill: #333; }
 """
-WORDS = {WORSE: "dearer", BETTER: "cheaper", SAME: "", NEW: "new", GONE: "failed"}
-ORDER = (GONE, WORSE, BETTER, NEW, SAME)
+WORDS = {WORSE: "dearer", SLOWER: "slower", BETTER: "cheaper", SAME: "", NEW: "new", GONE: "failed"}
+ORDER = (GONE, WORSE, SLOWER, BETTER, NEW, SAME)
 
 
 def write_site(
@@ -114,6 +117,7 @@ def first_page(results: Results, changes: Sequence[Change], base: int, title: st
         verdict(changes, len(commits)),
         f'<div class="tiles">{tiles}</div>',
         listed("Dearer", [c for c in changes if c.kind in (WORSE, GONE)], commits, base),
+        listed("Slower in seconds", [c for c in changes if c.kind == SLOWER], commits, base),
         listed("Cheaper", [c for c in changes if c.kind == BETTER], commits, base),
         listed("All", changes, commits, base),
         f'<p class="small">{escape(about(results))}</p>',
@@ -138,6 +142,7 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
         f"{counts[BETTER]} cheaper",
         f"{counts[SAME]} as before",
     ]
+    words += [f"{counts[SLOWER]} slower in seconds"] * bool(counts[SLOWER])
     words += [f"{counts[NEW]} new"] * bool(counts[NEW])
     said = f"Of {len(changes)} figures: {', '.join(words)}."
     return f'<p class="verdict {WORSE if bad else SAME}">{said}</p>'
@@ -178,7 +183,7 @@ def listed(heading: str, changes: Sequence[Change], commits: Sequence[Commit], b
         f'<tr><th>benchmark</th><th>parameters</th><th class="n">{escape(commits[base].name)}</th>'
         f'<th class="n">{escape(commits[-1].name)}</th><th class="n">change</th><th></th></tr>'
     )
-    ordered = sorted(changes, key=lambda c: -(c.factor or 0)) if heading == "Dearer" else changes
+    ordered = changes if heading == "All" else sorted(changes, key=lambda c: -(c.factor or 0))
     return f"<h2>{heading}</h2><table>{head}{''.join(map(row, ordered))}</table>"
 
 
@@ -189,7 +194,7 @@ def row(change: Change) -> str:
         f"{escape(series.title)}</a></td><td>{escape(series.parameters)}</td>"
         f'<td class="n">{escape(shown(change.base, series.unit))}</td>'
         f'<td class="n">{escape(shown(change.now, series.unit))}</td>'
-        f'<td class="n">{percent(change.factor)}</td>'
+        f'<td class="n">{percent(change.factor).strip(" ()")}</td>'
         f'<td class="{change.kind}">{WORDS[change.kind]}</td></tr>'
     )
 
@@ -204,7 +209,8 @@ def about(results: Results) -> str:
     count, ratio, time = (f"{100 * room:.0f}%" for room in (COUNT, RATIO, TIME))
     return (
         f"Measured on {', '.join(known)}.  Less is better.  Dearer is a count that is more by {count}, "
-        f"a ratio by {ratio}, a time in seconds by {time}.{left_out}"
+        f"a ratio that is by {ratio}.  Slower is a time in seconds that is more by {time}: on a busy "
+        f"machine that says little, and it makes nothing red.{left_out}"
     )
 
 
@@ -217,16 +223,17 @@ def benchmark_page(results: Results, changes: Sequence[Change], base: int) -> st
             f'<p class="small">{escape(series[0].benchmark)}; the dashed line is '
             f"{escape(commits[base].name)}</p>",
             graph(commits, series, base),
-            "<table>" + "".join(value_rows(commits, series)) + "</table>",
+            f'<div class="wide"><table>{"".join(value_rows(commits, series))}</table></div>',
         ]
     )
 
 
 def value_rows(commits: Sequence[Commit], series: Sequence[Series]) -> Iterator[str]:
-    head = "".join(f'<th class="n">{escape(one.parameters or "value")}</th>' for one in series)
-    yield f"<tr><th>commit</th>{head}</tr>"
-    for i, commit in reversed(list(enumerate(commits))):
+    """A row for each case, and a column for each commit, the newest first."""
+    heads = "".join(f'<th class="n">{described(commit)}</th>' for commit in reversed(commits))
+    yield f"<tr><th>parameters</th>{heads}</tr>"
+    for one in series:
         cells = "".join(
-            f'<td class="n">{escape(shown(one.values[i], one.unit))}</td>' for one in series
+            f'<td class="n">{escape(shown(value, one.unit))}</td>' for value in reversed(one.values)
         )
-        yield f"<tr><td>{described(commit)}</td>{cells}</tr>"
+        yield f"<tr><td>{escape(one.parameters or 'none')}</td>{cells}</tr>"
