@@ -7,8 +7,8 @@
 Both trees are measured by the benchmarks of this one, in processes that take turns.
 
 - A count (frames, records, bytes) fails when it is more than it was in BASE, and when it is over its
-  budget.  What it may grow by is `TOLERANCE` of its budget, or of itself where it has none: bytes by
-  tracemalloc differ by a few, frames and records not at all.
+  budget.  What it may grow by is `TOLERANCE` of its budget, or of itself where it has none, since bytes
+  by tracemalloc differ by a few; frames and records by none.
 - A time is a ratio to NumPy in its own process.  One that looks `SUSPECT` times as slow is measured
   again in new processes, up to `ROUNDS` times, and fails when it is `SLOWER` by the medians and by the
   least of both.
@@ -40,6 +40,7 @@ from run import SETTINGS, chosen
 
 HERE = Path(__file__).resolve().parent
 TOLERANCE = 0.02
+WHOLE = ("frames", "records")  # of which none more is allowed
 SUSPECT = 1.12
 SLOWER = 1.2
 ROUNDS = 5
@@ -57,6 +58,7 @@ class Case(NamedTuple):
     label: str
     exact: bool
     budget: float | None
+    unit: str = ""
 
 
 class Verdict(NamedTuple):
@@ -96,9 +98,8 @@ def listed(only: str) -> tuple[dict[str, Callable[..., Any]], list[Case], dict[s
             functions[full] = function
             for index, values in enumerate(itertools.product(*function.params)):
                 label = ", ".join([full, *map(str, values)])
-                cases.append(
-                    Case(full, index, label, function.exact, chosen(function.budget, values))
-                )
+                budget = chosen(function.budget, values)
+                cases.append(Case(full, index, label, function.exact, budget, function.unit))
     return functions, cases, missing
 
 
@@ -208,6 +209,8 @@ Measure = Callable[[Case, float], Pair]
 
 def allowed(case: Case, base: float) -> float:
     """The most that a count may be."""
+    if case.unit in WHOLE:
+        return base
     return base + TOLERANCE * abs(base if case.budget is None else case.budget)
 
 
@@ -228,7 +231,7 @@ def judge_count(case: Case, measure: Measure) -> Verdict:
         return Verdict(case, base, head, "new", False)
     if head > allowed(case, base):
         return Verdict(case, base, head, "more than before", True)
-    less = base > head + (allowed(case, base) - base)
+    less = base > head + allowed(case, base) - base
     return Verdict(case, base, head, "less than before" if less else "", False)
 
 

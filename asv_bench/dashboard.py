@@ -38,9 +38,10 @@ AGAIN = 3
 
 
 def git(*arguments: str) -> list[str]:
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
-    )
+    command = ["git", "-C", str(ROOT), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"dashboard: {' '.join(command)}: {done.stderr.strip()}")
     return done.stdout.split()
 
 
@@ -49,10 +50,9 @@ def chosen(wanted: Sequence[str], last: int) -> list[str]:
     if wanted:
         return [git("rev-parse", "--verify", f"{one}^{{commit}}")[0] for one in wanted]
     head = git("rev-parse", "HEAD")[0]
-    tags = git(
-        "for-each-ref", "--merged=HEAD", "--sort=-creatordate", "--format=%(refname)", "refs/tags"
-    )
-    found = [git("rev-parse", f"{tag}^{{commit}}")[0] for tag in tags]
+    tags = git("for-each-ref", "--format=%(refname)", "refs/tags")
+    released = {git("rev-parse", f"{tag}^{{commit}}")[0] for tag in tags}
+    found = [commit for commit in git("rev-list", "--topo-order", head) if commit in released]
     if not found:
         found = git("rev-list", "--first-parent", "HEAD", "--", "src")[STRIDE::STRIDE]
     return [*reversed([one for one in found if one != head][:last]), head]
@@ -97,7 +97,7 @@ def confirm(home: str, base: str | None) -> None:
         names = sorted({one.series.benchmark for one in changes if one.kind == WORSE})
         if not names or len(results.commits) == 1:
             return
-        only = "|".join(f"^{re.escape(name)}$" for name in names)
+        only = "|".join(rf"^{re.escape(name)}(\(|$)" for name in names)  # the parameters follow
         for commit in (results.commits[at].hash, results.commits[-1].hash):
             before = {path: json.loads(path.read_text()) for path in files_of(commit)}
             measure(commit, home, only)

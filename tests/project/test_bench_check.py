@@ -41,7 +41,7 @@ def case_of(check, *, exact=False, budget=None):
         (2, 3, None, "more than before", True),
         (2, 3, 4, "more than before", True),
         (4, 2, None, "less than before", False),
-        (1000, 1010, None, "", False),  # bytes
+        (1000, 1010, None, "", False),
         (0.05, 0.07, 6.4, "", False),  # growth of the heap
         (3, 3, 2, "over its budget of 2", True),
         (None, 3, None, "new", False),
@@ -52,6 +52,12 @@ def test_counts_fail_when_they_grow(check, base, head, budget, said, fails):
     case = case_of(check, exact=True, budget=budget)
     found = check.judge_count(case, measuring((base, head)))
     assert (found.said, found.fails) == (said, fails)
+
+
+def test_of_many_records_none_more_is_allowed(check):
+    case = case_of(check, exact=True)
+    assert not check.judge_count(case._replace(unit="bytes"), measuring((1000, 1001))).fails
+    assert check.judge_count(case._replace(unit="records"), measuring((1000, 1001))).fails
 
 
 def test_a_count_that_was_more_once_is_counted_again(check):
