@@ -13,7 +13,7 @@ COUNT, RATIO, TIME = 0.01, 0.15, 0.30
 
 WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "same", "new", "failed"
 # A time in seconds is another one when the machine is busy: it is shown, and makes nothing red.
-SLOWER = "slower"
+SLOWER, QUICKER = "slower", "quicker"
 
 
 class Change(NamedTuple):
@@ -81,8 +81,8 @@ def change_of(series: Series, base: int) -> Change:
     if before is None:
         return Change(series, before, now, NEW)
     room = noise(series) * abs(before)
-    worse = SLOWER if series.unit == "seconds" else WORSE
-    kind = worse if now > before + room else BETTER if now < before - room else SAME
+    worse, better = (SLOWER, QUICKER) if series.unit == "seconds" else (WORSE, BETTER)
+    kind = worse if now > before + room else better if now < before - room else SAME
     return Change(series, before, now, kind)
 
 

@@ -15,6 +15,7 @@ from .judgement import (
     COUNT,
     GONE,
     NEW,
+    QUICKER,
     RATIO,
     SAME,
     SLOWER,
@@ -57,8 +58,16 @@ tr.worse td, tr.failed td { background: #fdecea; }
 .graph .base { stroke: #888; stroke-dasharray: 4 4; }
 .graph text { font: 12px system-ui, sans-serif; fill: #333; }
 """
-WORDS = {WORSE: "dearer", SLOWER: "slower", BETTER: "cheaper", SAME: "", NEW: "new", GONE: "failed"}
-ORDER = (GONE, WORSE, SLOWER, BETTER, NEW, SAME)
+WORDS = {
+    WORSE: "dearer",
+    SLOWER: "slower",
+    QUICKER: "quicker",
+    BETTER: "cheaper",
+    SAME: "",
+    NEW: "new",
+    GONE: "failed",
+}
+ORDER = (GONE, WORSE, SLOWER, QUICKER, BETTER, NEW, SAME)
 
 
 def write_site(
@@ -117,8 +126,8 @@ def first_page(results: Results, changes: Sequence[Change], base: int, title: st
         verdict(changes, len(commits)),
         f'<div class="tiles">{tiles}</div>',
         listed("Dearer", [c for c in changes if c.kind in (WORSE, GONE)], commits, base),
-        listed("Slower in seconds", [c for c in changes if c.kind == SLOWER], commits, base),
         listed("Cheaper", [c for c in changes if c.kind == BETTER], commits, base),
+        listed("In seconds", [c for c in changes if c.kind in (SLOWER, QUICKER)], commits, base),
         listed("All", changes, commits, base),
         f'<p class="small">{escape(about(results))}</p>',
     ]
@@ -142,7 +151,7 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
         f"{counts[BETTER]} cheaper",
         f"{counts[SAME]} as before",
     ]
-    words += [f"{counts[SLOWER]} slower in seconds"] * bool(counts[SLOWER])
+    words += [f"{counts[kind]} {kind} in seconds" for kind in (SLOWER, QUICKER) if counts[kind]]
     words += [f"{counts[NEW]} new"] * bool(counts[NEW])
     said = f"Of {len(changes)} figures: {', '.join(words)}."
     return f'<p class="verdict {WORSE if bad else SAME}">{said}</p>'
@@ -209,8 +218,8 @@ def about(results: Results) -> str:
     count, ratio, time = (f"{100 * room:.0f}%" for room in (COUNT, RATIO, TIME))
     return (
         f"Measured on {', '.join(known)}.  Less is better.  Dearer is a count that is more by {count}, "
-        f"a ratio that is by {ratio}.  Slower is a time in seconds that is more by {time}: on a busy "
-        f"machine that says little, and it makes nothing red.{left_out}"
+        f"a ratio that is more by {ratio}.  A time in seconds is slower by {time}: on a busy machine "
+        f"that says little, and it makes nothing red.{left_out}"
     )
 
 
