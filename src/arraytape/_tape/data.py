@@ -53,9 +53,7 @@ class RawData:
         """Whether data is memory of its own, so that a sum may be formed in it."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
-    def sums_in(self, held: Any) -> bool:
-        """Whether a sum is to be formed in data."""
-        return self.owns(held)
+    sums_in = owns  # whether a sum is to be formed in data
 
     def copied(self, data: Any) -> Any:
         """A copy in memory of its own."""
