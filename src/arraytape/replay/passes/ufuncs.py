@@ -25,6 +25,9 @@ def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> st
     return f"{function}({args}, {named}{into})"
 
 
+# What NumPy computes several times as slowly in the memory of its operand as elsewhere.
+SLOW_IN_PLACE = frozenset(("sign",))
+
 # Ops that Python's operators compute by ufuncs of the same name.
 OPERATORS = frozenset(
     ("abs", "add", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",

@@ -17,8 +17,9 @@ import numpy as np
 from ..._util.blocks import Quiet
 from ..passes.blocks import BLOCKED, CASTS
 from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
-from ..passes.ufuncs import call_into, ufunc_of
+from ..passes.ufuncs import SLOW_IN_PLACE, call_into, ufunc_of
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
+from .bits import Bits
 from .loops import Loop
 from .memory import MOST, Memory, last_reads, leaving, memory_of
 from .spellings import SPELLINGS
@@ -28,8 +29,8 @@ EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract"
 VIEWS = frozenset(
     ("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape")
 )
-ONE = np.asarray(1, np.int8)
 LARGE = 4096  # elements of data that is let go of as soon as it can be
+SHARED = 1 << 16  # elements of masks whose integers wait for another choice
 NUMBER = new_number = count(1).__next__
 
 
@@ -57,6 +58,10 @@ class Source:
         self.memory = memory_of(program)
         self.last = last_reads(program, self.memory)
         self.leaving = leaving(program, self.memory, self.last)
+        choices = [node for node in program.nodes if node.op == MASKED and node.size <= SHARED]
+        self.bits = Bits(
+            choices, self.room_for_bits, lambda node, name: self.kept.give(name), self.named
+        )
         self.places: dict[Node, Node] = {}  # whose memory a node has taken over
         self.taken_over: set[Node] = set()
         self.written: set[Node] = set()  # what was computed straight into its place
@@ -216,7 +221,7 @@ class Source:
             args = [self.text_of(x, True) for x in node.args]
             args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
             value, scalar = f"{self.function_of(node)}({', '.join(args)})", False
-        if node.shape == ():
+        if node.shape == () and not self.is_element(node):
             if scalar:
                 self.scalars.add(node)
             else:
@@ -260,7 +265,8 @@ class Source:
         function = self.named(node.op.replace(".", "_"), ufunc)
         if node.shape and self.straight(place, node, function, args):
             return
-        into = None if node.shape == () or node.op == "matmul" else self.free_operand(place, node)
+        apart = node.shape == () or node.op == "matmul" or node.op in SLOW_IN_PLACE
+        into = None if apart else self.free_operand(place, node)
         if into is not None:
             self.take_over(node, into)
         elif self.room(node) is None:
@@ -310,7 +316,16 @@ class Source:
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
             return f"{whole}[{node.args[1]}]"
-        return f"{whole}[{self.key(node.args[1])}]"
+        more = ", ..." if self.is_element(node) else ""
+        return f"{whole}[{self.key(node.args[1])}{more}]"
+
+    def is_element(self, node: Node) -> bool:
+        """Whether a node is an element that may stay where it is: nothing writes there."""
+        if node.op != "getitem" or node.args[0].op not in (INPUT, CONSTANT) or node in self.leaving:
+            return False
+        key = node.args[1]
+        parts = key if type(key) is tuple else (key,)
+        return len(parts) == len(node.args[0].shape) and {*map(type, parts)} == {int}
 
     def mask(self, place: int, node: Node) -> None:
         """A choice by bits, in the place of floats that are not read any more."""
@@ -326,31 +341,31 @@ class Source:
             self.assign(node, f"empty_like({like})" if same_layout(x, node) else packed)
         integer = INTEGERS[node.dtype]
         name = self.named(str(integer), integer)
-        bits = self.kept.take(node.shape, name, node.size * integer.itemsize)
         names = [self.names[y] for y in ((node, x, other) if two else (node, x))]
         mine, *theirs = [self.view(y, f"{y}.view({name})") for y in names]
         if not two:
             theirs.append(other)
-        self.lines += self.by_bits(theirs[0], self.text_of(mask, True), theirs[1], bits, mine)
-        self.kept.give(bits)
+        chosen = theirs[1] != mine if two else other
+        bits, lines = self.bits.of(node, self.text_of(mask, True), chosen)
+        self.lines += lines + self.by_bits(theirs[0], bits, theirs[1], mine)
 
-    def by_bits(self, x: str, mask: str, other: str | bool, bits: str, into: str) -> list[str]:
-        """The lines that put integers where a mask is true, and others elsewhere.
+    def room_for_bits(self, node: Node) -> str:
+        """Kept memory for the integers of a mask."""
+        integer = INTEGERS[node.dtype]
+        size = node.size * integer.itemsize
+        return self.kept.take(node.shape, self.named(str(integer), integer), size)
 
-        other : whether x stands where the mask is true, or where it is false; 0 stands elsewhere then.
+    def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
+        """The lines that choose integers by bits.
+
+        other : where what lies in ``into`` is one of them, bits are set for the other one; 0 stands
+        where they are not, if it is a bool.
         """
-        chosen = other if isinstance(other, bool) else into != other
-        self.scope |= {"bitwise_and": np.bitwise_and, "copyto": np.copyto}
-        self.scope["bitwise_xor"] = np.bitwise_xor
-        self.scope |= {"negative": np.negative, "subtract": np.subtract}
-        minus_one = f"subtract({bits}, {self.named('_1', ONE)}, {bits})"
-        ones = f"negative({bits}, {bits})" if chosen else minus_one
-        lines = [f"copyto({bits}, {mask})", ones]
+        self.scope |= {"bitwise_and": np.bitwise_and, "bitwise_xor": np.bitwise_xor}
         if isinstance(other, bool):
-            return [*lines, f"bitwise_and({x}, {bits}, {into})"]
-        first, second = (x, other) if chosen else (other, x)
+            return [f"bitwise_and({x}, {bits}, {into})"]
+        first, second = (x, other) if into != other else (other, x)
         return [
-            *lines,
             f"bitwise_xor({first}, {second}, {into})",
             f"bitwise_and({into}, {bits}, {into})",
             f"bitwise_xor({into}, {second}, {into})",
