@@ -14,6 +14,8 @@ from arraytape.replay.passes.blocks import BLOCKED, blocked
 from arraytape.replay.passes.factors import factored
 from arraytape.replay.passes.simplify import simplified
 from arraytape.replay.passes.sums import with_dots
+from arraytape.replay.passes.ties import with_rare_ties
+from arraytape.replay.passes.ufuncs import same_beside_numbers
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
 from arraytape.replay.text import source as source_module
 from arraytape.replay.text.source import Source
@@ -395,6 +397,79 @@ def test_a_product_that_is_only_looked_at_is_computed_where_it_may_have_nan():
             else:
                 with pytest.raises(GuardFailed):
                     source.function(a, b)
+
+
+# --- ties, and numbers beside maxima ------------------------------------------------------------------
+EXTREMES = [
+    (lambda x: arraytape.max(x, axis=1, keepdims=True), 1),
+    (lambda x: arraytape.min(x, axis=0), 1),
+    (lambda x: arraytape.max(x) * x, 1),
+    (lambda x: arraytape.max(x, axis=(0, 2)[:1]) + arraytape.min(x, axis=1)[:3], 2),
+]
+
+
+@pytest.mark.parametrize(("call", "looks"), EXTREMES)
+def test_ties_are_counted_where_there_are_some(call, looks):
+    @arraytape.function
+    def slope(x):
+        with arraytape.GradientTape() as tape:
+            tape.watch(x)
+            y = arraytape.sum(arraytape.square(call(x)))
+        return tape.gradient(y, x)
+
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        slope(arraytape.asarray(rng.standard_normal(SHAPE)))
+    assert slope.source.count("count_ties(") == looks
+    replayed = slope.counts["replayed"]
+    for _ in range(20):
+        x = arraytape.asarray(rng.integers(-1, 2, SHAPE) * 1.0)  # with ties, and signs of zero
+        ours, wanted = slope(x), slope.eager(x)
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(wanted))
+    assert slope.counts["replayed"] == replayed + 20
+    x = rng.standard_normal(SHAPE)
+    x[1, 1] = np.nan
+    np.testing.assert_array_equal(
+        np.asarray(slope(arraytape.asarray(x))), np.asarray(slope.eager(arraytape.asarray(x)))
+    )
+    assert slope.counts["replayed"] == replayed + 20
+
+
+def test_without_a_guard_against_nan_ties_are_counted():
+    def calls(x, y):
+        most = xp.max(x, axis=1, keepdims=True)
+        return [xp.sum(xp.astype(x == most, np.float64), axis=1, keepdims=True) * y]
+
+    program = simplified(traced(calls, data(1)))
+    assert with_rare_ties(program) is program
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [300, 5_000, 40_000])
+def test_maxima_beside_numbers_keep_all_bits(dtype, size):
+    def calls(x):
+        return [xp.maximum(x * 1.0, 0.0), xp.minimum(-0.0, xp.exp(x)), xp.maximum(x, 2) + x]
+
+    special = np.asarray([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 3.0, -2.0, 1e-40], dtype)
+    rng = np.random.default_rng(0)
+    program = traced(calls, [np.zeros(size, dtype)])
+    source = Source(blocked(simplified(program)), "program")
+    assert ("s_ = _" in source.text) == (size > 32_000 and same_beside_numbers())
+    for _ in range(3):
+        x = rng.choice(special, size)
+        with np.errstate(all="ignore"):
+            same(source.function(x)[0], program.run([x])[0], exact=True)
+
+
+def test_views_of_constants_are_made_once():
+    def calls(x):
+        row = xp.broadcast_view(np.full(3, 0.1), (2, 3))
+        return [xp.broadcast_view(row, (4, 2, 3)) * x[:, None]]
+
+    program = traced(calls, data(1)[:1])
+    source = Source(program, "program")
+    assert "broadcast" not in source.text
+    same(source.function(data(2)[0])[0], program.run(data(2)[:1])[0], exact=True)
 
 
 # --- choices by bits ----------------------------------------------------------------------------------
@@ -791,6 +866,13 @@ def test_only_large_programs_run_in_blocks(size):
 
     text = Source(blocked(simplified(traced(calls, [np.ones(size)]))), "program").text
     assert ("for i in" in text) == (size > 32_000)
+
+
+@pytest.mark.parametrize(("size", "rows"), [(40_000, 20_032), (99_999, 16_704), (32_001, 16_064)])
+def test_blocks_are_about_equal(size, rows):
+    """The last one is not a small rest, and each begins with a line of the cache."""
+    program = simplified(traced(lambda x: [xp.tanh(x * 2.0) * xp.exp(x)], [np.ones(size)]))
+    assert f"range(0, {size}, {rows})" in Source(blocked(program), "program").text
 
 
 def test_sums_in_blocks_are_as_exact_as_sums_of_numpy():

@@ -10,9 +10,16 @@ import numpy as np
 from ..passes.blocks import CASTS, Blocks
 from ..passes.simplify import INTEGERS, MASKED, same_layout
 from ..passes.sums import DOT, is_sum
-from ..passes.ufuncs import SLOW_IN_PLACE, call_into, ufunc_of
+from ..passes.ufuncs import (
+    SLOW_BESIDE_NUMBERS,
+    SLOW_IN_PLACE,
+    call_into,
+    same_beside_numbers,
+    ufunc_of,
+)
 from ..program import Node, operands
 from .bits import Bits
+from .spellings import as_operand
 
 
 class Loop:
@@ -25,6 +32,7 @@ class Loop:
         self.scratch: dict[str, list[str]] = {}  # by dtype, parts of memory that are free
         self.own: set[Node] = set()  # values that lie in such memory
         self.taken: list[str] = []  # kept memory, for the time of the loop
+        self.spreads: set[str] = set()  # blocks that have one number everywhere
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
         self.items = dict(zip(blocks.results, blocks.items, strict=True))
         self.guarded = {guard.node for guard in source.program.guards if guard.kind == "no NaN"}
@@ -128,7 +136,16 @@ class Loop:
 
     # --- calls ------------------------------------------------------------------------------------
     def text(self, x: Any, node: Node) -> str:
-        return self.names[x] if type(x) is Node else str(self.source.operand(x, node))
+        if type(x) is Node:
+            return self.names[x]
+        number = as_operand(x, node)
+        if number is None or node.op not in SLOW_BESIDE_NUMBERS or not same_beside_numbers():
+            return str(self.source.operand(x, node))
+        name = str(self.source.spread(number, (self.blocks.rows, *self.blocks.shape[1:])))
+        if f"{name}_" not in self.spreads:
+            self.spreads.add(f"{name}_")
+            self.lines.append(f"{name}_ = {name}[:j - i]")
+        return f"{name}_"
 
     def member(self, i: int, node: Node) -> None:
         """The lines of one call."""

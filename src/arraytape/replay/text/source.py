@@ -14,15 +14,32 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.blocks import Quiet
-from ..passes.blocks import BLOCKED, CASTS
+from ..passes.blocks import BLOCK, BLOCKED, CASTS
 from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
-from ..passes.ufuncs import SLOW_IN_PLACE, call_into, ufunc_of
-from ..program import CONSTANT, FOREIGN, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
+from ..passes.ufuncs import (
+    SLOW_BESIDE_NUMBERS,
+    SLOW_IN_PLACE,
+    call_into,
+    same_beside_numbers,
+    ufunc_of,
+)
+from ..program import (
+    CONSTANT,
+    FOREIGN,
+    INPUT,
+    Guard,
+    GuardFailed,
+    Node,
+    Program,
+    key_of,
+    operands,
+    replaced,
+    result_of,
+)
 from .bits import Bits
 from .loops import Loop
 from .memory import MOST, Memory, last_reads, leaving, memory_of
-from .spellings import SPELLINGS
+from .spellings import SPELLINGS, as_operand
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
@@ -30,6 +47,7 @@ VIEWS = frozenset(
     ("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape")
 )
 LARGE = 4096  # elements of data that is let go of as soon as it can be
+WORTH_SPREAD = 256  # elements beside which a number becomes an array
 SHARED = 1 << 16  # elements of masks whose integers wait for another choice
 NUMBER = new_number = count(1).__next__
 
@@ -54,6 +72,8 @@ class Source:
         self.kept = Memory()
         self.new_number = count().__next__
         self.views: dict[str, str] = {}  # names of views of other memory, by their text
+        self.values: dict[Node, Any] = {}  # of constants, and of views of them
+        self.spreads: dict[Any, str] = {}  # names of arrays that have one number everywhere
         self.slots: dict[Node, str] = {}  # of kept memory, by the node that lies there
         self.memory = memory_of(program)
         self.last = last_reads(program, self.memory)
@@ -121,11 +141,22 @@ class Source:
     # --- values -----------------------------------------------------------------------------------
     def constant(self, node: Node) -> None:
         value, name = node.value, f"c{len(self.scope)}"
+        self.values[node] = value
         if node.shape == () and value.dtype.kind in "fc":
             self.arrays[node] = self.named(f"{name}_", value)
             value = value[()]
             self.scalars.add(node)
         self.names[node] = self.named(name, value)
+
+    def is_constant(self, node: Node) -> bool:
+        """Whether a node is a view of constants; then it has a name, too."""
+        inputs = operands(node)
+        if node.shape is None or not inputs or not all(x in self.values for x in inputs):
+            return False
+        args, keywords = replaced((node.args, node.keywords), self.values.__getitem__)
+        self.values[node] = result_of(node, args, keywords)
+        self.names[node] = self.named(f"c{len(self.scope)}", self.values[node])
+        return True
 
     def named(self, name: str, value: Any) -> str:
         """A name in the function's globals for a value."""
@@ -187,6 +218,8 @@ class Source:
             Loop(self, place, node.call)  # type: ignore[arg-type]
             return
         if node in self.names:  # the item of a loop
+            return
+        if node.view and self.is_constant(node):
             return
         if node.op == "put":
             self.put(place, node)
@@ -284,6 +317,8 @@ class Source:
         if node.shape == ():
             return self.text_of(x, False)
         array = as_operand(x, node)
+        if array is not None and self.is_better_spread(node):
+            return self.spread(array, node.shape)
         if array is None:
             return self.text_of(x, True)
         name = "_" + repr(x).replace("-", "minus_").replace(".", "_").replace("+", "")
@@ -291,6 +326,19 @@ class Source:
         if known is not None and known.dtype != array.dtype:
             name = f"{name}_{array.dtype}"
         return self.named(name, self.scope.get(name, array))
+
+    def is_better_spread(self, node: Node) -> bool:
+        """Whether a number beside an array is to be an array of that shape."""
+        worth = node.op in SLOW_BESIDE_NUMBERS and WORTH_SPREAD <= node.size <= BLOCK
+        return worth and any(same_layout(x, node) for x in node.args) and same_beside_numbers()
+
+    def spread(self, number: Any, shape: Any) -> str:
+        """A name for an array that has one number everywhere."""
+        key = number.tobytes(), shape, number.dtype
+        if key not in self.spreads:
+            name = f"_{len(self.spreads)}s"
+            self.spreads[key] = self.named(name, np.full(shape, number))
+        return self.spreads[key]
 
     def infix(self, node: Node) -> bool:
         """Arithmetic of scalars as Python writes it, where NumPy's scalars have a ufunc's bits."""
@@ -593,18 +641,6 @@ def is_part(y: Node, x: Node, key: Any) -> bool:
     """Whether a node is the view of x at a key."""
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)
-
-
-def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
-    """A number as the array that NumPy makes of it beside an operand of floats; None for an overflow."""
-    if type(x) not in (int, float) or node.op not in FULL_SHAPE or len(node.args) != 2:
-        return None
-    other = node.args[1] if node.args[0] is x else node.args[0]
-    if type(other) is not Node or other.dtype.kind != "f":
-        return None
-    with Quiet():
-        array = np.asarray(x, other.dtype)
-    return array if np.isfinite(array) == math.isfinite(x) else None
 
 
 def failed(guard: Guard) -> None:
