@@ -260,6 +260,29 @@ def test_functions_as_arguments_are_equal_by_code_and_closure():
     assert g.counts["replayed"] == 4
 
 
+@pytest.mark.parametrize(
+    "op",
+    [lambda x: x * np.eye(3), lambda x: np.eye(3) @ x, lambda x: np.where(x > 0, x, np.eye(3))],
+)
+def test_numpy_arrays_beside_arrays_under_two_tapes(op):
+    """What the outer tape records of the inner one's pass reads what that one has kept of them."""
+
+    @xp.function
+    def slopes(x):
+        with xp.GradientTape() as outer:
+            outer.watch(x)
+            with xp.GradientTape() as inner:
+                inner.watch(x)
+                y = xp.sum(op(x) ** 3)
+            slope = xp.sum(inner.gradient(y, x) ** 2)
+        return outer.gradient(slope, x)
+
+    for number in range(4):
+        x = xp.asarray(np.arange(9.0).reshape(3, 3) - number)
+        assert np.array_equal(slopes(x), slopes.eager(x))
+    assert slopes.counts == {"traced": 2, "replayed": 2, "eager": 0}
+
+
 def test_numpy_arrays_as_arguments_are_compared():
     g = xp.function(lambda x, a: x * a + xp.asarray(a).sum())
     for a in ([1.0, 2.0],) * 4 + ([3.0, 4.0],) * 4:

@@ -287,9 +287,10 @@ class Call:
 
     def release(self) -> None:
         """Whatever else holds traced data gets values: an Array that was kept beside the result."""
-        if not self.kept():
-            return
-        gc.collect()
+        for generation in range(3):  # the oldest one may hold all of a large program's objects
+            if not self.kept():
+                return
+            gc.collect(generation)
         kept = self.kept()
         for traced in kept[:1]:
             self.spoil(
