@@ -17,7 +17,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check smoke clean
+.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -63,6 +63,12 @@ bench: .venv/.dev  ## Run the benchmarks and print the table
 
 bench-check: .venv/.dev  ## Compare counts and ratios with those of a commit (BASE=HEAD^), for CI; ACCEPT="a b" lets some pass
 	$(BIN)/python asv_bench/check.py $(BASE) $(foreach one,$(ACCEPT),--accept $(one))
+
+dashboard: .venv/.dev  ## Measure commits with asv (COMMITS="v0.3 main", or the last 5 tags), pages in asv_bench/html
+	$(BIN)/python asv_bench/dashboard.py $(COMMITS)
+
+ratios: .venv/.dev  ## Measure and write README's table of ratios; PY_PEERS=python adds PyTorch's and JAX's
+	PYTHONPATH=src $(BIN)/python tools/readme_ratios.py
 
 smoke: .venv/.dev  ## Run each benchmark once, to see that it runs
 	$(BIN)/python asv_bench/run.py --smoke

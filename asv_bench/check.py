@@ -7,8 +7,8 @@
 Both trees are measured by the benchmarks of this one, in processes that take turns.
 
 - A count (frames, records, bytes) fails when it is more than it was in BASE, and when it is over its
-  budget.  What it may grow by is `TOLERANCE` of its budget, or of itself where it has none: bytes by
-  tracemalloc differ by a few, frames and records not at all.
+  budget.  What it may grow by is `TOLERANCE` of its budget, or of itself where it has none, since bytes
+  by tracemalloc differ by a few; frames and records by none.
 - A time is a ratio to NumPy in its own process.  One that looks `SUSPECT` times as slow is measured
   again in new processes, up to `ROUNDS` times, and fails when it is `SLOWER` by the medians and by the
   least of both.
@@ -40,10 +40,12 @@ from run import SETTINGS, chosen
 
 HERE = Path(__file__).resolve().parent
 TOLERANCE = 0.02
+WHOLE = ("frames", "records")  # of which none more is allowed
 SUSPECT = 1.12
 SLOWER = 1.2
 ROUNDS = 5
-ENOUGH = 3  # rounds after which a suspect that is no longer one is let go
+CLEAR = 1.35
+ENOUGH = 3  # rounds after which a suspect that is none, or clearly slower, is measured no more
 MOST = 12  # suspects that are measured again: the worst
 SECONDS, LONGER = 0.06, 0.2  # for one ratio, at first and again
 
@@ -56,6 +58,7 @@ class Case(NamedTuple):
     label: str
     exact: bool
     budget: float | None
+    unit: str = ""
 
 
 class Verdict(NamedTuple):
@@ -75,32 +78,36 @@ class Verdict(NamedTuple):
 
 
 # --- in the processes that measure ----------------------------------------------------------------
-def listed() -> tuple[dict[str, Callable[..., Any]], list[Case], dict[str, str]]:
+def listed(only: str) -> tuple[dict[str, Callable[..., Any]], list[Case], dict[str, str]]:
     """The benchmarks by name, their cases, and the modules that could not be imported."""
     functions, cases, missing = {}, [], {}
     package = importlib.import_module("benchmarks")
+    wanted, dot, _ = only.partition(".")
     for module in pkgutil.iter_modules(package.__path__):
+        if dot and not module.name.endswith(wanted):
+            continue
         try:
             found = vars(importlib.import_module(f"benchmarks.{module.name}"))
         except Exception as error:  # an older tree lacks what a newer benchmark asks for
             missing[module.name] = f"{type(error).__name__}: {error}"
             continue
         for name, function in found.items():
-            if not name.startswith("track_"):
-                continue
             full = f"{module.name}.{name}"
+            if not name.startswith("track_") or only not in full:
+                continue
             functions[full] = function
             for index, values in enumerate(itertools.product(*function.params)):
                 label = ", ".join([full, *map(str, values)])
-                cases.append(Case(full, index, label, function.exact, chosen(function.budget, values)))
+                budget = chosen(function.budget, values)
+                cases.append(Case(full, index, label, function.exact, budget, function.unit))
     return functions, cases, missing
 
 
-def work() -> None:
+def work(only: str) -> None:
     """Answer the questions on standard input: which benchmarks there are, and what one gives."""
     with os.fdopen(os.dup(1), "w", buffering=1) as answers:
         os.dup2(2, 1)  # what a benchmark prints
-        functions, cases, missing = listed()
+        functions, cases, missing = listed(only)
         where = importlib.import_module("arraytape").__file__
         print(json.dumps({"cases": cases, "missing": missing, "where": where}), file=answers)
         for line in sys.stdin:
@@ -127,11 +134,11 @@ def value_of(function: Callable[..., Any], index: int, seconds: float) -> float:
 class Worker:
     """A process that measures one tree."""
 
-    def __init__(self, source: Path) -> None:
+    def __init__(self, source: Path, only: str) -> None:
         environment = {**os.environ, **SETTINGS, "PYTHONHASHSEED": "0"}
         environment["PYTHONPATH"] = os.pathsep.join([str(source), str(HERE)])
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", str(HERE / "check.py"), "--work"],
+            [sys.executable, "-W", "error", str(HERE / "check.py"), "--work", only],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -174,15 +181,15 @@ class Worker:
 class Trees:
     """The two trees, and processes that measure them in turn."""
 
-    def __init__(self, base: Path, head: Path) -> None:
-        self.sources = (base, head)
+    def __init__(self, base: Path, head: Path, only: str) -> None:
+        self.sources, self.only = (base, head), only
         self.workers: list[Worker] = []
 
     def start_again(self) -> None:
         """New processes: where memory lies differs by process, and so do times."""
         self.close()
         for source in self.sources:
-            self.workers.append(Worker(source))
+            self.workers.append(Worker(source, self.only))
 
     def measure(self, case: Case, seconds: float) -> tuple[float | None, float | None]:
         base, head = self.workers
@@ -202,6 +209,8 @@ Measure = Callable[[Case, float], Pair]
 
 def allowed(case: Case, base: float) -> float:
     """The most that a count may be."""
+    if case.unit in WHOLE:
+        return base
     return base + TOLERANCE * abs(base if case.budget is None else case.budget)
 
 
@@ -222,7 +231,7 @@ def judge_count(case: Case, measure: Measure) -> Verdict:
         return Verdict(case, base, head, "new", False)
     if head > allowed(case, base):
         return Verdict(case, base, head, "more than before", True)
-    less = base > head + (allowed(case, base) - base)
+    less = base > head + allowed(case, base) - base
     return Verdict(case, base, head, "less than before" if less else "", False)
 
 
@@ -256,11 +265,14 @@ def judge_suspects(
         for one in list(open_ones):
             base, head = measure(one.case, LONGER)
             if base is None or head is None:
-                failed.append(one._replace(head=None, said="failed when measured again", fails=True))
+                failed.append(
+                    one._replace(head=None, said="failed when measured again", fails=True)
+                )
                 open_ones.remove(one)
                 continue
             pairs[one.case.label].append((base, head))
-            if turn + 1 >= ENOUGH and min(ratios(pairs[one.case.label])) < SUSPECT:
+            by_least = min(ratios(pairs[one.case.label]))
+            if turn + 1 >= ENOUGH and not SUSPECT <= by_least <= CLEAR:
                 open_ones.remove(one)
     gone = {one.case.label for one in failed}
     found = [judged(one, pairs[one.case.label]) for one in suspects if one.case.label not in gone]
@@ -273,7 +285,7 @@ def judged(one: Verdict, pairs: Sequence[tuple[float, float]]) -> Verdict:
     return Verdict(one.case, base, head, "slower" if slower else "", slower)
 
 
-def compare(trees: Trees, only: str) -> tuple[list[Verdict], list[str]]:
+def compare(trees: Trees) -> tuple[list[Verdict], list[str]]:
     """The verdicts on all cases, and what else went wrong."""
     trees.start_again()
     base, head = trees.workers
@@ -281,7 +293,7 @@ def compare(trees: Trees, only: str) -> tuple[list[Verdict], list[str]]:
     for name, error in base.missing.items():
         if name not in head.missing:
             print(f"check: BASE cannot run benchmarks.{name}: {error}", file=sys.stderr)
-    cases = [case for case in head.cases.values() if only in case.name]
+    cases = head.cases.values()
     verdicts = [judge_count(case, trees.measure) for case in cases if case.exact]
     verdicts += [first_look(case, trees.measure) for case in cases if not case.exact]
     for one in verdicts:
@@ -362,13 +374,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="benchmarks named like that")
     parser.add_argument("--accept", action="append", default=[], metavar="TEXT")
     options = parser.parse_args(arguments)
-    with source_of(options.base) as base, contextlib.closing(Trees(base, options.head)) as trees:
-        verdicts, problems = compare(trees, options.only)
+    with (
+        source_of(options.base) as base,
+        contextlib.closing(Trees(base, options.head, options.only)) as trees,
+    ):
+        verdicts, problems = compare(trees)
     return conclude(accepted(verdicts, options.accept), problems)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--work"]:
-        work()
+    if sys.argv[1:2] == ["--work"]:
+        work(sys.argv[2])
     else:
         sys.exit(main())

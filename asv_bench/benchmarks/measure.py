@@ -40,19 +40,21 @@ def benchmark(
     aim: float | Mapping[Any, float] | None = None,
     exact: bool = False,
     headline: str = "",
+    rank: int = 100,
     **parameters: list[Any],
 ) -> Callable[[F], F]:
     """Declare a ``track_`` function: its unit, its parameters and the budget, where there is one.
 
-    budget : the most it may be; a mapping goes by the first parameter.  That of a time has room for noise.
+    budget : the most it may be; a mapping goes by the first parameter.  A time's has room for noise.
     aim : what it should come to, for the reader.
     exact : a count, the same on every run.
-    headline : the title under which the dashboard shows it on top.
+    headline, rank : the title under which the dashboard's first page has it, and at which place.
     """
 
     def declare(function: F) -> F:
         names, values = list(parameters), list(parameters.values())
-        vars(function).update(unit=unit, budget=budget, aim=aim, exact=exact, headline=headline)
+        vars(function).update(unit=unit, budget=budget, aim=aim, exact=exact)
+        vars(function).update(headline=headline, rank=rank)
         vars(function).update(param_names=names, params=values)
         return function
 
