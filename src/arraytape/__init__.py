@@ -133,8 +133,10 @@ from .ops.extras import bincount, diag, einsum, logspace, median, pad
 from .ops.indexing_functions import scatter_add, take, take_along_axis
 from .ops.linear_algebra_functions import (
     cofactors,  # noqa: F401  (not public: rules ask the namespace for it)
+    inverse_again,  # noqa: F401  (as cofactors)
     matmul,
     matrix_transpose,
+    solve_again,  # noqa: F401  (as cofactors)
     tensordot,
     vecdot,
 )

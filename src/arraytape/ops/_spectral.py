@@ -248,14 +248,14 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
             used = ~below(largest(xp.where(same, P, 0.0), -2, xp), small)
             doubt = doubt & (used | xp.matrix_transpose(used))
         inner = inner + quotient(turn, gap, same, doubt, xp)
-    return (xp.linalg.solve(back, inner @ back),)
+    return (xp.solve_again(eigenvectors, inner @ back, adjoint=True),)
 
 
 def eigvals(g: Any, x: Any, xp: Any) -> Any:
     """``V^-H @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = xp.linalg.eig(x)
-    back = adjoint(vectors, xp)
-    return xp.linalg.solve(back, beside_values(g, values)[..., :, None] * back)
+    inner = beside_values(g, values)[..., :, None] * adjoint(vectors, xp)
+    return xp.solve_again(vectors, inner, adjoint=True)
 
 
 def beside_values(g: Any, values: Any) -> Any:

@@ -16,7 +16,7 @@ from . import _spectral as spectral
 from .creation_functions import eye, zeros
 from .elementwise_functions import abs as absolute
 from .elementwise_functions import conj, multiply, subtract
-from .linear_algebra_functions import matmul, matrix_transpose, tensordot, vecdot
+from .linear_algebra_functions import matmul, matrix_transpose, regular, tensordot, vecdot
 from .manipulation_functions import (
     broadcast_arrays,
     expand_dims,
@@ -69,11 +69,6 @@ def positive_definite(x: Any) -> Any:
 def hermitian(x: Any) -> Any:
     """A Hermitian matrix from any square one, for samples."""
     return x + matrix_transpose(conj(x))
-
-
-def regular(x: Any) -> Any:
-    """A well-conditioned matrix with separate eigenvalues from any square one, for samples."""
-    return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
 
 # --- systems and inverses -----------------------------------------------------------------------
