@@ -27,6 +27,7 @@ Data = np.ndarray[Any, Any]
 LEAST = 64  # rows: factoring fewer takes no longer than looking for factors
 MOST = 16  # matrices whose factors are kept while their data lives
 LOWER, UPPER, NEITHER = "lower", "upper", "neither"  # where a matrix has elements other than 0
+BLOCK = 64  # columns that LAPACK treats at once, in room of its own
 SINGULAR = "Singular matrix"
 TINY = 1e-290  # of a determinant: below, digits are lost
 
@@ -170,22 +171,28 @@ class Elimination:
 
     def inverse(self) -> Data:
         """``a^-1``."""
-        found = routine("getri", self.factors)(self.factors, self.order)[0]
+        room = BLOCK * len(self.factors)
+        found = routine("getri", self.factors)(self.factors, self.order, lwork=room)[0]
         return found.T if self.turned else found
 
 
 # --- systems --------------------------------------------------------------------------------------
 def is_large(x: Any) -> bool:
-    """Whether x is NumPy's data: a large matrix, or a stack of such, about which one may ask."""
+    """Whether x is NumPy's data: a large matrix, or a stack of such."""
     return (
         type(x) is np.ndarray and x.ndim > 1 and x.shape[-1] == x.shape[-2] >= LEAST
-        and x.size > 0 and x.dtype.kind in "fc" and libraries() is not None
+        and x.size > 0 and x.dtype.kind in "fc"
     )  # fmt: skip
+
+
+def is_known(x: Any) -> bool:
+    """Whether one may ask about x."""
+    return is_large(x) and libraries() is not None
 
 
 def solved(x1: Any, x2: Any, adjoint: bool) -> Data | None:
     """``x1^-1 x2`` or ``x1^-H x2`` by factors, as ``linalg.solve`` gives it; None where it is to."""
-    if not is_large(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
+    if not is_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
         return None
     vector = x2.ndim == 1
     columns = x2[:, None] if vector else x2
@@ -257,7 +264,7 @@ def over_triangle(a: Data, form: str, b: Data, adjoint: bool) -> Data:
 # --- inverses -------------------------------------------------------------------------------------
 def inverse(x: Any) -> Data | None:
     """Inverses by factors, as ``linalg.inv`` gives them; None where it is to."""
-    if not is_large(x):
+    if not is_known(x):
         return None
     factor = cholesky_of(x)
     if factor is not None:
@@ -274,7 +281,7 @@ def cofactors(x: Any) -> Data | None:
 
     As they are exact also where the matrix is singular, this loses a quarter of the digits at most.
     """
-    if not is_large(x) or x.ndim > 2:
+    if not is_known(x) or x.ndim > 2:
         return None
     (one,) = eliminations_of(x)
     values = np.diagonal(one.factors)
@@ -294,7 +301,7 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
     It does half the work of the general one, which products and systems make up: it leaves out what is
     0 in triangles.  A cotangent of the diagonal alone, as that of a determinant, needs a sixth.
     """
-    if not is_large(y) or type(g) is not np.ndarray or y.ndim > 2:
+    if not is_known(y) or type(g) is not np.ndarray or y.ndim > 2:
         return None
     lower, given = np.ascontiguousarray(in_double(y)), in_double(g)
     if not np.diagonal(lower).all():

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._array.paths import sum_to
-from .._storage.factors import through_cholesky
+from .._array.views import keep
+from .._storage.factors import is_large, remember_cholesky, through_cholesky
 from .._storage.storage import conjugate, is_complex
 from .._util.errors import see, user_line
 from .elementwise_functions import flat_at_tip
@@ -88,6 +89,15 @@ def solve_again(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Any) -> Any
     left, right = (y, columns) if adjoint else (columns, y)
     first = -(left @ conjugate(xp.matrix_transpose(right), xp))
     return sum_to(first, x1.shape, xp), sum_to(second, x2.shape, xp)
+
+
+def remember(x: Any, y: Any, upper: bool, handles: tuple[Any, ...]) -> None:
+    """While cholesky is recorded: that x need not be factored again to solve with it.
+
+    The record does not hold x.  It is marked as if it did, so that a write leaves this data as it is.
+    """
+    if is_large(x) and not upper and all(keep(z) is data for z, data in zip(handles, (x, y), strict=True)):
+        remember_cholesky(x, y)
 
 
 def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
