@@ -53,18 +53,20 @@ def routine(name: str, a: Data) -> Any:
 class Known:
     """What is known of a matrix, or of all matrices of a stack.
 
-    data : the matrix, weakly.  eliminations : the factors of each.  cholesky : the Cholesky factor,
-    weakly.  form : whether it is a triangle, "" as long as nobody has looked.
+    data : the matrix, weakly.  eliminations : the factors of each.  results : what recorded ops gave for
+    it, by their names, weakly.  form : whether it is a triangle, and hermitian : whether it is Hermitian
+    to the last bit; "" and None as long as nobody has looked.
     """
 
-    __slots__ = ("__weakref__", "cholesky", "data", "eliminations", "form")
+    __slots__ = ("__weakref__", "data", "eliminations", "form", "hermitian", "results")
 
     def __init__(self, data: Data) -> None:
         at, this = id(data), ref(self)
         self.data = ref(data, lambda _: forget(at, this()))
         self.eliminations: list[Elimination] = []
-        self.cholesky: Any = None
+        self.results: dict[str, list[ref[Data]]] = {}
         self.form = ""
+        self.hermitian: bool | None = None
 
 
 TABLE: dict[int, Known] = {}  # by id of the data
@@ -89,18 +91,29 @@ def about(x: Data) -> Known:
 
 def source(x: Data) -> tuple[Data, bool]:
     """The matrix of which x, real data, is the transpose, if there is one of which more is known."""
-    base = x.base
+    base: Any = x.base
     known = TABLE.get(id(base))
-    if x.ndim == 2 and x.dtype.kind == "f" and known is not None and known.data() is base:
-        if base.shape == x.shape and base.strides == x.strides[::-1]:
-            return base, True
+    if known is None or known.data() is not base or x.ndim > 2 or x.dtype.kind == "c":
+        return x, False
+    if base.shape == x.shape and base.strides == x.strides[::-1]:
+        return base, True
     return x, False
 
 
-def remember_cholesky(x: Data, y: Data) -> None:
-    """That y is the lower Cholesky factor of x: data that nobody writes to any more."""
-    about(x).cholesky = ref(y)
-    about(y).form = LOWER
+def remember(op: str, x: Data, *results: Data) -> None:
+    """What a factorisation gave for x; all of it data that nobody writes to any more."""
+    about(x).results[op] = [ref(y) for y in results]
+    if op == "cholesky":
+        about(results[0]).form = LOWER
+
+
+def remembered(op: str, x: Any) -> list[Data] | None:
+    """What a factorisation gave for this data, if that is still there."""
+    if not is_large(x):
+        return None
+    results = about(x).results.get(op, [])
+    found = [y for y in (result() for result in results) if y is not None]
+    return found if found and len(found) == len(results) else None
 
 
 def form_of(x: Data) -> str:
@@ -116,12 +129,11 @@ def form_of(x: Data) -> str:
 
 
 def cholesky_of(x: Data) -> Data | None:
-    """The Cholesky factor that a record has, if x is Hermitian to the last bit: solving reads all of x."""
-    known = about(x)
-    y: Data | None = known.cholesky and known.cholesky()
-    if y is not None and not np.array_equal(x, x.mT.conj()):
-        known.cholesky = y = None
-    return y
+    """The Cholesky factor that a record has, if x is Hermitian: solving reads all of x."""
+    known, found = about(x), remembered("cholesky", x)
+    if found is not None and known.hermitian is None:
+        known.hermitian = np.array_equal(x, x.mT.conj())
+    return found[0] if found is not None and known.hermitian else None
 
 
 def eliminations_of(x: Data) -> list[Elimination]:
@@ -162,17 +174,19 @@ class Elimination:
         """``a^-1 b`` or ``a^-H b``."""
         if self.singular:
             raise np.linalg.LinAlgError(SINGULAR)
-        solve = routine("getrs", self.factors)
         if not self.turned:
-            return solve(self.factors, self.order, b, trans=2 if adjoint else 0)[0]
-        if not adjoint:
-            return solve(self.factors, self.order, b, trans=1)[0]
-        return solve(self.factors, self.order, b.conj(), trans=0)[0].conj()
+            return self.columns(b, 2 if adjoint else 0)
+        return self.columns(b.conj(), 0).conj() if adjoint else self.columns(b, 1)
+
+    def columns(self, b: Data, transpose: int) -> Data:
+        """``m^-1 b`` of the matrix m that was factored, of its transpose (1), or its adjoint (2)."""
+        found: Data = routine("getrs", b)(self.factors, self.order, b, trans=transpose)[0]
+        return found
 
     def inverse(self) -> Data:
         """``a^-1``."""
         room = BLOCK * len(self.factors)
-        found = routine("getri", self.factors)(self.factors, self.order, lwork=room)[0]
+        found: Data = routine("getri", self.factors)(self.factors, self.order, lwork=room)[0]
         return found.T if self.turned else found
 
 
@@ -225,7 +239,7 @@ def stacked(x: Data, b: Data, adjoint: bool) -> Data:
 
 
 def by_factors(x: Data, i: int, b: Data, adjoint: bool) -> Data:
-    """Of the i-th matrix of a stack, for columns: as a triangle, by its Cholesky factor, else by elimination."""
+    """Of the i-th matrix of a stack: as a triangle, by its Cholesky factor, else by elimination."""
     x, turned = source(x)
     b = in_double(b)
     if x.dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
@@ -255,10 +269,10 @@ def over_triangle(a: Data, form: str, b: Data, adjoint: bool) -> Data:
     turned = np.ascontiguousarray(a).T
     transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
     rows = np.array(b, order="C").T
-    solve = routine("trsm", a)
-    return solve(
+    found: Data = routine("trsm", a)(
         1.0, turned, rows, side=1, lower=form == UPPER, trans_a=transpose, overwrite_b=1
-    ).T
+    )
+    return found.T
 
 
 # --- inverses -------------------------------------------------------------------------------------
@@ -291,7 +305,8 @@ def cofactors(x: Any) -> Data | None:
     apart: float = routine("gecon", values)(one.factors, norm)[0]
     if one.singular or not apart > np.finfo(x.dtype).eps ** 0.25 or not TINY < abs(det) < np.inf:
         return None
-    return (det * one.inverse().T).astype(x.dtype)
+    found: Data = det * one.inverse().T
+    return found.astype(x.dtype)
 
 
 # --- through a Cholesky factor ----------------------------------------------------------------------
@@ -324,13 +339,13 @@ def is_diagonal(x: Data) -> bool:
 
 
 def between_solutions(lower: Data, g: Data) -> Data:
-    """The Hermitian part of ``L^-H P L^-1``, with P the lower triangle of ``L^H g`` and half its diagonal."""
+    """The Hermitian part of ``L^-H P L^-1``; P: the lower triangle of ``L^H g``, half its diagonal."""
     turned, solve = lower.T, routine("trsm", lower)  # transposes, in the memory layout of BLAS
     P = np.tril(routine("trmm", g)(1.0, turned, g.T, side=1, trans_a=2, overwrite_b=1).T)
     P[np.diag_indices(len(P))] /= 2.0
     half = solve(1.0, turned, P.T, overwrite_b=1)
-    found = solve(1.0, turned, half, side=1, trans_a=2, overwrite_b=1).T
-    return (found + found.conj().T) / 2.0
+    found: Data = solve(1.0, turned, half, side=1, trans_a=2, overwrite_b=1)
+    return (found.T + found.conj()) / 2.0
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:
@@ -338,14 +353,14 @@ def between_inverses(lower: Data, weights: Data) -> Data:
     inverse = routine("trtri", lower)(np.ascontiguousarray(lower).T)[0]  # transposed
     if (weights >= 0.0).all() or (weights <= 0.0).all():
         # One triangle of the square of a triangle, transposed.
-        part = routine("lauum", lower)(inverse * np.sqrt(np.abs(weights)), overwrite_c=1)[0].T
+        part: Data = routine("lauum", lower)(inverse * np.sqrt(np.abs(weights)), overwrite_c=1)[0].T
         part[np.diag_indices(len(part))] /= 2.0
-        found = part + part.conj().T
-        return found if (weights >= 0.0).all() else -found
-    square = routine("trmm", lower)(1.0, inverse, inverse * weights, side=1, trans_a=2)
+        return part + part.conj().T if (weights >= 0.0).all() else -part - part.conj().T
+    square: Data = routine("trmm", lower)(1.0, inverse, inverse * weights, side=1, trans_a=2)
     return (square.T + square.conj()) / 2.0
 
 
 __all__ = [
-    "LEAST", "MOST", "cofactors", "inverse", "remember_cholesky", "solved", "through_cholesky",
+    "LEAST", "MOST", "cofactors", "inverse", "is_large", "remember", "remembered", "solved",
+    "through_cholesky",
 ]  # fmt: skip

@@ -6,13 +6,15 @@ Those of singular values, eigenvalues and their vectors are in ``_spectral``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._array.paths import sum_to
 from .._array.views import keep
-from .._storage.factors import is_large, remember_cholesky, through_cholesky
+from .._storage import factors
+from .._storage.factors import is_large, through_cholesky
 from .._storage.storage import conjugate, is_complex
 from .._util.errors import see, user_line
 from .elementwise_functions import flat_at_tip
@@ -71,6 +73,30 @@ def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
     return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
 
 
+# --- while factorisations are recorded -----------------------------------------------------------
+def remember_cholesky(x: Any, y: Any, upper: bool, handles: Sequence[Any]) -> None:
+    if not upper:
+        remember("cholesky", (x, y), handles)
+
+
+def remember_eigh(x: Any, eigenvalues: Any, eigenvectors: Any, handles: Sequence[Any]) -> None:
+    remember("eigh", (x, eigenvalues, eigenvectors), handles)
+
+
+def remember_svd(x: Any, U: Any, S: Any, Vh: Any, handles: Sequence[Any]) -> None:
+    remember("svd", (x, U, S, Vh), handles)
+
+
+def remember(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> None:
+    """Of a large matrix, what it was factored into: for rules that would factor it again.
+
+    No record holds these data for that.  The handles are marked as if one did, so that a write leaves
+    the data as it is.
+    """
+    if is_large(data[0]) and all(keep(x) is d for x, d in zip(handles, data, strict=True)):
+        factors.remember(op, *data)
+
+
 # --- the rules ----------------------------------------------------------------------------------
 def solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
     """u = solve(x1^H, g) goes back to x2 and -u @ y^H to x1, for a gradient g of the result y.
@@ -87,17 +113,8 @@ def solve_again(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Any) -> Any
     y = y[..., None] if vector else y
     second = columns[..., 0] if vector else columns
     left, right = (y, columns) if adjoint else (columns, y)
-    first = -(left @ conjugate(xp.matrix_transpose(right), xp))
+    first = -left @ conjugate(xp.matrix_transpose(right), xp)
     return sum_to(first, x1.shape, xp), sum_to(second, x2.shape, xp)
-
-
-def remember(x: Any, y: Any, upper: bool, handles: tuple[Any, ...]) -> None:
-    """While cholesky is recorded: that x need not be factored again to solve with it.
-
-    The record does not hold x.  It is marked as if it did, so that a write leaves this data as it is.
-    """
-    if is_large(x) and not upper and all(keep(z) is data for z, data in zip(handles, (x, y), strict=True)):
-        remember_cholesky(x, y)
 
 
 def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:

@@ -266,7 +266,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 
 # --- factorisations -------------------------------------------------------------------------------
-@primitive(rules.cholesky, saves={"remembered": rules.remember}, samples=(
+@primitive(rules.cholesky, saves={"factor": rules.remember_cholesky}, samples=(
     *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
 ))  # fmt: skip
@@ -341,7 +341,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 @primitive(
     joint=spectral.svd,
     outputs=("U", "S", "Vh"),
-    saves=rules.NONE_UNREAD,
+    saves=rules.NONE_UNREAD | {"factors": rules.remember_svd},
     samples=(
         sample((3, 3), full_matrices=False),
         sample((5, 3), full_matrices=False),
@@ -427,7 +427,7 @@ def svdvals(x: Array, /) -> Array:
 @primitive(
     joint=spectral.eigh,
     outputs=("eigenvalues", "eigenvectors"),
-    saves=rules.NONE_UNREAD,
+    saves=rules.NONE_UNREAD | {"factors": rules.remember_eigh},
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
 )
 def eigh(x: Array, /) -> EighResult:
