@@ -91,13 +91,12 @@ def about(x: Data) -> Known:
 
 def source(x: Data) -> tuple[Data, bool]:
     """The matrix of which x, real data, is the transpose, if there is one of which more is known."""
-    base: Any = x.base
-    known = TABLE.get(id(base))
-    if known is None or known.data() is not base or x.ndim > 2 or x.dtype.kind == "c":
+    known = TABLE.get(id(x.base))
+    base = known.data() if known is not None else None
+    if base is None or base is not x.base or x.ndim > 2 or x.dtype.kind == "c":
         return x, False
-    if base.shape == x.shape and base.strides == x.strides[::-1]:
-        return base, True
-    return x, False
+    turned = base.shape == x.shape and base.strides == x.strides[::-1]
+    return (base, True) if turned else (x, False)
 
 
 def remember(op: str, x: Data, *results: Data) -> None:
