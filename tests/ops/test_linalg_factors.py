@@ -181,7 +181,6 @@ def test_derivatives_are_those_by_numpys_functions_alone(name, stack, dtype, mon
     assert_near(found, [order() for order in orders])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TWICE)
 @STACKS
 def test_second_derivatives_in_complex_numbers(name, stack, monkeypatch):

@@ -286,7 +286,8 @@ def inverse(x: Any) -> Data | None:
         return None
     else:
         found = [one.inverse() for one in eliminations_of(x)]
-    return np.stack(found).reshape(x.shape).astype(x.dtype, copy=False)
+    whole = found[0] if x.ndim == 2 else np.stack(found).reshape(x.shape)
+    return whole.astype(x.dtype, copy=False)
 
 
 def cofactors(x: Any) -> Data | None:
