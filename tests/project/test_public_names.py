@@ -13,6 +13,8 @@ LAZY = ["diagnose", "interop", "nn", "optimizers", "checkpoint", "testing", "fun
 MODULES = ["", *LAZY, "linalg", "fft", "testing.storages"]
 PRIVATE = (
     "cofactors",
+    "inverse_again",
+    "solve_again",
     "power_derivative",
     "sinc_derivative",
     "reinterpreted",
