@@ -30,6 +30,7 @@ from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
+from .summary import is_large
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
@@ -155,6 +156,7 @@ class Recording(BaseRecorder):
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
         self.shared = False  # whether it had workers
+        self.watches_large = False  # whether a large array is watched
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
@@ -372,6 +374,7 @@ class Recording(BaseRecorder):
                 return
             if kind == "c":
                 self.careful = True
+            self.watches_large = self.watches_large or is_large(x._data)
             if x._has_state and not any(x is other for other in self.variables):
                 self.variables.append(x)
             self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
