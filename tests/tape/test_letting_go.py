@@ -19,7 +19,7 @@ MB = 1_000_000
 def eager_to_let_go(monkeypatch):
     """Each tape keeps much, each array is large, each record is a segment; counts what happened."""
     settings = {"MUCH": 0, "SEGMENT": 1, "SEGMENTS": 1 << 40, "HUGE": 0, "BLOCK": 3, "LARGE": 1}
-    for name, value in {**settings, "FULL_SAMPLE": 1 << 40, "SAMPLE": 1}.items():
+    for name, value in {**settings, "FEW": 1 << 40, "MANY": 1 << 40}.items():
         monkeypatch.setattr(letting_go, name, value)
     monkeypatch.setattr(summary, "LARGE", 1)
     found = {"runs": 0, "reruns": 0, "passed": 0, "hollow": 0}

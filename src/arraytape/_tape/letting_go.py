@@ -54,20 +54,23 @@ MUCH = 2**24  # bytes that a tape is worth the trouble for
 HUGE = 2**22  # bytes of a cotangent that is beyond the cache: rules are run on it block by block
 SEGMENT = 2**22  # bytes that a segment keeps at least
 SEGMENTS = 4  # at most, roughly: each end takes a look at the cotangents
-SAMPLE = 32  # one record of so many is looked at, to find out whether a tape keeps much
-FULL_SAMPLE = 64  # records are all looked at where a large array is watched
+FEW = 4  # records are looked at, to find out whether a tape keeps much
+MANY = 64  # where a large array is watched
 
 
 # --- whether to ---------------------------------------------------------------------------------------
 def keeps_much(recording: Recording) -> bool:
     """Whether records keep many bytes, judged by a sample: a look at each would take too long."""
     records = recording.records
-    sparse = min(SAMPLE, len(records)) or 1
-    step = len(records) // FULL_SAMPLE + 1 if recording.watches_large else sparse
+    step = len(records) // (MANY if recording.watches_large else FEW) + 1
     sizes: dict[int, int] = {}
-    for record in records[len(records) // 2 % step :: step]:
+    for record in records[step // 2 :: step]:
         for item in record:
-            if type(item) in STORAGES and is_large(item):
+            kind = type(item)
+            if kind is ndarray:
+                if item.nbytes >= LARGE:
+                    sizes[id(item)] = item.nbytes
+            elif kind is not int and kind in STORAGES and is_large(item):
                 sizes[id(item)] = bytes_of(item)
     return bool(sizes) and sum(sizes.values()) * step >= MUCH
 
