@@ -41,8 +41,12 @@ class MemoryUse:
     @property
     def total(self) -> Kept:
         """The sum of all rows."""
-        numbers = [sum(row[i] for row in self.rows) for i in (1, 2, 3)]
-        return Kept("all", *numbers)
+        return Kept(
+            "all",
+            sum(row.records for row in self.rows),
+            sum(row.kept for row in self.rows),
+            sum(row.shared for row in self.rows),
+        )
 
     def __str__(self) -> str:
         """The table, with aligned columns.
@@ -92,7 +96,7 @@ def shared_buffers(records: Iterable[Record]) -> set[int]:
 
 
 def arrays_in(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
-    """The arrays in records and the buffers of views among them, by id; how often these refer to each."""
+    """The arrays in records and the buffers of views, by id, and how often these refer to each."""
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
     for item in kept_in(records):

@@ -1,14 +1,14 @@
 """Dead branches: records of values that nobody holds any more, dropped while a tape records.
 
-A value has an id, one int object, which whatever may ask for the value refers to: Arrays and views, records
-that compute on it, other recorders, code that is about to make an Array of it.  When nothing refers to
-the id but the record that made the value and the set of what the tape follows, no gradient can ask for
-it, and the record goes; with it go its references to other ids, so that one look from the end finds
-whole branches.
+A value has an id, one int object, which whatever may ask for the value refers to: Arrays and views,
+records that compute on it, other recorders, code that is about to make an Array of it.  When nothing
+refers to the id but the record that made the value and the set of what the tape follows, no gradient
+can ask for it, and the record goes; with it go its references to other ids, so that one look from the
+end finds whole branches.
 
-Only tapes that watch a large array look at the bytes that they keep, since to look takes longer than to
-record a small op.  Every ``YOUNG`` bytes the records since the last time are looked at, and all of them when
-what stayed has doubled.
+Only tapes that watch a large array look at the bytes that they keep, since to look takes longer than
+to record a small op.  Every ``YOUNG`` bytes the records since the last time are looked at, and all of
+them when what stayed has doubled.
 """
 
 from __future__ import annotations
