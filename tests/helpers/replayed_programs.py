@@ -1,5 +1,7 @@
 """Random programs as functions of Arrays: values, gradients, and what they write to their arguments."""
 
+import random
+import re
 import warnings
 
 import numpy as np
@@ -14,7 +16,7 @@ from random_programs.spaces import ArrayTapeSpace
 
 from .replaying import USES, recorded, replayed
 
-CALLS = 4  # two are traced, others are replayed
+CALLS = 5  # under a tape: two are traced, and the way back in the third
 NEAR = 1e-9  # of what is rounded otherwise: a 0-d result, say
 SINGLE = 2e-3
 FOLLOWED = (True,), (True, False), (False, False, True)
@@ -36,32 +38,91 @@ def copies(found):
     return [xp.asarray(x, copy=True) for x in found]
 
 
-def step(run, sources, results):
-    """A function that runs a program on an open tape: value, gradients and the program's arrays.
+# --- what is done with a program ----------------------------------------------------------------------
+def plain(run, given, watched):
+    """The arrays at the end."""
+    return run(*given)
 
-    run : takes arguments, gives all arrays at the program's end.  sources : picks what is
-    differentiated by.  results : what is given out of these arrays.
+
+def by_tape(run, given, watched):
+    """The gradient, too."""
+    with xp.GradientTape() as tape:
+        tape.watch(watched)
+        found = run(*given)
+        y = total(found)
+    return y, tape.gradient(y, watched, unconnected_gradients="zero"), found
+
+
+def by_tapes(run, given, watched):
+    """The gradient, and the gradient of a sum of its elements."""
+    with xp.GradientTape() as outer:
+        outer.watch(watched)
+        with xp.GradientTape() as inner:
+            inner.watch(watched)
+            found = run(*given)
+            y = total(found)
+        first = inner.gradient(y, watched, unconnected_gradients="zero")
+        slope = total(first)
+    return y, first, outer.gradient(slope, watched, unconnected_gradients="zero"), found
+
+
+def forward(run, given, watched):
+    """A tangent."""
+    tangents = [xp.ones_like(x) for x in watched]
+    with xp.ForwardAccumulator(watched, tangents) as accumulator:
+        found = run(*given)
+        y = total(found)
+    return y, accumulator.jvp(y, unconnected_gradients="zero"), found
+
+
+def rows(run, given, watched):
+    """A Jacobian of two rows."""
+    with xp.GradientTape() as tape:
+        tape.watch(watched)
+        found = run(*given)
+        y = xp.stack([total(found), total(found[1:])])
+    return y, tape.jacobian(y, watched, unconnected_gradients="zero"), found
+
+
+def mapped(run, given, watched):
+    """Two examples at once."""
+    places = [i for i, x in enumerate(given) if any(x is one for one in watched)]
+    axes = [0 if i in places else None for i in range(len(given))]
+    both = [xp.stack([x, x * 0.99]) if i in places else x for i, x in enumerate(given)]
+    return xp.vmap(lambda *each: total(run(*each)), in_axes=tuple(axes))(*both)
+
+
+MODES = {plain: 4, by_tape: 8, by_tapes: 3, forward: 3, rows: 1, mapped: 1}  # how often
+LENGTHS = {  # of programs: how many statements, and how often
+    "numpy": {5: 4, 10: 6, 16: 4, random_numpy_programs.program.LENGTH: 2},
+    "array": {8: 4, 16: 6, 26: 4, random_programs.program.STATEMENTS: 2},
+}
+
+
+def drawn(odds, choices):
+    """One of several things, by how often each is to come."""
+    return choices.choices([*odds], [*odds.values()])[0]
+
+
+def step(run, sources, results, mode):
+    """A function that does one of these with a program.
+
+    run : takes arguments, gives all arrays at the program's end.  sources : the places of the arguments
+    that are differentiated by.  results : what is given of the arrays.
     """
 
     def function(*given):
-        watched = sources(given)
-        with xp.GradientTape() as tape:
-            tape.watch(watched)
-            found = run(*given)
-            y = total(found)
-        return y, tape.gradient(y, watched, unconnected_gradients="zero"), results(found)
+        found = mode(run, given, [given[i] for i in sources])
+        if mode is plain:
+            return results(found)
+        return found if mode is mapped else (*found[:-1], results(found[-1]))
 
     return function
 
 
-def plain(run, sources, results):
-    """The same without a tape."""
-    return lambda *given: results(run(*given))
-
-
-def numpy_program(seed):
+def numpy_program(seed, length):
     """A program in NumPy's terms: ``run``, its data, how many of these are differentiated by."""
-    program = random_numpy_programs.Program(seed)
+    program = random_numpy_programs.Program(seed, length)
     names = [name for name in program.data if name not in program.constants]
     constants = {name: program.data[name].copy() for name in program.constants}
     scope = {"np": np, **TYPES}
@@ -76,11 +137,13 @@ def numpy_program(seed):
     return program, run, {name: program.data[name] for name in names}
 
 
-def array_program(seed):
+def array_program(seed, length):
     """A program in the standard's terms."""
-    program = random_programs.Program(seed, shared=False)
+    program = random_programs.Program(seed, shared=False, length=length)
     names, views, codes = list(program.data), dict(program.views), list(program.codes)
     space = ArrayTapeSpace()
+    for name in set(re.findall(r"\bxp\.(\w+)", program.text)):
+        getattr(space, name)  # has it from now on, which would change what calls find
 
     def run(*given):
         env = dict(zip(names, given, strict=True))
@@ -103,7 +166,7 @@ def moved(x, rng):
     return (x * (1 + 1e-4 * rng.standard_normal(x.shape))).astype(x.dtype)
 
 
-def calls_of(data, seed):
+def calls_of(data, seed, count):
     """What makes the arguments of each call: the program's data, moved."""
 
     def call(number):
@@ -113,56 +176,67 @@ def calls_of(data, seed):
 
         return arguments
 
-    return [call(number) for number in range(CALLS + 1)]
+    return [call(number) for number in range(count)]
 
 
-def nearness(kind, program):
-    """By how much values may differ."""
-    text = program.text() if kind == "numpy" else program.text
-    return SINGLE if program.flavour == "single" or "single" in text else NEAR
+class Case:
+    """A program, and what is done with it, by kind and seed.
+
+    calls : how many there are.  compared : the first of those that are run eagerly, too.
+    """
+
+    def __init__(self, kind, seed):
+        choices = random.Random(seed)
+        self.kind, self.length = kind, drawn(LENGTHS[kind], choices)
+        self.mode = drawn(MODES, choices)
+        self.calls, self.compared = (4, 0) if choices.random() < 0.1 else (3, 1)
+        self.program, self.run, self.data = MAKERS[kind](seed, self.length)
+        self.watched = [i for i, name in enumerate(self.data) if name[0] == "x"]
+        self.results = list if seed % 8 == 4 else copies
+
+    def function(self, mode):
+        return step(self.run, self.watched, self.results, mode)
+
+    @property
+    def near(self):
+        """By how much values may differ."""
+        program = self.program
+        text = program.text() if self.kind == "numpy" else program.text
+        return SINGLE if program.flavour == "single" or "single" in text else NEAR
+
+    def script(self):
+        """The program as text."""
+        if self.kind == "numpy":
+            return random_numpy_programs.script(self.program, self.program.body)
+        return random_programs.script(self.program)
 
 
-def check(kind, seed):
+def check(case, seed):
     """Replay one program on other inputs than it was traced on: how it fared."""
-    program, run, data = MAKERS[kind](seed)
-    names = [name for name in data if name[0] == "x"]
-    places = [i for i, name in enumerate(data) if name in names]
-    make = plain if seed % 4 == 3 else step
-    results = list if seed % 8 == 4 else copies
-    function = make(run, lambda given: [given[i] for i in places], results)
-
-    calls, near = calls_of(data, seed), nearness(kind, program)
+    calls = calls_of(case.data, seed, case.calls)
     with np.errstate(all="ignore"):
-        return replayed(function, calls[:CALLS], near)
+        return replayed(case.function(case.mode), calls, case.near, case.compared)
 
 
-def check_on_tapes(kind, seed):
+def check_on_tapes(case, seed):
     """Replay one program on tapes around it, with some inputs watched and others not."""
-    program, run, data = MAKERS[kind](seed)
     use, followed = USES[seed % 4], FOLLOWED[seed // 4 % 3]
-    function = step if seed % 5 == 4 else plain
-    names = [i for i, name in enumerate(data) if name[0] == "x"]
-    results = list if seed % 8 == 4 else copies
-    made = function(run, lambda given: [given[i] for i in names], results)
-
-    calls, near = calls_of(data, seed), nearness(kind, program)
+    function = case.function(by_tape if seed % 5 == 4 else plain)
+    calls = calls_of(case.data, seed, CALLS)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", xp.TapeWarning)
-        return recorded(made, calls, use, followed, near)
+        return recorded(function, calls, use, followed, case.near)
 
 
 def replay(kind, seed, check=check):
     """Check one program; a failure comes with its script."""
+    case = Case(kind, seed)
     try:
-        return check(kind, seed)
+        return check(case, seed)
     except Skipped:
         raise
     except Exception as error:
-        program, _, _ = MAKERS[kind](seed)
-        if kind == "numpy":
-            script = random_numpy_programs.script(program, program.body)
-        else:
-            script = random_programs.script(program)
         raise AssertionError(
-            f"{kind} program {seed}: {type(error).__name__}: {error}\n\n{script}"
+            f"{kind} program {seed} of {case.length} statements, {case.mode.__name__}: "
+            f"{type(error).__name__}: {error}\n\n{case.script()}"
         ) from error

@@ -24,12 +24,13 @@ class Program:
     """Statements over inputs and constants.
 
     flavour : "real", "single" (with float32 arrays among them) or "complex"; by the seed if None.
-    shared : whether some of its data may be a strided part of foreign memory.
+    shared : whether some of its data may be a strided part of foreign memory.  length : how many
+    statements it has at most.
     """
 
-    def __init__(self, seed, flavour=None, shared=True):
+    def __init__(self, seed, flavour=None, shared=True, length=STATEMENTS):
         self.seed = seed
-        self.shared = shared
+        self.shared, self.length = shared, length
         self.flavour = flavour or FLAVOURS.get(seed % 8, "real")
         self.rng = np.random.default_rng(seed)
         self.choices = random.Random(seed)
@@ -169,11 +170,11 @@ class Program:
         self.scope = {"xp": NUMPY}
         self.start()
         kinds, bounds = KINDS[self.flavour]
-        for _ in range(20 * STATEMENTS):
+        for _ in range(20 * self.length):
             line = kinds[bisect(bounds, self.choices.random() * bounds[-1])](self)
             if line and self.sane(line):
                 self.attempt(line)
-            if len(self.lines) == STATEMENTS:
+            if len(self.lines) == self.length:
                 break
 
     def start(self):

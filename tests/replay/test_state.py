@@ -260,6 +260,55 @@ def test_functions_as_arguments_are_equal_by_code_and_closure():
     assert g.counts["replayed"] == 4
 
 
+def test_calls_under_other_state_are_no_measure():
+    config = types.SimpleNamespace(training=False, rate=0.5)
+
+    @xp.function
+    def step(x):
+        return x * config.rate if config.training else x + 1.0
+
+    for number in range(8):
+        config.training = number % 2 == 0
+        assert np.array_equal(step(xp.ones(2) * number), step.eager(xp.ones(2) * number))
+    assert step.counts == {"traced": 4, "replayed": 4, "eager": 0}
+
+
+def test_state_that_is_another_in_each_call_is_named():
+    config = types.SimpleNamespace(epoch=0)
+    step = xp.function(lambda x: x * config.epoch)
+
+    def train():
+        for config.epoch in range(10):
+            step(xp.ones(2))
+
+    with pytest.warns(TapeWarning, match="config.epoch had another value in each of 8 calls"):
+        train()
+    assert step.counts == {"traced": 8, "replayed": 0, "eager": 2}
+
+
+@pytest.mark.parametrize(
+    "op",
+    [lambda x: x * np.eye(3), lambda x: np.eye(3) @ x, lambda x: np.where(x > 0, x, np.eye(3))],
+)
+def test_numpy_arrays_beside_arrays_under_two_tapes(op):
+    """What the outer tape records of the inner one's pass reads what that one has kept of them."""
+
+    @xp.function
+    def slopes(x):
+        with xp.GradientTape() as outer:
+            outer.watch(x)
+            with xp.GradientTape() as inner:
+                inner.watch(x)
+                y = xp.sum(op(x) ** 3)
+            slope = xp.sum(inner.gradient(y, x) ** 2)
+        return outer.gradient(slope, x)
+
+    for number in range(4):
+        x = xp.asarray(np.arange(9.0).reshape(3, 3) - number)
+        assert np.array_equal(slopes(x), slopes.eager(x))
+    assert slopes.counts == {"traced": 2, "replayed": 2, "eager": 0}
+
+
 def test_numpy_arrays_as_arguments_are_compared():
     g = xp.function(lambda x, a: x * a + xp.asarray(a).sum())
     for a in ([1.0, 2.0],) * 4 + ([3.0, 4.0],) * 4:

@@ -14,7 +14,7 @@ import numpy as np
 from .._array.array import KEPT, PINNED, SCALAR, Array, asarray_like, namespace, wrap
 from .._record.stack import new_tid
 from .._storage.dispatch import NUMBERS, number
-from .._storage.storage import KNOWN, STORAGES, admitted, storage_for
+from .._storage.storage import KNOWN, MAKING, STORAGES, admitted, storage_for
 from .._util.errors import describe, failure, user_line
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
@@ -42,6 +42,9 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
         return CONSTANT, 0, value
     if type(value) in STORAGES:
         value = taken(name, argument, value)
+        making = MAKING.get()
+        if making is not None:  # records are to keep what a trace knows it by
+            value = making.adopted(value)
         return wrap(value, 0, PINNED), 0, value
     if isinstance(value, np.generic):
         return GENERIC, 0, taken(name, argument, np.asarray(value))
