@@ -119,6 +119,37 @@ def track_replayed(workload: str) -> float:
     )
 
 
+# A tape keeps what the way back reads in new memory, so that large arrays gain nothing.
+@benchmark(
+    "x hand",
+    budget={
+        "1,000 ops on scalars": 1.0, "1,000 ops on 10 elements": 1.6, "Rosenbrock, 100": 16.0, "MLP": 4.5,
+        "logistic regression": 2.0, "elementwise, large": 3.0,
+    },
+    workload=list(WORKLOADS),
+)  # fmt: skip
+def track_replayed_under_a_tape(workload: str) -> float:
+    """Value replayed and gradient of a tape around it: one record, whose way back is a program."""
+    work = WORKLOADS[workload]
+    ours = without_raw(work)
+    parameters = arrays(work)
+    replayed = xp.function(lambda *given: ours.f(xp, *given))
+
+    def on_a_tape() -> Any:
+        with xp.GradientTape() as tape:
+            tape.watch(parameters)
+            y = replayed(*parameters)
+        return tape.gradient(y, parameters)
+
+    on_a_tape()
+    for _ in range(4):
+        found = on_a_tape()
+    for one, theirs in zip(found, work.hand(*work.parameters), strict=True):
+        np.testing.assert_allclose(np.from_dlpack(one), theirs, rtol=1e-6, atol=1e-9)
+    assert replayed.counts["replayed"] == 3, replayed.reasons
+    return ratio(repeated(on_a_tape), repeated(lambda: work.hand(*work.parameters)))
+
+
 @benchmark("eager calls", budget=120.0, workload=["1,000 ops on 10 elements", "MLP"])
 def track_first_two_calls(workload: str) -> float:
     """The two calls that are traced, and the making of the program."""

@@ -3,12 +3,14 @@
 import gc
 import warnings
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import arraytape as xp
 from arraytape.replay import callback
+from arraytape.replay.callback import Effect
 
 X = [3.0, 5.0]
 
@@ -221,3 +223,30 @@ def test_what_the_function_itself_can_reach_is_compared_all_the_same():
     with pytest.warns(xp.TapeWarning, match="it changes log"):
         f(x_of())
     assert len(log) == 2
+
+
+class Within:
+    """Holds itself, and is never done saying what it is."""
+
+    def __repr__(self):
+        return f"<{self!r}>"
+
+
+MIDDLE = np.where(np.arange(2000) == 999, 1.0, 0.0)  # NumPy's repr leaves out what is not 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        (np.zeros(2000), np.zeros(2000), True),
+        (np.zeros(2000), MIDDLE, False),
+        (Within(), Within(), False),
+        (Path("a"), Path("a"), True),
+        (0.0, -0.0, False),
+        (np.nan, float("nan"), True),
+        (1, True, False),
+    ],
+)
+def test_values_that_a_callback_is_given_are_compared(one, other, equal):
+    first, second = (Effect(print, ((value,), {})) for value in (one, other))
+    assert first.differs(second) is not equal

@@ -186,3 +186,18 @@ def test_a_container_that_the_caller_changes_is_another_one_in_the_next_call():
         assert found["y"].tolist() == [2.0 * i, 2.0]
         found["more"] = 1.0
     assert g.counts["replayed"]  # copying enters a name in the class, which is a change
+
+
+@pytest.mark.parametrize("key", [slice(None, None, -1), slice(None, 9), ...])
+def test_data_that_is_written_to_itself(key):
+    def f(x):
+        y = x / 2.0
+        z = y + y
+        z[key] = z
+        return z
+
+    g = xp.function(f)
+    for i in range(4):
+        x = xp.asarray([1.0, 2.0, 3.0 + i])
+        assert g(x).tolist() == f(x).tolist()
+    assert g.counts == {"traced": 2, "replayed": 2, "eager": 0}

@@ -112,6 +112,19 @@ def test_errors_that_are_caught_are_decisions(name, turn):
     assert (g.counts["replayed"] == 0) == (name in EAGER), (g.counts, g.reasons)
 
 
+def test_a_program_that_raises_leaves_the_call_to_others():
+    @xp.function
+    def inverted(x):
+        try:
+            return np.linalg.inv(x)
+        except np.linalg.LinAlgError:
+            return x * 0.0
+
+    for scale in [0.0] * 3 + [1.0] * 3 + [0.0] * 3:
+        assert inverted(xp.eye(2) * scale).tolist() == (np.eye(2) * scale).tolist()
+    assert inverted.counts == {"traced": 4, "replayed": 5, "eager": 0}
+
+
 def test_warnings_that_are_silenced_inside_are_silent_in_replays():
     def f(x):
         with warnings.catch_warnings():
@@ -122,6 +135,33 @@ def test_warnings_that_are_silenced_inside_are_silent_in_replays():
     for _ in range(4):
         assert g(xp.asarray([0.0, 1.0])).tolist() == [np.inf, 1.0]
     assert g.counts["replayed"] == 2
+
+
+REFUSED = {
+    "the mean of an integer along an axis": (lambda x: np.mean(x, axis=-1), 2),
+    "a clip without bounds": (lambda x: np.clip(x, "a", "b"), [1.0, 2.0]),
+    "an interpolation between nothing": (lambda x: np.interp(x, [], []), [1.0, 2.0]),
+    "a convolution with nothing": (lambda x: np.convolve(x, []), [1.0, 2.0]),
+    "a norm of an unknown kind": (lambda x: np.linalg.norm(x, "other"), [[1.0, 2.0]]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_a_traced_call_refuses(name):
+    f, value = REFUSED[name]
+
+    def caught(x):
+        try:
+            return f(x)
+        except Exception as error:
+            return type(error).__name__, str(error).partition(" [at")[0], x * 2
+
+    g = xp.function(caught)
+    expected = caught(xp.asarray(value))
+    assert isinstance(expected, tuple)
+    for _ in range(3):
+        assert g(xp.asarray(value))[:2] == expected[:2]
+    assert g.counts["replayed"] == 1
 
 
 class Refused(Exception):

@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import subprocess
 import sys
 import warnings
 from weakref import ref
@@ -849,3 +850,27 @@ def test_an_interrupted_replay_leaves_numpys_settings_as_they_were():
         assert np.geterr() == before
     assert 20 < interrupted < 119
     assert step.counts["traced"] == 2
+
+
+FIRST_CALLS = """
+import arraytape as xp
+
+@xp.function
+def f(x):
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = xp.max(xp.maximum(x, 0.5))
+    return tape.gradient(y, x)
+
+for i in range(3):
+    f(xp.asarray([1.0, 2.0 + i]))
+print(f.counts)
+"""
+
+
+@pytest.mark.slow
+def test_the_first_call_of_an_op_looks_where_later_ones_look():
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_CALLS], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "{'traced': 2, 'replayed': 1, 'eager': 0}"

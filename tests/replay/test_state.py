@@ -260,6 +260,32 @@ def test_functions_as_arguments_are_equal_by_code_and_closure():
     assert g.counts["replayed"] == 4
 
 
+def test_calls_under_other_state_are_no_measure():
+    config = types.SimpleNamespace(training=False, rate=0.5)
+
+    @xp.function
+    def step(x):
+        return x * config.rate if config.training else x + 1.0
+
+    for number in range(8):
+        config.training = number % 2 == 0
+        assert np.array_equal(step(xp.ones(2) * number), step.eager(xp.ones(2) * number))
+    assert step.counts == {"traced": 4, "replayed": 4, "eager": 0}
+
+
+def test_state_that_is_another_in_each_call_is_named():
+    config = types.SimpleNamespace(epoch=0)
+    step = xp.function(lambda x: x * config.epoch)
+
+    def train():
+        for config.epoch in range(10):
+            step(xp.ones(2))
+
+    with pytest.warns(TapeWarning, match="config.epoch had another value in each of 8 calls"):
+        train()
+    assert step.counts == {"traced": 8, "replayed": 0, "eager": 2}
+
+
 @pytest.mark.parametrize(
     "op",
     [lambda x: x * np.eye(3), lambda x: np.eye(3) @ x, lambda x: np.where(x > 0, x, np.eye(3))],

@@ -18,6 +18,7 @@ import numpy as np
 from .._array.array import SCALAR, Array, asarray_like, wrap
 from .._array.views import current
 from .._define.raw_calls import at_users_line
+from .._storage.storage import storage_of
 from .._util.blocks import Quiet, Setting
 from .._util.errors import describe, explain, user_line
 from ..ops import elementwise_functions as elementwise
@@ -52,19 +53,12 @@ def is_of_integers(x: Any) -> bool:
 SAID: contextvars.ContextVar[bool] = contextvars.ContextVar("SAID", default=False)
 
 
-class Elsewhere(Exception):
-    """An argument lies in another storage than NumPy's."""
-
-
-def on_numpy(value: Any) -> Any:
+def data_of(value: Any) -> Any:
     """An argument as NumPy's function gets it."""
     if isinstance(value, Array):
-        data = current(value)[1]
-        if type(data) is not np.ndarray:
-            raise Elsewhere
-        return data
+        return current(value)[1]
     if type(value) in (list, tuple):
-        return type(value)([on_numpy(part) for part in value])
+        return type(value)([data_of(part) for part in value])
     return value
 
 
@@ -87,12 +81,13 @@ def exactly(
     given = arrays_among([*args, *kwargs.values()])
     if not given:
         return ours()
+    data = [data_of(x) for x in args], {name: data_of(x) for name, x in kwargs.items()}
+    elsewhere = [x for x in [current(x)[1] for x in given] if type(x) is not np.ndarray]
     try:
-        plain = [on_numpy(x) for x in args], {name: on_numpy(x) for name, x in kwargs.items()}
-    except Elsewhere:
-        return ours()
-    try:
-        value = at_users_line(function, ValueError())(*plain[0], **plain[1])
+        if elsewhere:
+            storage_of(elsewhere[0]).refuses(function, *data)
+        else:
+            value = at_users_line(function, ValueError())(*data[0], **data[1])
     except Warning:  # which the user made an error
         raise
     except Exception as error:
@@ -103,6 +98,8 @@ def exactly(
         except Exception:
             pass
         raise explain(f"np.{function.__name__}", error, **named(args), **kwargs) from error
+    if elsewhere:
+        return ours()
     if all(is_of_integers(x) for x in given):
         return made(value, given[0])
     try:

@@ -64,6 +64,9 @@ class Storage:
         """A function on NumPy's data that is no op, for this storage to note by a name."""
         return function
 
+    def refuses(self, function: Callable[..., Any], args: Any, keywords: Any) -> None:
+        """Raise what a function of NumPy's raises, where others compute its value on this data."""
+
     def adopted(self, data: Any) -> Any:
         """Data of another storage that meets data of this mixed one."""
         return data

@@ -55,7 +55,8 @@ class Call:
         self.arrays = arrays_in(values)
         check_apart(self.arrays)
         self.state = State(function, dict(zip(names, values, strict=True)))
-        self.reached = self.state.read(values)
+        self.read = self.state.read
+        self.reached = self.read(values)
         self.result: Any = None
         self.structure: Any = None  # of the result, which the caller may change later
         self.same: dict[int, int] = {}  # by id of a container in the result, which argument it is

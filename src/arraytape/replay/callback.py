@@ -18,7 +18,7 @@ from .._storage.batched.data import Batched
 from .._util import nest
 from .._util.errors import describe, user_line
 from .program import Node
-from .reach.state import CALLBACKS
+from .reach.state import CALLBACKS, same_value
 from .tracing.traced import ACTIVE, value_of
 
 
@@ -67,11 +67,8 @@ class Effect:
         """Whether another call's effect is another function, or has other arguments than Arrays."""
         if self.of() != other.of() or len(self.leaves) != len(other.leaves):
             return True
-        pairs = [*zip(self.leaves, other.leaves, strict=True)]
-        return not all(
-            type(a) is type(b) and (a is b or type(a) is Value or repr(a) == repr(b))
-            for a, b in pairs
-        )
+        pairs = zip(self.leaves, other.leaves, strict=True)
+        return not all(type(b) is Value if type(a) is Value else same_value(a, b) for a, b in pairs)
 
 
 def noted(leaf: Any) -> Any:

@@ -9,6 +9,18 @@ import numpy as np
 from .call import Call
 from .callback import Effect
 from .program import CONSTANT, Guard, Node, Program
+from .reach.state import Changed, same_value
+
+
+def state_differs(first: Call, second: Call) -> str:
+    """What the first call read that had another value in the second, in words; "" for nothing."""
+    try:
+        first.read(second.values)
+    except Changed as change:
+        return f"{change} had another value"
+    except Exception as error:
+        return f"what it reads could not be looked at ({type(error).__name__})"
+    return ""
 
 
 def decided_by(first: Call, second: Call) -> Guard | None:
@@ -89,10 +101,7 @@ def results_differ(first: Call, second: Call) -> str:
     if first.structure != second.structure:
         return "results of another structure"
     for a, b in zip(first.given, second.given, strict=True):
-        same_value = a.value is b.value or (
-            type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
-        )
-        if a._replace(value=None) != b._replace(value=None) or not same_value:
+        if a._replace(value=None) != b._replace(value=None) or not same_value(a.value, b.value):
             return "a result that is no Array. Return it as an Array"
     if first.writes != second.writes:
         return "another number of writes"

@@ -28,7 +28,7 @@ from .._util.errors import TapeWarning, describe, shown, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .arguments import Apart, Form, Identity, arrays_in, signature_of
 from .call import Call
-from .compare import decided_by, difference
+from .compare import decided_by, difference, state_differs
 from .export import Export
 from .plan import MISFIT, Changed, NotCommitted, Plan, TraceInfo
 from .program import GuardFailed
@@ -42,6 +42,10 @@ SIGNATURES = 64  # that are traced
 RECORDED = "a tape or accumulator around it records it"
 MAPPED = "vmap around it maps it"
 PACKED = "diagnose.saved_data around it packs what its tapes save"
+RETURN_IT = (
+    ". Return it, keep it an Array, or pass it as an argument; what only shows or logs it is a matter "
+    "for arraytape.replay.callback"
+)
 TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what varies as an Array"
 
 
@@ -162,7 +166,7 @@ class Function(Generic[P, R]):
                     plan.replayed = plan.tick()
                     return result  # type: ignore[no-any-return]
             except NotCommitted as error:
-                raise error.__cause__ from None  # type: ignore[misc]
+                raise error.seen from None
             except Exception as error:
                 why = error.with_traceback(None)
         return self.other_plan(form, values, args, keywords, plan, why)  # type: ignore[no-any-return]
@@ -193,30 +197,25 @@ class Function(Generic[P, R]):
             entry = self.entries.setdefault(key, Entry())
         if entry.eager:
             return self.as_it_is(entry.eager, args, keywords)
-        plans = [plan for plan in entry.plans if plan is not tried or why is None]
-        if tried in entry.plans and why is not None and self.is_final(why):
-            return self.as_it_is(said(why), args, keywords)
-        for plan in plans:
+        failed = [why] if why is not None and tried in entry.plans else []
+        for plan in [plan for plan in entry.plans if plan is not tried or not failed]:
             try:
                 result = plan.replay(values)
             except NotCommitted as error:
-                raise error.__cause__ from None  # type: ignore[misc]
+                raise error.seen from None
             except Exception as error:
-                why = error.with_traceback(None)
-                if self.is_final(why):
-                    return self.as_it_is(said(why), args, keywords)
+                failed.append(error.with_traceback(None))
                 continue
             if result is not MISFIT:
                 plan.replayed = plan.tick()
                 self.remember(plan)
                 return result
-        if why is not None and entry.plans:
-            self.reasons[said(why)] += 1
+        for one in failed:
+            if not isinstance(one, Changed | GuardFailed):  # it is not worth a trace
+                return self.as_it_is(said(one), args, keywords)
+        if failed:
+            self.reasons[said(failed[-1])] += 1
         return self.trace_alone(entry, form, values, args, keywords)
-
-    def is_final(self, why: Exception) -> bool:
-        """Whether a call that a plan could not serve is to run as it is, rather than be traced."""
-        return not isinstance(why, Changed | GuardFailed)
 
     def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
         """Run the function itself."""
@@ -282,12 +281,12 @@ class Function(Generic[P, R]):
 
     def compare(self, entry: Entry, call: Call) -> None:
         """Make a plan if an earlier call was equal, or give up where nothing explains the difference."""
-        guard = None
+        apart = "its calls differ", ""
         for before in entry.pending:
             if not followed_alike(before, call):
                 continue
-            guard = decided_by(before, call)
-            if guard is not None:
+            apart = set_apart(before, call)
+            if apart[0]:
                 continue
             why = difference(before, call)
             if why:
@@ -307,16 +306,9 @@ class Function(Generic[P, R]):
             return
         call.set_aside()
         entry.pending.append(call)
-        if entry.misses >= self.limit and guard is not None:
-            self.give_up(
-                entry,
-                f"{guard.line} gave another value in each of {entry.misses} calls. Return it, keep "
-                "it an Array, or pass it as an argument; what only shows or logs it is a matter for "
-                "arraytape.replay.callback",
-            )
-        elif entry.misses >= self.limit:
-            why = self.reasons.most_common(1)[0][0] if self.reasons else "its calls differ"
-            self.give_up(entry, f"in each of {entry.misses} calls {why}")
+        if entry.misses >= self.limit:
+            what, advice = apart
+            self.give_up(entry, f"{what} in each of {entry.misses} calls{advice}")
 
     def remember(self, plan: Plan) -> None:
         """Try this plan first in the next call."""
@@ -380,6 +372,15 @@ def followed_alike(one: Call, other: Call) -> bool:
     if one.recorded is None or other.recorded is None:
         return one.recorded is other.recorded
     return one.recorded.pattern == other.recorded.pattern
+
+
+def set_apart(before: Call, call: Call) -> tuple[str, str]:
+    """What an earlier call read that had another value, and what to do: such calls are not compared."""
+    state = state_differs(before, call)
+    if state:
+        return state, ". Make it an Array, or pass it as an argument"
+    guard = decided_by(before, call)
+    return ("", "") if guard is None else (f"{guard.line} gave another value", RETURN_IT)
 
 
 def is_dead(key: Any) -> bool:

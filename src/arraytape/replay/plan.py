@@ -36,7 +36,11 @@ MISFIT = object()  # what ``replay`` gives for arguments of another signature
 
 
 class NotCommitted(Exception):
-    """A write or a callback failed after others were done: its cause is what the caller must see."""
+    """A write or a callback failed after others were done; seen: what the caller must see."""
+
+    def __init__(self, seen: Exception) -> None:
+        super().__init__(seen)
+        self.seen = seen
 
 
 class TraceInfo(NamedTuple):
@@ -361,7 +365,7 @@ def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
         for x, value, tid in zip(handles, values, ids or [0] * len(handles), strict=True):
             commit(x, value, tid)
     except Exception as error:
-        raise NotCommitted from error
+        raise NotCommitted(error) from error
 
 
 def view_of(x: Array, path: Path) -> Array:
@@ -375,7 +379,7 @@ def call_back(effect: Effect, data: Any) -> None:
     try:
         effect.call(data)
     except Exception as error:
-        raise NotCommitted from error
+        raise NotCommitted(error) from error
 
 
 def said_of(call: Call) -> str:

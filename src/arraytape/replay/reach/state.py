@@ -42,6 +42,7 @@ PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
 )  # fmt: skip
+EQUAL = frozenset((bool, int, str, bytes, type(None)))  # that are the same where they are equal
 CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # what they read and change is their own affair
 MISSING = object()
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError)"
@@ -453,7 +454,12 @@ def changed(path: str) -> None:
 
 def same(a: Any, b: Any) -> bool:
     """Whether plain values are the same to a program: NaN is, and 0.0 is not -0.0."""
-    return type(a) is type(b) and repr(a) == repr(b)
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind in EQUAL:
+        return bool(a == b)
+    return (kind is float and a == b != 0.0) or repr(a) == repr(b)
 
 
 def same_data(a: Any, b: Any) -> bool:
@@ -465,6 +471,20 @@ def same_data(a: Any, b: Any) -> bool:
     if a.strides == b.strides and same_bits(a, b):
         return True
     return bool(a.tobytes() == b.tobytes())
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values of any kind are one, or equal: ndarrays by their bits."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray):
+        return same_data(a, b)
+    if type(a) in PLAIN or isinstance(a, np.generic | np.dtype):
+        return same(a, b)
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except Exception:  # what an object says of itself, or that it holds itself
+        return False
 
 
 def same_items(a: Any, b: Any) -> bool:

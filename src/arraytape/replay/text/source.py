@@ -459,7 +459,8 @@ class Source:
         """The write by which alone a result is read, where it can be computed in its place."""
         nodes, last = self.program.nodes, self.last.get(node)
         put = nodes[last] if last is not None and last < len(nodes) else node
-        if put.op == "put" and put.args[2] is node and self.fits_in(node, put):
+        alone = put.op == "put" and put.args[2] is node and put.args[0] is not node
+        if alone and self.fits_in(node, put):
             return put
         return None
 

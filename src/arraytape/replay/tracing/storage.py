@@ -12,6 +12,7 @@ import numpy as np
 from ..._storage import numpy_namespace
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
+from ..._util.blocks import Quiet
 from ..program import put
 from .traced import (
     ACTIVE,
@@ -20,6 +21,7 @@ from .traced import (
     foreign_call,
     looked_at,
     noted,
+    protected,
     value_of,
     values_of,
 )
@@ -74,6 +76,15 @@ class TracedStorage(Storage):
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return noted(name, function)
+
+    def refuses(self, function: Callable[..., Any], args: Any, keywords: Any) -> None:
+        try:
+            with (
+                Quiet()
+            ):  # nothing is noted: the state is as before when the trace looks at it again
+                protected(function)(*values_of(args), **values_of(keywords))
+        except Exception:
+            call(function.__name__, function, *args, **keywords)  # a decision, by its error
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:

@@ -28,9 +28,9 @@ SHAPED = frozenset(
 RAISES = "raises"  # what the names of calls begin with that raise
 LOUD = frozenset(("raise", "call", "log"))  # words of np.errstate that may change what runs
 
-# Functions of ours around an op: the second is there in the first call of the op alone, the third is
-# that of what interop put in the place of a library's ``float``.
-WRAPPERS = ("public", "uncompiled", "__call__")
+# Functions of ours around an op: the second and third are there in the first call of the op alone, the
+# fourth is that of what interop put in the place of a library's ``float``.
+WRAPPERS = ("public", "first_call", "uncompiled", "__call__")
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
 # What np.errstate says, as an object of NumPy's own, which is another one within it.
