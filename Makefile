@@ -19,7 +19,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 .PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke clean
 
 help:  ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sklearn.png
 	@mkdir -p build
