@@ -13,6 +13,8 @@ LAZY = ["diagnose", "interop", "nn", "optimizers", "checkpoint", "testing", "fun
 MODULES = ["", *LAZY, "linalg", "fft", "testing.storages"]
 PRIVATE = (
     "cofactors",
+    "inverse_again",
+    "solve_again",
     "power_derivative",
     "sinc_derivative",
     "reinterpreted",
@@ -45,14 +47,6 @@ def test_it_answers_after_a_bare_import(name):
         name,
         f"arraytape.{name}",
     )
-
-
-def test_a_bare_import_does_not_import_what_is_answered_on_demand():
-    code = "import arraytape, sys; print(*[name for name in sys.modules if 'arraytape.' in name])"
-    imported = run(code).split()
-    assert "arraytape.ops.linalg" in imported
-    for name in ("diagnose", "nn", "optimizers", "checkpoint", "testing", "module"):
-        assert f"arraytape.{name}" not in imported
 
 
 def test_dir_and_hasattr_of_a_bare_import_know_the_names_on_demand():
@@ -99,7 +93,7 @@ def test_rules_find_what_is_not_listed():
     [
         (
             xp.GradientTape,
-            "batch_jacobian gradient in_this_thread jacobian reset stop_recording summary watch "
+            "batch_jacobian gradient in_this_thread jacobian memory reset stop_recording summary watch "
             "watched_variables",
         ),
         (xp.ForwardAccumulator, "jvp"),

@@ -265,7 +265,26 @@ def all_plain(dtype: Any, *bounds: Any) -> bool:
 
 
 def cofactors(x: Any, /) -> Any:
-    return standard.cofactors(x, np)
+    from . import factors
+
+    found = factors.cofactors(x)
+    return standard.cofactors(x, np) if found is None else found
+
+
+def solve_again(x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
+    from . import factors
+
+    found = factors.solved(x1, x2, adjoint)
+    if found is None:
+        return standard.solve_again(x1, x2, adjoint, sys.modules[__name__])
+    return found
+
+
+def inverse_again(x: Any, singular: Any, /) -> Any:
+    from . import factors
+
+    found = None if singular.any() else factors.inverse(x)
+    return standard.inverse_again(x, singular, sys.modules[__name__]) if found is None else found
 
 
 def power_derivative(x1: Any, x2: Any, /, order1: int, order2: int) -> Any:

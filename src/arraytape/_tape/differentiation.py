@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array.array import Array
 from .._array.paths import Path
-from .._exits.lacks import Lacks
-from .._exits.messages import last_exit
 from .._exits.modes import mode_of
 from .._record.stack import new_tid, watched
 from .._storage.batched.data import REPLAY, active
@@ -31,9 +29,13 @@ from .backward import BackwardPass, backward
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
 from .guard import GuardedPass, tell_once
+from .letting_go import LettingGo, keeps_much, may_let_go
 from .missing_rules import check_rules
 from .recording import Recording
 from .strays import warn_of_strays
+
+if TYPE_CHECKING:
+    from .._exits.lacks import Lacks
 
 Place = tuple[int, Path]
 
@@ -50,14 +52,18 @@ def gradient(
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     guard = guards(nan)
-    left = last_exit(recording.records) if recording.journal else None
+    left = None
+    if recording.journal:
+        from .._exits.messages import last_exit  # values left: seldom, and much code
+
+        left = last_exit(recording.records)
     targets, asked = arrays_of(target, "target", left=left), arrays_of(sources, "source")
     seeds = seeds_of(target, targets, output_gradients)
     with recording.paused():
         request = Differentiation(recording, targets, asked)
         found: list[Any] = [None] * len(asked)
         if targets and asked:
-            found = request.run(seeds, guard=guard)
+            found = request.run(seeds, guard=guard, last=True)
         packed = nest.pack(sources, request.answers(found, zero))
         recording.use_up()
     return packed
@@ -84,6 +90,8 @@ class Differentiation:
             recording.warn_inside()
         self.lacks: Lacks | None = None
         if recording.journal is not None and mode_of(recording.exits) != "ignore":
+            from .._exits.lacks import Lacks
+
             self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
     def place_of(self, x: Array, strays: dict[int, int]) -> Place:
@@ -97,11 +105,13 @@ class Differentiation:
         return tid, ()
 
     # --- passes -----------------------------------------------------------------------------------
-    def run(self, seeds: Sequence[Array], picks: bool = False, guard: bool = True) -> list[Any]:
+    def run(
+        self, seeds: Sequence[Array], picks: bool = False, guard: bool = True, last: bool = False
+    ) -> list[Any]:
         """The gradients by the sources, None where there is none.
 
         picks : whether the seeds pick elements of the targets.  guard : whether a NaN calls for the
-        guarded rerun.
+        guarded rerun.  last : whether nothing will be asked of a one-shot tape after this.
         """
         storage, recorded = storage_of(seeds[0]._data), watched()
         data = ArrayData if recorded else RawData
@@ -113,6 +123,8 @@ class Differentiation:
 
         replayed = active(REPLAY) if recorded or self.recording.attended() else HERE
         with Quiet(), storage.at(seeds[0]._data), replayed:
+            if last and not recorded and self.lets_go(seeds):
+                return self.letting_go(data(storage), seeds, guard)
             if self.recording.numerics is not None:
                 return self.checked(data(storage), seeds, picks, guard)
             if guard and recorded and hides_a_cusp(self.recording.records):
@@ -132,16 +144,37 @@ class Differentiation:
 
     def through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
         """The gradients by one pass."""
-        tids, known = {tid for tid, _ in self.places}, self.recording.known
-        pass_.wanted = tids - self.recording.leaves
-        for start, seed in zip(self.starts, seeds, strict=True):
-            if (start in known or start in tids) and differentiable(seed):
-                pass_.start(start, pass_.data.of_array(seed))
+        self.seed(pass_, seeds)
         if self.recording.attended():
             attended_backward(pass_, self.recording)
         else:
             careful = self.recording.careful or needs_care(seeds)
             backward(pass_, self.recording.records, careful)
+        return [self.gradient_at(pass_, *place) for place in self.places]
+
+    def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
+        """Seed a pass at the targets, and say what it is asked for."""
+        tids, known = {tid for tid, _ in self.places}, self.recording.known
+        pass_.wanted = tids - self.recording.leaves
+        for start, seed in zip(self.starts, seeds, strict=True):
+            if (start in known or start in tids) and differentiable(seed):
+                pass_.start(start, pass_.data.of_array(seed))
+
+    def lets_go(self, seeds: Sequence[Array]) -> bool:
+        """Whether the records may go on the way, and are worth it.
+
+        Where a target is watched, a message may need them: source and target may be swapped.
+        """
+        recording = self.recording
+        if recording.persistent or not keeps_much(recording) or not may_let_go(recording):
+            return False
+        return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
+
+    def letting_go(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
+        """The gradients by a pass that takes the records off the tape."""
+        pass_ = BackwardPass(data, self.recording.known)
+        self.seed(pass_, seeds)
+        pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run(guard)
         return [self.gradient_at(pass_, *place) for place in self.places]
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:

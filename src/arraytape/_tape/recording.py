@@ -30,6 +30,8 @@ from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
+from .summary import is_large
+from .sweeping import sweeping
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
@@ -159,10 +161,11 @@ class Recording(BaseRecorder):
         self.variables: list[Any] = []  # the Variables among them
         self.implied: set[int] = set()  # roots of which only a view is watched
         self.journal: Journal | None = None  # from the first exit on
+        self.shared = False  # whether it had workers
+        self.watches_large = False  # whether a large array is watched
         self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
-        self.shared = False  # whether it had workers
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
@@ -192,6 +195,8 @@ class Recording(BaseRecorder):
             self.record = observed(
                 self.records, self.observers, self.journal, self.packing, self.accounts
             )
+        elif self.watches_large and not self.shared:
+            self.record = sweeping(self)
         self.packed = self.packed or self.packing is not None
 
     def observe(self, observer: Observer) -> None:
@@ -288,6 +293,7 @@ class Recording(BaseRecorder):
             if self in recorders():
                 raise ValueError(f"Tape is already recording in this thread [at {user_line()}]")
             self.shared = True
+            self.choose_record()
             worker.joined = True
             self.workers.append(get_ident())
             self.frames.append(block_frame())
@@ -380,6 +386,9 @@ class Recording(BaseRecorder):
                 return
             if kind == "c":
                 self.careful = True
+            if not self.watches_large and is_large(x._data):
+                self.watches_large = True
+                self.choose_record()
             if x._has_state and not any(x is other for other in self.variables):
                 self.variables.append(x)
             self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
