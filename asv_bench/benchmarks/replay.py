@@ -123,8 +123,8 @@ def track_replayed(workload: str) -> float:
 @benchmark(
     "x hand",
     budget={
-        "1,000 ops on scalars": 1.0, "1,000 ops on 10 elements": 1.6, "Rosenbrock, 100": 16.0, "MLP": 4.5,
-        "logistic regression": 2.0, "elementwise, large": 3.0,
+        "1,000 ops on scalars": 1.0, "1,000 ops on 10 elements": 1.6, "Rosenbrock, 100": 16.0,
+        "MLP": 4.5, "logistic regression": 2.0, "elementwise, large": 3.0,
     },
     workload=list(WORKLOADS),
 )  # fmt: skip
