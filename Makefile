@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 MINUTES ?= 60
+BASE ?= HEAD^
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -15,10 +16,10 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	--ignore=tests/functional/test_vmap_ops.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench smoke clean
+.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke clean
 
 help:  ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sklearn.png
 	@mkdir -p build
@@ -58,6 +59,15 @@ soak: .venv/.dev  ## Attack the promises of docs/reliability.md for an hour (MIN
 
 bench: .venv/.dev  ## Run the benchmarks and print the table
 	$(BIN)/python asv_bench/run.py
+
+bench-check: .venv/.dev  ## Compare counts and ratios with those of a commit (BASE=HEAD^), for CI; ACCEPT="a b" lets some pass
+	$(BIN)/python asv_bench/check.py $(BASE) $(foreach one,$(ACCEPT),--accept $(one))
+
+dashboard: .venv/.dev  ## Measure commits with asv (COMMITS="v0.3 main", or the last 5 tags), pages in asv_bench/html
+	$(BIN)/python asv_bench/dashboard.py $(COMMITS)
+
+ratios: .venv/.dev  ## Measure and write README's table of ratios; PY_PEERS=python adds PyTorch's and JAX's
+	PYTHONPATH=src $(BIN)/python tools/readme_ratios.py
 
 smoke: .venv/.dev  ## Run each benchmark once, to see that it runs
 	$(BIN)/python asv_bench/run.py --smoke

@@ -3,7 +3,8 @@
     python asv_bench/run.py            # all the ratios and counts
     python asv_bench/run.py --smoke    # each once, and asv's own run of them: does all of it work?
 
-The exit code is 1 when a count is over its budget or a benchmark fails.  A time never does.
+The exit code is 1 when something is over its budget or a benchmark fails.  A time counts as over when
+it is so `TRIES` times; in --smoke no time is judged.  An aim is a figure to reach, and fails nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ SETTINGS = {
     "MKL_NUM_THREADS": "1",
     "VECLIB_MAXIMUM_THREADS": "1",
 }
-HEADER = ("benchmark", "parameters", "value", "unit", "budget", "")
+TRIES = 4
+HEADER = ("benchmark", "parameters", "value", "unit", "aim", "budget", "")
 
 
 class Result(NamedTuple):
@@ -46,6 +48,7 @@ class Result(NamedTuple):
     value: float | None
     unit: str
     budget: float | None
+    aim: float | None
     exact: bool
 
     @property
@@ -54,15 +57,14 @@ class Result(NamedTuple):
             return "FAILED"
         if self.budget is None:
             return ""
-        if self.value <= self.budget:
-            return "ok"
-        return "OVER" if self.exact else "over (fails nothing)"
+        return "ok" if self.value <= self.budget else "OVER"
 
     @property
     def row(self) -> tuple[str, ...]:
         values = ", ".join(str(value) for value in self.parameters.values())
+        aim = "" if self.aim is None else f"{self.aim:g}"
         budget = "" if self.budget is None else f"<= {self.budget:g}"
-        return self.benchmark, values, number(self.value), self.unit, budget, self.mark
+        return self.benchmark, values, number(self.value), self.unit, aim, budget, self.mark
 
 
 def number(value: float | None) -> str:
@@ -89,21 +91,39 @@ def benchmarks() -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield f"{module.name}.{name}", value
 
 
-def measure(only: str) -> Iterator[Result]:
+def chosen(figure: Any, values: tuple[Any, ...]) -> float | None:
+    """A budget or an aim, which may go by the first parameter."""
+    found: float | None = figure.get(values[0]) if isinstance(figure, dict) else figure
+    return found
+
+
+def measure(only: str, *, smoke: bool) -> Iterator[Result]:
     for name, function in benchmarks():
         if only not in name:
             continue
         for values in itertools.product(*function.params):
             parameters = dict(zip(function.param_names, values, strict=True))
-            budget = function.budget
-            if isinstance(budget, dict):
-                budget = budget.get(values[0])
-            try:
-                value = function(*values)
-            except Exception:
-                traceback.print_exc()
-                value = None
-            yield Result(name, parameters, value, function.unit, budget, function.exact)
+            budget, aim = chosen(function.budget, values), chosen(function.aim, values)
+            if smoke and not function.exact:
+                budget = None
+            value = value_of(function, values, budget)
+            yield Result(name, parameters, value, function.unit, budget, aim, function.exact)
+
+
+def value_of(
+    function: Callable[..., Any], values: tuple[Any, ...], budget: float | None
+) -> float | None:
+    """What it gives: of a time over its budget the least of some tries; None when it raised."""
+    try:
+        value: float = function(*values)
+        for _ in range(TRIES - 1):
+            if function.exact or budget is None or value <= budget:
+                break
+            value = min(value, function(*values))
+    except Exception:
+        traceback.print_exc()
+        return None
+    return value
 
 
 def print_table(results: list[Result]) -> None:
@@ -113,7 +133,7 @@ def print_table(results: list[Result]) -> None:
     rule = tuple("-" * width for width in widths)
     for row in (HEADER, rule, *rows):
         cells = [
-            cell.rjust(width) if i == 2 else cell.ljust(width)
+            cell.rjust(width) if i in (2, 4) else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         print("  ".join(cells).rstrip())
@@ -148,7 +168,7 @@ def main() -> int:
     with_settings()
     warnings.simplefilter("error")
 
-    results = list(measure(options.only))
+    results = list(measure(options.only, smoke=options.smoke))
     print_table(results)
     if options.json:
         write_json(options.json, results)

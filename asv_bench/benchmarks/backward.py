@@ -12,8 +12,15 @@ from .workloads import MLP, Curvature, LogisticRegression, pair, step, tape_of
 WORKLOADS = {"mlp": MLP, "logistic regression": LogisticRegression}
 
 
-# The MLP's budget is the best eager peer's figure, PyTorch's.
-@benchmark("x hand", budget={"mlp": 2.88, "logistic regression": 1.2}, workload=list(WORKLOADS))
+# The MLP's aim is the best eager peer's figure, PyTorch's.
+@benchmark(
+    "x hand",
+    budget={"mlp": 4.5, "logistic regression": 2.0},
+    aim={"mlp": 2.88, "logistic regression": 1.2},
+    headline="training step beside NumPy by hand",
+    rank=4,
+    workload=list(WORKLOADS),
+)
 def track_gradient(workload: str) -> float:
     """Value and gradient, with the tape made anew each time as in training."""
     ours, hand = pair(WORKLOADS[workload]())
@@ -30,8 +37,13 @@ def track_backward(workload: str) -> float:
     return ratio(repeated(lambda: tape.gradient(y, parameters)), repeated(hand))
 
 
-# Its budget is the best eager peer's figure, PyTorch's.
-@benchmark("x hand", budget={"reverse": 5.7}, mode=["reverse", "forward"])
+# Its aim is the best eager peer's figure, PyTorch's.
+@benchmark(
+    "x hand",
+    budget={"reverse": 8.0, "forward": 20.0},
+    aim={"reverse": 5.7},
+    mode=["reverse", "forward"],
+)
 def track_hessian_vector_product(mode: str) -> float:
     """Reverse, or forward, over reverse mode."""
     work = Curvature()

@@ -12,7 +12,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Mapping
 from math import inf
-from time import perf_counter, process_time
+from time import process_time
 from timeit import Timer
 from typing import Any, TypeVar
 
@@ -25,9 +25,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 Burst = Callable[[], float]  # runs something some times; CPU seconds per run
 
 QUICK = os.environ.get("ARRAYTAPE_BENCH_QUICK") == "1"
-SECONDS = 0.03 if QUICK else 0.5  # for one ratio
-BURSTS = 3 if QUICK else 10  # at least
+SECONDS = 0.03 if QUICK else 0.2  # of the processor, for one ratio
+BURSTS = 3  # at least
 BURST = 1e-3 if QUICK else 2e-3  # seconds, about
+LONG = 0.1  # seconds
 # Where the frames of a raw call come from.
 RAW = (os.path.dirname(np.__file__) + os.sep, numpy_namespace.__file__)
 
@@ -36,18 +37,24 @@ def benchmark(
     unit: str,
     *,
     budget: float | Mapping[Any, float] | None = None,
+    aim: float | Mapping[Any, float] | None = None,
     exact: bool = False,
+    headline: str = "",
+    rank: int = 100,
     **parameters: list[Any],
 ) -> Callable[[F], F]:
     """Declare a ``track_`` function: its unit, its parameters and the budget, where there is one.
 
-    budget : the most it may be; a mapping goes by the first parameter.
-    exact : a count, the same on every run, that may fail a build.
+    budget : the most it may be; a mapping goes by the first parameter.  A time's has room for noise.
+    aim : what it should come to, for the reader.
+    exact : a count, the same on every run.
+    headline, rank : the title under which the dashboard's first page has it, and at which place.
     """
 
     def declare(function: F) -> F:
         names, values = list(parameters), list(parameters.values())
-        vars(function).update(unit=unit, budget=budget, exact=exact)
+        vars(function).update(unit=unit, budget=budget, aim=aim, exact=exact)
+        vars(function).update(headline=headline, rank=rank)
         vars(function).update(param_names=names, params=values)
         return function
 
@@ -57,10 +64,10 @@ def benchmark(
 # --- times ----------------------------------------------------------------------------------------
 def ratio(ours: Burst, theirs: Burst) -> float:
     """CPU time of one burst over that of the other: in turn, and the quickest of each counts."""
-    end = perf_counter() + SECONDS
+    end = process_time() + SECONDS
     least_ours = least_theirs = inf
     done = 0
-    while done < BURSTS or perf_counter() < end:
+    while done < BURSTS or process_time() < end:
         least_ours = min(least_ours, ours())
         least_theirs = min(least_theirs, theirs())
         done += 1
@@ -78,10 +85,12 @@ def repeated(call: Callable[[], Any]) -> Burst:
     call()
     start = process_time()
     call()
-    number = max(1, round(BURST / max(process_time() - start, 1e-6)))
-    # The setup also brings the caches back after the other's turn.
+    taken = process_time() - start
+    number = max(1, round(BURST / max(taken, 1e-6)))
+    # The setup also brings the caches back after the other's turn; a long call does not mind.
     names = {"gc": gc, "call": call}
-    timer = Timer("call()", "gc.enable(); call()", timer=process_time, globals=names)
+    setup = "gc.enable()" if taken > LONG else "gc.enable(); call()"
+    timer = Timer("call()", setup, timer=process_time, globals=names)
     return lambda: timer.timeit(number) / number
 
 

@@ -47,6 +47,9 @@ WITHOUT = {  # what no call attacks, and why
     "interop.install": NO_ARGUMENTS + ", and cannot be taken back", "testing.recorded_ops": NO_ARGUMENTS,
     "testing.storages.frozen": NO_ARGUMENTS, "testing.storages.hostile": NO_ARGUMENTS,
     "testing.storages.strict": NO_ARGUMENTS, "LostGradientError": "an exception",
+    **{f"testing.benchmarks.TapeBenchmarks.{name}": "asv calls it" for name in (
+        "arrays", "loss", "setup", "time_gradient", "time_value", "track_exits", "track_overhead",
+        "track_gradient_overhead", "track_peak_bytes", "track_records")},
     "TapeWarning": "an exception", "diagnose.NonFiniteError": "an exception",
 }  # fmt: skip
 

@@ -278,7 +278,24 @@ def enter_testing(call):
         testing.materialise, [REGISTRY["exp"], REGISTRY["exp"].samples[0], np.float64, 0], {}))  # fmt: skip
     call("testing.as_function", lambda e: (
         testing.as_function, [REGISTRY["exp"], REGISTRY["exp"].samples[0], [a]], {}))  # fmt: skip
+    call("testing.benchmarks.TapeBenchmarks", lambda e: (measured, [[a, b], product, None], {}))
     call("testing.storages.on", lambda e: (on, [testing.storages.hostile(), None], {}))
+
+
+def measured(arrays, loss, watched):
+    """The records of a function's benchmark."""
+
+    class Measured(testing.benchmarks.TapeBenchmarks):
+        def arrays(self):
+            return arrays
+
+        def loss(self, xp, *given):
+            return loss(*given)
+
+    Measured.watched = watched
+    made = Measured()
+    made.setup()
+    return made.track_records()
 
 
 def on(storage, device):

@@ -4,12 +4,13 @@
 
 compares both modes with central differences in double precision and raises an AssertionError that
 says where they part; ``check_jvp`` and ``check_vjp`` do so for functions of several outputs.
-``storages`` has data that raises when looked at, to test code against.
+``storages`` has data that raises when looked at, to test code against; ``benchmarks`` tracks with asv
+what tapes cost your functions.
 """
 
 from __future__ import annotations
 
-from . import storages
+from . import benchmarks, storages
 from .derivatives import (
     check_gradients,
     check_jvp,
@@ -27,9 +28,9 @@ from .derivatives import (
 from .samples import as_function, materialise, recorded_ops
 
 __all__ = [
-    "as_function", "check_gradients", "check_jvp", "check_vjp", "curvature", "differences", "directions",
-    "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes", "storages",
-    "total", "weights",
+    "as_function", "benchmarks", "check_gradients", "check_jvp", "check_vjp", "curvature", "differences",
+    "directions", "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes",
+    "storages", "total", "weights",
 ]  # fmt: skip
 
 

@@ -1,0 +1,278 @@
+"""Benchmarks of your own functions for asv: what a tape costs them in time and in memory.
+
+    class TimeRidge(TapeBenchmarks):
+        params, param_names = [100, 10_000], ["rows"]
+
+        def arrays(self, rows):
+            random = np.random.default_rng(0)
+            return [random.normal(size=(rows, 20)), random.normal(size=20)]
+
+        def loss(self, xp, X, w):
+            return xp.mean((X @ w) ** 2) + xp.sum(w * w)
+
+in a module of asv's benchmark directory is all that there has to be: docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import inspect
+import tracemalloc
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from math import inf
+from time import process_time
+from types import FunctionType
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from .._array.array import Array, namespace
+from .._array.exits import LEFT, LeftRecord
+from .._tape.tape import GradientTape
+from .._util.errors import describe, entrance
+
+__all__ = ["TapeBenchmarks"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Raw = np.ndarray[Any, Any]
+SECONDS, BURSTS, BURST = 0.3, 5, 2e-3  # of the processor: for a ratio; at least; of one
+VERSION = "1"  # of how it is measured here
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
+
+def measures(
+    *, unit: str = "seconds", headline: str = "", rank: int = 100, exact: bool = False
+) -> Callable[[F], F]:
+    """Declare a measure by the attributes that asv and the dashboard read."""
+
+    def declare(function: F) -> F:
+        if not function.__name__.startswith("time_"):  # asv knows the unit of a time
+            vars(function).update(unit=unit)
+        vars(function).update(headline=headline, rank=rank, exact=exact)
+        return function
+
+    return declare
+
+
+class TapeBenchmarks(ABC):
+    """What a tape costs a function, as benchmarks for asv.
+
+    A subclass in a module of asv's benchmark directory says what is computed, ``loss``, and of what,
+    ``arrays``.  Its benchmarks are ``time_value`` and ``time_gradient`` in seconds, ``track_overhead``
+    and ``track_gradient_overhead`` as multiples of the time that loss takes with NumPy in the same
+    process, ``track_peak_bytes``, ``track_records``, and ``track_exits``: where values leave the tape.
+    ``params``, ``param_names``, ``timeout`` and ``version`` are asv's own.  The version follows the
+    source of the subclass unless it says one, so that results of another loss are not compared.
+
+    Before anything is measured the two values of loss are compared, and a loss without any gradient is
+    an error.
+    """
+
+    params: ClassVar[Any] = []
+    param_names: ClassVar[Any] = []
+    timeout: ClassVar[float] = 120.0
+    version: ClassVar[str]
+    watched: ClassVar[Sequence[int] | None] = None
+    """Which of the arrays a gradient is asked for, by number; None for all of floating point."""
+
+    @abstractmethod
+    def arrays(self, *params: Any) -> Sequence[Raw]:
+        """NumPy arrays, the arguments of ``loss``.
+
+        Parameters
+        ----------
+        *params : Any
+            One choice of the class's ``params``.
+
+        Returns
+        -------
+        Sequence of numpy.ndarray
+            The arrays.
+        """
+
+    @abstractmethod
+    def loss(self, xp: Any, *arrays: Any) -> Any:
+        """A real number, computed from the arrays without writing to them.
+
+        Parameters
+        ----------
+        xp : module
+            ``numpy`` or ``arraytape``.
+        *arrays : array
+            What ``arrays`` gave, as arrays of that namespace.
+
+        Returns
+        -------
+        array
+            An array of shape (), or a scalar.
+        """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "version" not in vars(cls):
+            cls.version = version_of(cls)
+        for name, function in vars(TapeBenchmarks).items():
+            if name.startswith(("time_", "track_")):
+                inherited = inspect.getattr_static(cls, name)
+                if getattr(inherited, "__code__", None) is function.__code__:  # not overridden
+                    setattr(cls, name, named(function, cls))
+
+    @entrance
+    def setup(self, *params: Any) -> None:
+        """Make the arrays, and see that there is something to measure; asv calls it.
+
+        Parameters
+        ----------
+        *params : Any
+            One choice of the class's ``params``.
+        """
+        xp: Any = namespace()
+        self._raw = [np.asarray(x) for x in self.arrays(*params)]
+        self._ours: list[Array] = [xp.asarray(x, copy=True) for x in self._raw]
+        chosen = self.watched
+        if chosen is None:
+            chosen = [i for i, x in enumerate(self._raw) if x.dtype.kind in "fc"]
+        self._sources = [self._ours[i] for i in chosen]
+        self._check()
+
+    def _check(self) -> None:
+        """ValueError where there is nothing to measure, or two different things."""
+        name = type(self).__name__
+        theirs = self.loss(np, *self._raw)
+        tape, value = self._record()
+        if not isinstance(value, Array) or value.shape != () or value.dtype.kind != "f":
+            raise ValueError(
+                f"{name}.loss gives {describe(value)} with arraytape: a benchmark takes the gradient of "
+                "one real number, an Array of shape ()"
+            )
+        rtol = np.sqrt(np.finfo(value.dtype).eps)
+        if not np.allclose(np.asarray(value), theirs, rtol=rtol, atol=rtol, equal_nan=True):
+            raise ValueError(
+                f"{name}.loss gives {value} with arraytape and {theirs} with NumPy: it must compute the "
+                "same with both namespaces, and not write to its arrays"
+            )
+        if all(g is None for g in tape.gradient(value, self._sources)):
+            raise ValueError(
+                f"{name}.loss has no gradient by any of its {len(self._sources)} watched arrays: there "
+                "would be nothing to measure"
+            )
+
+    def _record(self) -> tuple[GradientTape, Array]:
+        """A tape of one call, and its value; exits are counted here, and not warned of."""
+        with GradientTape(exits="ignore") as tape:
+            tape.watch(self._sources)
+            value: Array = self.loss(namespace(), *self._ours)
+        return tape, value
+
+    def _step(self) -> Any:
+        tape, value = self._record()
+        return tape.gradient(value, self._sources)
+
+    @measures()
+    def time_value(self, *params: Any) -> None:
+        """Time of the loss, recorded by a tape."""
+        self._record()
+
+    @measures()
+    def time_gradient(self, *params: Any) -> None:
+        """Time of the loss and its gradient."""
+        self._step()
+
+    @measures(unit="x NumPy", headline="a value on a tape, beside NumPy", rank=1)
+    def track_overhead(self, *params: Any) -> float:
+        """Time of the recorded loss over that of the loss with NumPy."""
+        return ratio(self._record, lambda: self.loss(np, *self._raw))
+
+    @measures(unit="x NumPy", headline="value and gradient, beside NumPy's value", rank=2)
+    def track_gradient_overhead(self, *params: Any) -> float:
+        """Time of the loss and its gradient over that of the loss with NumPy."""
+        return ratio(self._step, lambda: self.loss(np, *self._raw))
+
+    @measures(unit="bytes", headline="peak memory", rank=3, exact=True)
+    def track_peak_bytes(self, *params: Any) -> int:
+        """Memory in use at the peak of the loss and its gradient, above what was in use before."""
+        return peak(self._step)
+
+    @measures(unit="records", headline="records on the tape", rank=4, exact=True)
+    def track_records(self, *params: Any) -> int:
+        """Records on the tape of one call."""
+        records = self._record()[0]._recording.records
+        return sum(record[0] != LEFT.number for record in records)
+
+    @measures(unit="exits", headline="exits: values that leave the tape", rank=5, exact=True)
+    def track_exits(self, *params: Any) -> int:
+        """Places in the code at which values leave the tape, as by float(x)."""
+        records = self._record()[0]._recording.records
+        left = [LeftRecord(*record) for record in records if record[0] == LEFT.number]
+        return len({(record.how, *map(str, record.stack)) for record in left})
+
+
+def version_of(cls: type) -> str:
+    """A digest of the source of a subclass and its bases: another one is another benchmark."""
+    sources = [VERSION]
+    for part in cls.__mro__:
+        if part is TapeBenchmarks:
+            break
+        try:
+            sources.append(inspect.getsource(part))
+        except (OSError, TypeError):  # made by code that has no file
+            sources.append(part.__qualname__)
+    return hashlib.sha256("\n".join(sources).encode()).hexdigest()[:16]
+
+
+def named(function: FunctionType, cls: type) -> FunctionType:
+    """A measure for one class: asv takes the name that it shows from the function."""
+    copy = FunctionType(function.__code__, function.__globals__, function.__name__)
+    vars(copy).update(vars(function))
+    copy.__doc__, copy.__annotations__ = function.__doc__, function.__annotations__
+    copy.__qualname__, copy.__module__ = f"{cls.__qualname__}.{function.__name__}", cls.__module__
+    what = function.__name__.partition("_")[2].replace("_", " ")
+    vars(copy).update(pretty_name=f"{cls.__name__}: {what}")
+    return copy
+
+
+def ratio(ours: Callable[[], Any], theirs: Callable[[], Any]) -> float:
+    """CPU time of one call over that of another: bursts in turn, and the quickest of each counts."""
+    numbers = [number_of(ours), number_of(theirs)]
+    least = [inf, inf]
+    end, done = process_time() + SECONDS, 0
+    while done < BURSTS or process_time() < end:
+        for i, call in enumerate((ours, theirs)):
+            call()  # what it works on comes back into the caches
+            start = process_time()
+            for _ in range(numbers[i]):
+                call()
+            least[i] = min(least[i], (process_time() - start) / numbers[i])
+        done += 1
+    return least[0] / least[1]
+
+
+def number_of(call: Callable[[], Any]) -> int:
+    """How many calls a burst takes."""
+    call()
+    start = process_time()
+    call()
+    return max(1, round(BURST / max(process_time() - start, 1e-6)))
+
+
+def peak(call: Callable[[], Any]) -> int:
+    """Bytes in use at the peak of a call, above what was in use before."""
+    call()
+    gc.collect()
+    running = tracemalloc.is_tracing()
+    if not running:
+        tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        call()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not running:
+            tracemalloc.stop()

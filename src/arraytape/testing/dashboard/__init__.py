@@ -1,0 +1,16 @@
+"""A page over asv's results that a browser shows without a network: docs/benchmarks.md.
+
+python -m arraytape.testing.dashboard results --out site
+"""
+
+from __future__ import annotations
+
+from .pages import write_site
+from .results import ResultsError, read_results
+
+__all__ = ["ResultsError", "read_results", "write_site"]
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)

@@ -1,0 +1,146 @@
+"""Graphs as SVG: values over commits, drawn without a library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+
+from .results import Commit, Series
+
+WIDTH, HEIGHT = 900, 380
+LEFT, RIGHT, TOP, BOTTOM = 80, 250, 20, 70
+# Okabe and Ito 2008: also for those who do not see red and green apart.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a08000")
+DASHES = ("", "6 3", "2 3")
+WIDE = 20.0  # a range from which on the axis is logarithmic
+
+
+def shown(value: float | None, unit: str) -> str:
+    """A number with its unit, short."""
+    if value is None:
+        return "-"
+    if unit == "seconds":
+        for factor, name in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+            if value * factor >= 1.0:
+                return f"{value * factor:.3g} {name}"
+        return f"{value * 1e9:.3g} ns"
+    if unit == "bytes" and value >= 10_240:
+        factor, name = next(
+            p for p in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")) if value >= p[0]
+        )
+        return f"{value / factor:.3g} {name}"
+    number = f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
+    return f"{number} {unit}"
+
+
+def sparkline(values: Sequence[float | None], *, width: int = 150, height: int = 36) -> str:
+    """A small line from zero on, whose last point is marked."""
+    most = max((value for value in values if value is not None), default=0.0) or 1.0
+    step = (width - 8) / max(1, len(values) - 1)
+    points = [
+        (4 + i * step, height - 4 - (height - 8) * value / most)
+        for i, value in enumerate(values)
+        if value is not None
+    ]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    x, y = points[-1]
+    return (
+        f'<svg class="spark" width="{width}" height="{height}" role="img">'
+        f"<title>over the commits, from zero</title>"
+        f'<polyline points="{line}" fill="none" stroke="currentColor" stroke-width="1.5"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="currentColor"/></svg>'
+    )
+
+
+def graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
+    """All series of a benchmark over the commits, with axes and a legend."""
+    values = [value for one in series for value in one.values if value is not None]
+    unit = series[0].unit
+    place, ticks = axis(values)
+    parts = [
+        f'<svg class="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
+        f"<title>{escape(series[0].title)}</title>"
+    ]
+    for tick in ticks:
+        y = place(tick)
+        parts.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{escape(shown(tick, unit))}</text>'
+        )
+    for i, commit in enumerate(commits):
+        x, y = across(i, len(commits)), HEIGHT - BOTTOM
+        if i == base and len(commits) > 1:
+            parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{y}" class="base"/>')
+        parts.append(
+            f'<text transform="translate({x:.1f} {y + 14}) rotate(-30)" text-anchor="end">'
+            f"{escape(commit.name)}</text>"
+        )
+    for i, one in enumerate(series):
+        parts.append(drawn(one, i, commits, place))
+    return "".join(parts) + "</svg>"
+
+
+def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
+    """The vertical place of a value, and the ticks: logarithmic where values lie far apart."""
+    low, high = min(values), max(values)
+    span = HEIGHT - TOP - BOTTOM
+    if low > 0 and high / low > WIDE:
+        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        decades = max(1, last - first)
+
+        def place(value: float) -> float:
+            return HEIGHT - BOTTOM - span * (math.log10(value) - first) / decades
+
+        return place, [10.0**power for power in range(first, last + 1)]
+    step = nice((high or 1.0) / 4)
+    count = max(1, math.ceil((high or 1.0) / step - 1e-9))
+    return (lambda value: HEIGHT - BOTTOM - span * value / (step * count)), [
+        step * i for i in range(count + 1)
+    ]
+
+
+def nice(step: float) -> float:
+    """The next of 1, 2, 2.5, 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return next(
+        factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= step - 1e-12 * power
+    )
+
+
+def across(i: int, count: int) -> float:
+    """The horizontal place of a commit."""
+    width = WIDTH - LEFT - RIGHT - 40
+    return LEFT + 20 + (width / 2 if count == 1 else width * i / (count - 1))
+
+
+def drawn(
+    one: Series, number: int, commits: Sequence[Commit], place: Callable[[float], float]
+) -> str:
+    """A line with its points, and its entry in the legend."""
+    colour = COLOURS[number % len(COLOURS)]
+    dash = DASHES[number // len(COLOURS) % len(DASHES)]
+    points = [
+        (across(i, len(commits)), place(value), commits[i], value)
+        for i, value in enumerate(one.values)
+        if value is not None
+    ]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y, *_ in points)
+    parts = [
+        f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2" '
+        f'stroke-dasharray="{dash}"/>'
+    ]
+    for x, y, commit, value in points:
+        told = escape(f"{commit.name}: {shown(value, one.unit)}, {one.parameters}".rstrip(", "))
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"><title>{told}</title></circle>'
+        )
+    y = TOP + 8 + 18 * number
+    x = WIDTH - RIGHT + 10
+    parts.append(
+        f'<line x1="{x}" x2="{x + 24}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2" '
+        f'stroke-dasharray="{dash}"/>'
+        f'<text x="{x + 30}" y="{y + 4}">{escape(one.parameters or "all")}: '
+        f"{escape(shown(one.values[-1], one.unit))}</text>"
+    )
+    return "".join(parts)

@@ -1,0 +1,127 @@
+"""What has become dearer or cheaper since a commit, and by how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .results import Results, ResultsError, Series
+
+# What differs by less is noise.  Counts differ by nothing, but bytes by tracemalloc by a few.
+COUNT, RATIO, TIME = 0.01, 0.15, 0.30
+
+WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "same", "new", "failed"
+# A time in seconds is another one when the machine is busy: it is shown, and makes nothing red.
+SLOWER, QUICKER = "slower", "quicker"
+
+
+class Change(NamedTuple):
+    """A series at the newest commit beside the base."""
+
+    series: Series
+    base: float | None
+    now: float | None
+    kind: str
+
+    @property
+    def factor(self) -> float | None:
+        """Now over then; infinite where something came of nothing."""
+        if self.base is None or self.now is None:
+            return None
+        if self.base == 0:
+            return 1.0 if self.now == 0 else math.inf
+        return self.now / self.base
+
+
+class Tile(NamedTuple):
+    """Several series under one headline."""
+
+    headline: str
+    unit: str
+    how: str  # the cases are taken together
+    values: Sequence[float | None]  # by commit
+    changes: Sequence[Change]
+    base: float | None
+    now: float
+
+    @property
+    def kind(self) -> str:
+        kinds = {change.kind for change in self.changes}
+        return next((kind for kind in (GONE, WORSE, BETTER) if kind in kinds), SAME)
+
+
+def base_of(results: Results, wanted: str | None) -> int:
+    """Which commit to compare with: as asked for, or the last tagged one, or the first measured.
+
+    ResultsError for one that was not measured.
+    """
+    earlier = results.commits[:-1]
+    if wanted is not None:
+        for i, commit in enumerate(results.commits):
+            if commit.name == wanted or commit.hash.startswith(wanted):
+                return i
+        known = ", ".join(commit.name for commit in results.commits)
+        raise ResultsError(f"{wanted!r} was not measured: {known}")
+    tagged = [i for i, commit in enumerate(earlier) if commit.tagged]
+    return tagged[-1] if tagged else 0
+
+
+def noise(series: Series) -> float:
+    """The relative difference that says nothing."""
+    if series.exact:
+        return COUNT
+    return TIME if series.unit == "seconds" else RATIO
+
+
+def change_of(series: Series, base: int) -> Change:
+    before, now = series.values[base], series.values[-1]
+    if now is None:
+        return Change(series, before, now, GONE if before is not None else SAME)
+    if before is None:
+        return Change(series, before, now, NEW)
+    room = noise(series) * abs(before)
+    worse, better = (SLOWER, QUICKER) if series.unit == "seconds" else (WORSE, BETTER)
+    kind = worse if now > before + room else better if now < before - room else SAME
+    return Change(series, before, now, kind)
+
+
+def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
+    """The headlines, in the order of their ranks."""
+    groups: dict[tuple[int, str, str], list[Change]] = {}
+    for change in changes:
+        series = change.series
+        if series.headline:
+            groups.setdefault((series.rank, series.headline, series.unit), []).append(change)
+    for (_, headline, unit), group in sorted(groups.items(), key=lambda item: item[0]):
+        present = [change.series for change in group if change.now is not None]
+        if present:
+            most = all(series.exact for series in present)
+            count = len(present)
+            how = "" if count == 1 else f"{'most' if most else 'mean'} of {count}"
+            values = [taken_together(present, i, most=most) for i in range(len(present[0].values))]
+            now = values[-1]
+            assert now is not None
+            yield Tile(headline, unit, how, values, group, values[base], now)
+
+
+def taken_together(series: Sequence[Series], at: int, *, most: bool) -> float | None:
+    """The most of the series at a commit, or their geometric mean.
+
+    Where some have no value, the mean follows from today's and from the factors of the others.
+    """
+    pairs = [(one.values[at], one.values[-1]) for one in series]
+    known = [(then, now) for then, now in pairs if then is not None and now is not None]
+    if not known:
+        return None
+    if most:
+        return max(then for then, _ in known)
+    today = mean([now for _, now in pairs if now is not None])
+    return today * mean([then for then, _ in known]) / mean([now for _, now in known])
+
+
+def mean(values: Sequence[float]) -> float:
+    """The geometric mean, or that of sums where something is not positive."""
+    if min(values) <= 0:
+        return sum(values) / len(values)
+    return math.exp(sum(map(math.log, values)) / len(values))

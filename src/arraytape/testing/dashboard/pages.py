@@ -1,0 +1,248 @@
+"""The pages: a first one for whom ten seconds are enough, and one with a graph for each benchmark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from html import escape
+from itertools import groupby
+from pathlib import Path
+
+from .graphs import graph, shown, sparkline
+from .judgement import (
+    BETTER,
+    COUNT,
+    GONE,
+    NEW,
+    QUICKER,
+    RATIO,
+    SAME,
+    SLOWER,
+    TIME,
+    WORSE,
+    Change,
+    Tile,
+    base_of,
+    change_of,
+    tiles_of,
+)
+from .results import Commit, Results, Series
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1100px; padding: 20px; }
+h1 { margin: 0; font-size: 26px; }
+h2 { margin: 28px 0 8px; font-size: 19px; }
+p { margin: 4px 0; }
+a { color: #0b57a4; }
+.small { color: #666; font-size: 13px; }
+.worse, .failed { color: #c62828; }
+.better { color: #2e7d32; }
+.slower { color: #b26a00; }
+.tile, .verdict, tr { color: #1c1c1c; }
+.verdict { border-left: 8px solid #2e7d32; background: #eef6ee; padding: 10px 16px; }
+.verdict { margin: 14px 0; font-size: 19px; }
+.verdict.worse { border-color: #c62828; background: #fdecea; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(245px, 1fr)); gap: 12px; }
+.tile { border: 1px solid #d5d5d5; border-top: 5px solid #9e9e9e; padding: 10px 12px; }
+.tile.worse, .tile.failed { border-top-color: #c62828; }
+.tile.better { border-top-color: #2e7d32; }
+.number { font-size: 25px; font-weight: 600; }
+.spark { color: #0072b2; display: block; margin-top: 4px; }
+table { border-collapse: collapse; width: 100%; }
+td, th { padding: 3px 8px; text-align: left; border-bottom: 1px solid #e4e4e4; }
+td.n, th.n { text-align: right; white-space: nowrap; }
+tr.worse td, tr.failed td { background: #fdecea; }
+.wide { overflow-x: auto; }
+.graph { width: 100%; height: auto; }
+.graph .base { stroke: #888; stroke-dasharray: 4 4; }
+.graph text { font: 12px system-ui, sans-serif; fill: #333; }
+"""
+WORDS = {
+    WORSE: "dearer",
+    SLOWER: "slower",
+    QUICKER: "quicker",
+    BETTER: "cheaper",
+    SAME: "",
+    NEW: "new",
+    GONE: "failed",
+}
+ORDER = (GONE, WORSE, SLOWER, QUICKER, BETTER, NEW, SAME)
+
+
+def write_site(
+    results: Results, out: Path, *, title: str = "Benchmarks", base: str | None = None
+) -> Path:
+    """Write the pages: they load nothing, so that a browser shows them from a folder, too.
+
+    Parameters
+    ----------
+    results : Results
+        What ``read_results`` gave.
+    out : pathlib.Path
+        The folder, which is made if it is not there.
+    title : str, default: "Benchmarks"
+        The heading of the first page.
+    base : str or None, default: None
+        The commit to compare with, by a tag or the start of its hash; None takes the last tagged one
+        before the newest, or else the first that was measured.
+
+    Returns
+    -------
+    pathlib.Path
+        The first page.
+
+    Raises
+    ------
+    ResultsError
+        When the base was not measured.
+    """
+    at = base_of(results, base)
+    changes = [change_of(series, at) for series in results.series]
+    (out / "benchmarks").mkdir(parents=True, exist_ok=True)
+    index = out / "index.html"
+    index.write_text(page(title, first_page(results, changes, at, title)), encoding="utf-8")
+    for name, group in groupby(changes, key=lambda change: change.series.benchmark):
+        text = benchmark_page(results, list(group), at)
+        (out / "benchmarks" / f"{name}.html").write_text(page(name, text), encoding="utf-8")
+    return index
+
+
+def page(title: str, body: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n<body>{body}</body></html>\n"
+    )
+
+
+# --- the first page -------------------------------------------------------------------------------
+def first_page(results: Results, changes: Sequence[Change], base: int, title: str) -> str:
+    commits = results.commits
+    tiles = "".join(tile(one, commits[base]) for one in tiles_of(changes, base))
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p>{described(commits[-1])} beside {described(commits[base])}</p>",
+        verdict(changes, len(commits)),
+        f'<div class="tiles">{tiles}</div>',
+        listed("Dearer", [c for c in changes if c.kind in (WORSE, GONE)], commits, base),
+        listed("Cheaper", [c for c in changes if c.kind == BETTER], commits, base),
+        listed("In seconds", [c for c in changes if c.kind in (SLOWER, QUICKER)], commits, base),
+        listed("All", changes, commits, base),
+        f'<p class="small">{escape(about(results))}</p>',
+    ]
+    return "\n".join(parts)
+
+
+def described(commit: Commit) -> str:
+    day = datetime.fromtimestamp(commit.date / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+    return f"<b>{escape(commit.name)}</b> ({day})"
+
+
+def verdict(changes: Sequence[Change], commits: int) -> str:
+    """One sentence that says whether all is well."""
+    counts = {kind: sum(change.kind == kind for change in changes) for kind in ORDER}
+    if commits == 1:
+        return '<p class="verdict">One commit was measured: there is none to compare it with.</p>'
+    bad = counts[WORSE] + counts[GONE]
+    words = [f"{counts[GONE]} failed"] * bool(counts[GONE])
+    words += [
+        f"{counts[WORSE] or 'none'} dearer",
+        f"{counts[BETTER]} cheaper",
+        f"{counts[SAME]} as before",
+    ]
+    words += [f"{counts[kind]} {kind} in seconds" for kind in (SLOWER, QUICKER) if counts[kind]]
+    words += [f"{counts[NEW]} new"] * bool(counts[NEW])
+    said = f"Of {len(changes)} figures: {', '.join(words)}."
+    return f'<p class="verdict {WORSE if bad else SAME}">{said}</p>'
+
+
+def tile(one: Tile, base: Commit) -> str:
+    """A headline: its number, the one before, and how many of its cases are dearer."""
+    factor = None if not one.base else one.now / one.base
+    compared = [change for change in one.changes if change.factor is not None]
+    worse = sum(change.kind in (WORSE, GONE) for change in one.changes)
+    note = f"{worse} of {len(one.changes)} dearer" if worse and len(one.changes) > 1 else ""
+    before = (
+        f"{escape(base.name)}: {escape(shown(one.base, one.unit))}"
+        if compared
+        else "no value before"
+    )
+    return (
+        f'<div class="tile {one.kind}"><div>{escape(one.headline)}</div>'
+        f'<div class="number">{escape(shown(one.now, one.unit))}</div>'
+        f'<div class="small">{before}{percent(factor)} {escape(one.how)}</div>'
+        f'<div class="{WORSE}">{note}</div>{sparkline(one.values)}</div>'
+    )
+
+
+def percent(factor: float | None) -> str:
+    """The change in words."""
+    if factor is None or not math.isfinite(factor):
+        return ""
+    if abs(factor - 1.0) < 0.005:
+        return " (the same)"
+    return f" ({100 * (factor - 1):+.0f}%)" if factor < 2 else f" ({factor:.3g} x)"
+
+
+def listed(heading: str, changes: Sequence[Change], commits: Sequence[Commit], base: int) -> str:
+    if not changes:
+        return ""
+    head = (
+        f'<tr><th>benchmark</th><th>parameters</th><th class="n">{escape(commits[base].name)}</th>'
+        f'<th class="n">{escape(commits[-1].name)}</th><th class="n">change</th><th></th></tr>'
+    )
+    ordered = changes if heading == "All" else sorted(changes, key=lambda c: -(c.factor or 0))
+    return f"<h2>{heading}</h2><table>{head}{''.join(map(row, ordered))}</table>"
+
+
+def row(change: Change) -> str:
+    series = change.series
+    return (
+        f'<tr class="{change.kind}"><td><a href="benchmarks/{escape(series.benchmark)}.html">'
+        f"{escape(series.title)}</a></td><td>{escape(series.parameters)}</td>"
+        f'<td class="n">{escape(shown(change.base, series.unit))}</td>'
+        f'<td class="n">{escape(shown(change.now, series.unit))}</td>'
+        f'<td class="n">{percent(change.factor).strip(" ()")}</td>'
+        f'<td class="{change.kind}">{WORDS[change.kind]}</td></tr>'
+    )
+
+
+def about(results: Results) -> str:
+    """Where it was measured."""
+    machine = results.machine
+    known = [
+        str(machine[name]) for name in ("machine", "cpu", "os", "environment") if machine.get(name)
+    ]
+    left_out = f"  Not shown: {', '.join(results.others)}." if results.others else ""
+    count, ratio, time = (f"{100 * room:.0f}%" for room in (COUNT, RATIO, TIME))
+    return (
+        f"Measured on {', '.join(known)}.  Less is better.  Dearer is a count that is more by {count}, "
+        f"a ratio that is more by {ratio}.  A time in seconds is slower by {time}: on a busy machine "
+        f"that says little, and it makes nothing red.{left_out}"
+    )
+
+
+# --- the others -----------------------------------------------------------------------------------
+def benchmark_page(results: Results, changes: Sequence[Change], base: int) -> str:
+    commits, series = results.commits, [change.series for change in changes]
+    return "\n".join(
+        [
+            f'<p><a href="../index.html">all benchmarks</a></p><h1>{escape(series[0].title)}</h1>',
+            f'<p class="small">{escape(series[0].benchmark)}; the dashed line is '
+            f"{escape(commits[base].name)}</p>",
+            graph(commits, series, base),
+            f'<div class="wide"><table>{"".join(value_rows(commits, series))}</table></div>',
+        ]
+    )
+
+
+def value_rows(commits: Sequence[Commit], series: Sequence[Series]) -> Iterator[str]:
+    """A row for each case, and a column for each commit, the newest first."""
+    heads = "".join(f'<th class="n">{described(commit)}</th>' for commit in reversed(commits))
+    yield f"<tr><th>parameters</th>{heads}</tr>"
+    for one in series:
+        cells = "".join(
+            f'<td class="n">{escape(shown(value, one.unit))}</td>' for value in reversed(one.values)
+        )
+        yield f"<tr><td>{escape(one.parameters or 'none')}</td>{cells}</tr>"

@@ -1,0 +1,166 @@
+"""asv's results as series: a value for each commit, of each benchmark at each of its parameters."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SAVED = 2  # the version of asv's files of results
+Values = Mapping[tuple[str, ...], float]
+
+
+class ResultsError(Exception):
+    """There are no results, or none that can be compared."""
+
+
+class Commit(NamedTuple):
+    """A measured commit; its name is a tag, or the start of its hash."""
+
+    hash: str
+    date: int  # milliseconds
+    name: str
+
+    @property
+    def tagged(self) -> bool:
+        return not self.hash.startswith(self.name)
+
+
+class Series(NamedTuple):
+    """One benchmark at one choice of its parameters, with a value for each commit or None."""
+
+    benchmark: str
+    title: str
+    parameters: str
+    unit: str
+    exact: bool
+    headline: str
+    rank: int
+    values: tuple[float | None, ...]
+
+
+class Results(NamedTuple):
+    """What one machine measured: commits by date, and a series for each case."""
+
+    machine: Mapping[str, Any]
+    others: Sequence[str]  # machines and environments whose results are left out
+    commits: Sequence[Commit]
+    series: Sequence[Series]
+
+
+def read_results(folder: Path, *, machine: str | None = None, repo: Path | None = None) -> Results:
+    """Read a folder of asv's results.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The ``results_dir`` of asv's configuration.
+    machine : str or None, default: None
+        The machine whose results count; None takes the one with the most commits.
+    repo : pathlib.Path or None, default: None
+        A git repository, whose tags name the commits.
+
+    Returns
+    -------
+    Results
+        The commits by date, and a series for each benchmark at each choice of its parameters.
+
+    Raises
+    ------
+    ResultsError
+        When nothing was measured.
+    """
+    benchmarks = loaded(folder / "benchmarks.json")
+    files = [
+        loaded(path) for path in sorted(folder.glob("*/*.json")) if path.name != "machine.json"
+    ]
+    files = [file for file in files if file.get("version") == SAVED and file.get("results")]
+    if machine is not None:
+        files = [file for file in files if file["params"]["machine"] == machine]
+    if not files:
+        of = "" if machine is None else f" of the machine {machine!r}"
+        raise ResultsError(f"no results{of} in {folder}: has `asv run` saved any?")
+    places = Counter(place_of(file) for file in files)
+    (chosen, _), *rest = places.most_common()
+    files = sorted(
+        (file for file in files if place_of(file) == chosen),
+        key=lambda file: (file["date"], file["commit_hash"]),
+    )
+    tags = tags_of(repo) if repo else {}
+    commits = [
+        Commit(
+            file["commit_hash"],
+            file["date"],
+            tags.get(file["commit_hash"], file["commit_hash"][:8]),
+        )
+        for file in files
+    ]
+    series = [
+        one for name in sorted(benchmarks) for one in series_of(name, benchmarks[name], files)
+    ]
+    if not series:
+        raise ResultsError(f"the results in {folder} have no value of any benchmark")
+    about = {**files[-1]["params"], "environment": files[-1]["env_name"]}
+    return Results(about, [" ".join(place) for place, _ in rest], commits, series)
+
+
+def loaded(path: Path) -> dict[str, Any]:
+    """A file of asv's, without its own version."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ResultsError(f"{path} is no JSON: {error}") from None
+    if path.name == "benchmarks.json":
+        found.pop("version", None)
+    return found
+
+
+def place_of(file: Mapping[str, Any]) -> tuple[str, str]:
+    return file["params"]["machine"], file["env_name"]
+
+
+def tags_of(repo: Path) -> dict[str, str]:
+    """The newest tag of each commit that has one; none where git cannot say."""
+    form = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end) %(refname:short)"
+    command = ["git", "-C", str(repo), "for-each-ref", "--sort=creatordate", form, "refs/tags"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def series_of(
+    name: str, benchmark: Mapping[str, Any], files: Sequence[Mapping[str, Any]]
+) -> Iterator[Series]:
+    """A series for each choice of the parameters of which there is any value."""
+    columns = [values_of(file, name, benchmark["version"]) for file in files]
+    for choice in itertools.product(*benchmark["params"]):
+        values = tuple(column.get(choice) for column in columns)
+        if any(value is not None for value in values):
+            yield Series(
+                name,
+                benchmark.get("pretty_name") or name,
+                ", ".join(text.strip("'") for text in choice),
+                benchmark["unit"],
+                bool(benchmark.get("exact")),
+                benchmark.get("headline", ""),
+                benchmark.get("rank", 100),
+                values,
+            )
+
+
+def values_of(file: Mapping[str, Any], name: str, version: str) -> Values:
+    """What a benchmark gave at one commit; nothing where another version of it was measured."""
+    row = dict(zip(file["result_columns"], file["results"].get(name) or [], strict=False))
+    if row.get("version") != version or not row.get("result"):
+        return {}
+    pairs = zip(itertools.product(*row["params"]), row["result"], strict=False)
+    return {choice: value for choice, value in pairs if value is not None and math.isfinite(value)}

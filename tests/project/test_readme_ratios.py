@@ -1,0 +1,43 @@
+"""README's table of ratios has the rows that ``make ratios`` writes, and can be written again."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from helpers.repository import ROOT
+
+
+@pytest.fixture
+def ratios(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    before, path = set(sys.modules), list(sys.path)
+    import readme_ratios
+
+    yield readme_ratios
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in ("readme_ratios", "benchmarks", "run", "smoke"):
+            del sys.modules[name]
+
+
+def test_the_table_has_a_row_for_each_step(ratios):
+    written = ratios.README.read_text(encoding="utf-8")
+    table = written.partition(ratios.BEGIN)[2].partition(ratios.END)[0]
+    rows = [line.split("|")[1].strip() for line in table.strip().splitlines()[2:]]
+    assert rows == list(ratios.STEPS)
+    numbers = re.findall(r"\| ([\d.]+) \| ([\d.]+) \|", table)
+    assert len(numbers) >= len(rows)
+    assert ratios.put_in(written, table.strip()) == written
+
+
+@pytest.mark.parametrize(
+    "name", ["100 rows written in place in a loop", "Hessian-vector product of the perceptron"]
+)
+def test_what_is_timed_computes_the_same(ratios, name):
+    hand, ours = ratios.steps_of(name)
+    expected = ratios.digest([np.asarray(g) for g in hand()])
+    for run in (ours, ratios.replayed(name)):
+        found = ratios.digest([np.asarray(g) for g in run()])
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)

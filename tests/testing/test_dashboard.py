@@ -1,0 +1,219 @@
+"""The site over asv's results: what it says, and that it loads nothing."""
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from arraytape.testing.dashboard import ResultsError, read_results, write_site
+
+COLUMNS = ["result", "params", "version", "started_at", "duration"]
+BENCHMARKS = {
+    "ops.track_op": {"unit": "x NumPy", "headline": "an op on a tape", "rank": 1},
+    "memory.track_record": {
+        "unit": "bytes",
+        "exact": True,
+        "headline": "memory of a record",
+        "rank": 2,
+    },
+    "ops.time_<b>": {"unit": "seconds", "type": "time"},
+}
+
+
+def save(folder, commits, machine="vm", versions=()):
+    """A folder as asv leaves it: ``commits`` are rows of results by name, the oldest first."""
+    place = folder / machine
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "machine.json").write_text('{"machine": "vm", "version": 1}')
+    about = {
+        name: {"name": name, "params": [["'a'", "'b'"]], "version": "1", "type": "track", **more}
+        for name, more in BENCHMARKS.items()
+    }
+    (folder / "benchmarks.json").write_text(json.dumps({**about, "version": 2}))
+    for i, rows in enumerate(commits):
+        commit = f"{i:x}" * 40
+        results = {
+            name: [values, [["'a'", "'b'"]], dict(versions).get((i, name), "1"), 0, 0.1]
+            for name, values in rows.items()
+        }
+        file = {
+            "commit_hash": commit, "date": 1000 * i, "env_name": "existing", "version": 2,
+            "params": {"machine": machine, "cpu": "C"}, "result_columns": COLUMNS, "results": results,
+        }  # fmt: skip
+        (place / f"{commit[:8]}-existing.json").write_text(json.dumps(file))
+
+
+def row(op=(2.0, 3.0), record=(160, 170), seconds=(1e-3, 2e-3)):
+    names = list(BENCHMARKS)
+    return {names[0]: list(op), names[1]: list(record), names[2]: list(seconds)}
+
+
+def first_page(folder, **options):
+    return write_site(read_results(folder), folder / "site", **options).read_text()
+
+
+class Loaded(HTMLParser):
+    """What a page would fetch, and whether its elements close."""
+
+    def __init__(self):
+        super().__init__()
+        self.fetched, self.open = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        wanted = dict(attrs)
+        if tag in ("script", "link", "img", "iframe") or "src" in wanted:
+            self.fetched.append((tag, wanted))
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_pages_load_nothing_and_link_to_pages_that_are_there(tmp_path):
+    save(tmp_path, [row(), row()])
+    first_page(tmp_path)
+    pages = sorted((tmp_path / "site").rglob("*.html"))
+    assert len(pages) == 1 + len(BENCHMARKS)
+    for page in pages:
+        text = page.read_text()
+        parser = Loaded()
+        parser.feed(text)
+        assert parser.fetched == []
+        assert parser.open == []
+        assert "http" not in text
+        assert "url(" not in text
+    links = re.findall(r'href="([^"]+)"', (tmp_path / "site/index.html").read_text())
+    assert len({*links}) == len(BENCHMARKS)
+
+
+def test_what_is_as_before_says_so(tmp_path):
+    save(tmp_path, [row(), row(op=(2.2, 2.9), seconds=(1.2e-3, 2e-3))])
+    text = first_page(tmp_path)
+    assert "Of 6 figures: none dearer, 0 cheaper, 6 as before." in text
+    assert 'class="verdict same"' in text
+    assert "<h2>Dearer</h2>" not in text
+
+
+def test_a_slower_op_and_a_fatter_record_are_red(tmp_path):
+    save(tmp_path, [row(), row(op=(3.0, 3.0), record=(160, 180))])
+    text = first_page(tmp_path)
+    assert 'class="verdict worse"' in text
+    assert "2 dearer" in text
+    assert text.count('<div class="tile worse">') == 2
+    dearer = text[text.index("<h2>Dearer</h2>") : text.index("<h2>All</h2>")]
+    assert dearer.count('<tr class="worse">') == 2
+    assert "+50%" in dearer
+    assert "180 bytes" in dearer
+
+
+def test_times_in_seconds_are_told_and_make_nothing_red(tmp_path):
+    save(tmp_path, [row(), row(seconds=(3e-3, 2e-3))])
+    text = first_page(tmp_path)
+    assert "none dearer, 0 cheaper, 5 as before, 1 slower in seconds" in text
+    assert 'class="verdict same"' in text
+    assert "<h2>In seconds</h2>" in text
+
+
+def test_a_benchmark_that_no_longer_runs_is_red(tmp_path):
+    save(tmp_path, [row(), row(op=(None, 3.0))])
+    text = first_page(tmp_path)
+    assert "1 failed" in text
+    assert 'class="verdict worse"' in text
+
+
+def test_headlines_stand_in_their_order_with_their_mean_or_most(tmp_path):
+    save(tmp_path, [row(), row(op=(2.0, 8.0))])
+    text = first_page(tmp_path)
+    assert text.index("an op on a tape") < text.index("memory of a record")
+    assert ">4 x NumPy</div>" in text  # the geometric mean
+    assert ">170 bytes</div>" in text  # the most
+
+
+def test_other_versions_of_a_benchmark_are_not_compared(tmp_path):
+    save(tmp_path, [row(), row(op=(9.0, 9.0))], versions={(0, "ops.track_op"): "0"})
+    text = first_page(tmp_path)
+    assert "2 new" in text
+    assert "none dearer" in text
+
+
+def test_a_count_that_was_zero_is_dearer_when_it_is_not(tmp_path):
+    save(tmp_path, [row(record=(0, 0)), row(record=(0, 3))])
+    text = first_page(tmp_path)
+    assert "1 dearer" in text
+    assert "1 of 2 dearer" in text
+
+
+def test_the_base_is_the_last_tagged_commit_or_the_one_asked_for(tmp_path):
+    save(tmp_path, [row(op=(1.0, 1.0)), row(), row()])
+    assert "2 dearer" in first_page(tmp_path)
+    assert "none dearer" in first_page(tmp_path, base="1111")
+    with pytest.raises(
+        ResultsError, match=r"'2222x' was not measured: 00000000, 11111111, 22222222"
+    ):
+        first_page(tmp_path, base="2222x")
+
+
+def test_tags_name_commits_and_the_last_release_is_the_base(tmp_path):
+    def git(*words):
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path), *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "-q")
+    save(tmp_path, [row(op=(1.0, 1.0)), row(), row()])
+    files = sorted((tmp_path / "vm").glob("*existing.json"))
+    for i, path in enumerate(files):
+        git("commit", "-q", "--allow-empty", "-m", str(i))
+        file = json.loads(path.read_text())
+        file["commit_hash"] = git("rev-parse", "HEAD")
+        path.write_text(json.dumps(file))
+        if i == 1:
+            git("tag", "-a", "v0.2", "-m", "a release")
+    results = read_results(tmp_path, repo=tmp_path)
+    assert [commit.name for commit in results.commits][1] == "v0.2"
+    text = write_site(results, tmp_path / "site").read_text()
+    assert "none dearer" in text
+    assert "beside <b>v0.2</b>" in text
+
+
+def test_the_machine_with_the_most_commits_counts(tmp_path):
+    save(tmp_path, [row(), row()])
+    save(tmp_path, [row(op=(9.0, 9.0))], machine="other")
+    assert "Not shown: other existing" in first_page(tmp_path)
+    assert len(read_results(tmp_path, machine="other").commits) == 1
+
+
+def test_a_graph_has_a_point_for_each_value(tmp_path):
+    save(tmp_path, [row(), row(op=(None, 3.0)), row()])
+    first_page(tmp_path)
+    text = (tmp_path / "site/benchmarks/ops.track_op.html").read_text()
+    assert text.count("<circle") == 5
+    assert text.count("<polyline") == 2
+
+
+@pytest.mark.parametrize("broken", ["", "{", "nothing"])
+def test_no_results_are_an_error(tmp_path, broken):
+    if broken == "nothing":
+        save(tmp_path, [row(op=(None, None), record=(None, None), seconds=(None, None))])
+    elif broken:
+        (tmp_path / "benchmarks.json").write_text(broken)
+    with pytest.raises(ResultsError):
+        read_results(tmp_path)
+
+
+def test_the_command_writes_the_site_and_fails_without_results(tmp_path):
+    def command(folder):
+        words = ["-m", "arraytape.testing.dashboard", str(folder), "--out", str(tmp_path / "out")]
+        return subprocess.run([sys.executable, *words], capture_output=True, text=True)
+
+    save(tmp_path / "results", [row(), row()])
+    done = command(tmp_path / "results")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/index.html").exists()
+    assert command(tmp_path / "empty").returncode == 2
