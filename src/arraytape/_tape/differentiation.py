@@ -130,10 +130,11 @@ class Differentiation:
             if guard and recorded and hides_a_cusp(self.recording.records):
                 return guarded()
             found = self.through(BackwardPass(data(storage), self.recording.known), seeds)
-            bad = guard and any(g is not None and has_nan(g) for g in found)
-            if bad:
-                tell_once()
-            return guarded() if bad else found
+            for g in found if guard else ():
+                if g is not None and has_nan(g):
+                    tell_once()
+                    return guarded()
+            return found
 
     def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
         """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
@@ -226,10 +227,10 @@ class Differentiation:
 
 def needs_care(seeds: Sequence[Array]) -> bool:
     """Whether a pass has to look out for complex data, or for several storages or devices."""
+    if len(seeds) == 1:
+        return is_complex(seeds[0])
     if any(is_complex(seed) for seed in seeds):
         return True
-    if len(seeds) == 1:
-        return False
     kind, device = type(seeds[0]._data), seeds[0].device
     return any(type(seed._data) is not kind or seed.device != device for seed in seeds)
 

@@ -75,6 +75,17 @@ def observed(
     return record
 
 
+def check_flags(**flags: Any) -> None:
+    """TypeError for what is neither True nor False."""
+    wrong = {name: flag for name, flag in flags.items() if type(flag) not in (bool, np.bool)}
+    if wrong:
+        given = ", ".join(f"{name}={describe(flag)}" for name, flag in wrong.items())
+        raise TypeError(
+            f"GradientTape: {', '.join(flags)} must be True or False, got {given} "
+            f"[at {user_line()}]"
+        )
+
+
 class Watched(NamedTuple):
     """What is watched, and where its gradient comes together.
 
@@ -109,18 +120,15 @@ class Recording(BaseRecorder):
         profile: bool = False,
         memory_limit: int | None = None,
     ) -> None:
-        flags = {
-            "persistent": persistent,
-            "watch_accessed_variables": watch_accessed_variables,
-            "check_numerics": check_numerics,
-            "profile": profile,
-        }
-        wrong = {name: flag for name, flag in flags.items() if type(flag) not in (bool, np.bool)}
-        if wrong:
-            given = ", ".join(f"{name}={describe(flag)}" for name, flag in wrong.items())
-            raise TypeError(
-                f"GradientTape: {', '.join(flags)} must be True or False, got {given} "
-                f"[at {user_line()}]"
+        if not (
+            type(persistent) is type(watch_accessed_variables) is bool
+            and type(check_numerics) is type(profile) is bool
+        ):
+            check_flags(
+                persistent=persistent,
+                watch_accessed_variables=watch_accessed_variables,
+                check_numerics=check_numerics,
+                profile=profile,
             )
         self.persistent, self.one_shot = persistent, not persistent
         self.listed = True  # an attribute of its own is found faster than the class's
