@@ -164,6 +164,14 @@ def test_what_numpy_refuses_a_traced_call_refuses(name):
     assert g.counts["replayed"] == 1
 
 
+def test_within_vmap_numpy_is_not_asked():
+    g = xp.function(lambda x, y: xp.vmap(lambda row: np.convolve(y, row))(x))
+    for number in range(3):
+        x, y = xp.asarray([[1.0, 2.0], [3.0, number]]), xp.asarray([1.0, 2.0, 3.0])
+        assert bits(g(x, y)) == bits(g.eager(x, y))
+    assert g.counts["replayed"] == 1
+
+
 class Refused(Exception):
     """Has an Array."""
 

@@ -85,7 +85,8 @@ def exactly(
     elsewhere = [x for x in [current(x)[1] for x in given] if type(x) is not np.ndarray]
     try:
         if elsewhere:
-            storage_of(elsewhere[0]).refuses(function, *data)
+            storages = [storage_of(x) for x in elsewhere]
+            max(storages, key=lambda one: one.mixed).refuses(function, *data)
         else:
             value = at_users_line(function, ValueError())(*data[0], **data[1])
     except Warning:  # which the user made an error

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .call import Call
 from .callback import Effect
 from .program import CONSTANT, Guard, Node, Program
-from .reach.state import Changed, same_value
+from .reach.state import Changed, same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
@@ -130,14 +128,6 @@ def drawn(call: Call) -> str:
     if not call.drawn:
         return ""
     return f"it may draw from {call.drawn}, which gave the same twice. Pass what it gives as an argument"
-
-
-def same_data(a: Any, b: Any) -> bool:
-    return (
-        a is b
-        or bool(a.tobytes() == b.tobytes())
-        or bool(a.dtype.kind in "fc" and np.array_equal(a, b, equal_nan=True))
-    )
 
 
 def text(value: Any, places: dict[Node, int]) -> Any:

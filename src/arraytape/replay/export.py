@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,7 +197,8 @@ class Export:
             known = {place: x for place, x in zip(self.places, leaves, strict=True) if place >= 0}
             inputs = [known[place] for place in range(len(known))]
             inputs += [over.argument(current(x)[1]) for x in self.captured]
-            outputs, writes = self.computed(over, inputs, check)
+            value, look = partial(self.value, over), partial(self.look, over)
+            outputs, writes = self.program.computed(inputs, value, look if check else None)
             values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
             parts = [
                 walk(self.part(given, outputs, values, leaves), given.path, over)
@@ -215,31 +217,19 @@ class Export:
             return values[given.handle]
         return leaves[given.argument] if given.argument >= 0 else given.value
 
-    def computed(
-        self, over: Over, inputs: Sequence[Any], check: bool
-    ) -> tuple[list[Any], list[Any]]:
-        """Outputs and writes."""
-        program = self.program
-        known: dict[Node, Any] = dict(zip(program.inputs, inputs, strict=True))
-        guards: dict[Node, list[Guard]] = {}
-        for guard in program.guards if check else ():
-            guards.setdefault(guard.node, []).append(guard)
-        for node in program.nodes:
-            if node.op == CONSTANT:
-                known[node] = over.argument(node.value)
-            elif node.op != INPUT:
-                known[node] = self.value(over, node, known)
-            for guard in guards.get(node, ()):
-                if not holds(over, guard, known[node]):
-                    what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
-                    raise RuntimeError(
-                        f"program of {self.function}: {guard.line} {what}, as it did not in the traced "
-                        f"call: the program is not for that [at {user_line()}]"
-                    )
-        return [known[node] for node in program.outputs], [known[node] for node in program.writes]
+    def look(self, over: Over, guard: Guard, value: Any) -> None:
+        """RuntimeError where the program is not for a value."""
+        if not holds(over, guard, value):
+            what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
+            raise RuntimeError(
+                f"program of {self.function}: {guard.line} {what}, as it did not in the traced "
+                f"call: the program is not for that [at {user_line()}]"
+            )
 
     def value(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
-        """What a node's call gives."""
+        """What a node's call gives, or a constant."""
+        if node.op == CONSTANT:
+            return over.argument(node.value)
         if node.op in SAME:
             return known[node.args[0]]
         try:

@@ -114,18 +114,21 @@ class Function(Generic[P, R]):
 
     @property
     def source(self) -> str:
-        plan = self.recent or self.recent_taped or next(iter(self.plans()), None)
+        plan = self.last_plan()
         return plan.text_of_program if plan is not None else ""
 
     @property
     def program(self) -> Export:
-        plan = self.recent or self.recent_taped or next(iter(self.plans()), None)
+        plan = self.last_plan()
         if plan is None:
             raise RuntimeError(
                 f"function {self.name}: no program yet, which calls with equal results of tracing "
                 f"make: see traces and reasons [at {user_line()}]"
             )
         return plan.export
+
+    def last_plan(self) -> Plan | None:
+        return self.recent or self.recent_taped or next(iter(self.plans()), None)
 
     def plans(self) -> list[Plan]:
         return [plan for entry in [*self.entries.values()] for plan in [*entry.plans]]
@@ -324,9 +327,7 @@ class Function(Generic[P, R]):
         """Run calls of this signature as they are from now on, and say so once."""
         entry.eager = why
         entry.pending.clear()
-        self.gone_plans += sum(plan.replayed for plan in entry.plans)
-        entry.plans.clear()
-        self.recent = self.recent_taped = None
+        self.drop_plans(entry)
         if watched():  # a tape around it may well record it as it is
             self.reasons[why] += 1
             return
@@ -351,12 +352,17 @@ class Function(Generic[P, R]):
         """Forget signatures of objects that are no more."""
         for key, entry in [*self.entries.items()]:
             if is_dead(key):
-                self.gone_plans += sum(plan.replayed for plan in entry.plans)
                 self.entries.pop(key, None)
-                if self.recent in entry.plans:
-                    self.recent = None
-                if self.recent_taped in entry.plans:
-                    self.recent_taped = None
+                self.drop_plans(entry)
+
+    def drop_plans(self, entry: Entry) -> None:
+        """Forget what was replayed for an entry, but not how often."""
+        self.gone_plans += sum(plan.replayed for plan in entry.plans)
+        if self.recent in entry.plans:
+            self.recent = None
+        if self.recent_taped in entry.plans:
+            self.recent_taped = None
+        entry.plans.clear()
 
 
 def under_tape(values: Any) -> Any:

@@ -112,25 +112,38 @@ class Program:
 
         Raises GuardFailed at the first guard that does not hold.
         """
+
+        def look(guard: Guard, value: Any) -> None:
+            if not guard.holds(value):
+                raise GuardFailed(guard)
+
+        return self.computed(values, result_of, look)
+
+    def computed(
+        self,
+        values: Sequence[Any],
+        result: Callable[[Node, dict[Node, Any]], Any],
+        look: Callable[[Guard, Any], None] | None,
+    ) -> tuple[list[Any], list[Any]]:
+        """The outputs and writes; result : of a constant or call; look : at the value of each guard."""
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}
-        for guard in self.guards:
+        for guard in self.guards if look is not None else ():
             guards.setdefault(guard.node, []).append(guard)
         for node in self.nodes:
-            if node.op == CONSTANT:
-                known[node] = node.value
-            elif node.op != INPUT:
-                args, keywords = replaced((node.args, node.keywords), known.__getitem__)
-                known[node] = result_of(node, args, keywords)
+            if node.op != INPUT:
+                known[node] = result(node, known)
             for guard in guards.get(node, ()):
-                if not guard.holds(known[node]):
-                    raise GuardFailed(guard)
+                look(guard, known[node])  # type: ignore[misc]
         return [known[node] for node in self.outputs], [known[node] for node in self.writes]
 
 
-def result_of(node: Node, args: Any, keywords: Any) -> Any:
+def result_of(node: Node, known: dict[Node, Any]) -> Any:
     """What a node's call gives; NumPy's scalars as arrays of shape ()."""
+    if node.op == CONSTANT:
+        return node.value
     assert node.call is not None
+    args, keywords = replaced((node.args, node.keywords), known.__getitem__)
     result = node.call(*args, **keywords)
     return np.asarray(result) if isinstance(result, np.generic) else result
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..program import CONSTANT, INPUT, Node, Program, operands, replaced, result_of
+from ..program import CONSTANT, INPUT, Node, Program, operands, result_of
 from .simplify import MASKED, copied, packed
 from .sums import is_sum, with_dots
 from .ufuncs import ufunc_of
@@ -43,8 +43,7 @@ class Blocks:
         """The results, not in blocks: what the text must compute."""
         known = dict(zip(self.inputs, values, strict=True))
         for node in self.members:
-            args, keywords = replaced((node.args, node.keywords), known.__getitem__)
-            known[node] = result_of(node, args, keywords)
+            known[node] = result_of(node, known)
         return tuple([known[node] for node in self.results])
 
     def is_cut(self, x: Node) -> bool:

@@ -33,7 +33,6 @@ from ..program import (
     Program,
     key_of,
     operands,
-    replaced,
     result_of,
 )
 from .bits import Bits
@@ -153,8 +152,7 @@ class Source:
         inputs = operands(node)
         if node.shape is None or not inputs or not all(x in self.values for x in inputs):
             return False
-        args, keywords = replaced((node.args, node.keywords), self.values.__getitem__)
-        self.values[node] = result_of(node, args, keywords)
+        self.values[node] = result_of(node, self.values)
         self.names[node] = self.named(f"c{len(self.scope)}", self.values[node])
         return True
 
