@@ -96,6 +96,22 @@ for name in {names}:
     assert run(code) == []
 
 
+@pytest.mark.parametrize("first", ["xp.Variable([0.0, 1.0])", "xp.Array", "xp.linalg", "xp.vmap"])
+def test_numpys_functions_are_known_whatever_was_asked_for_first(first):
+    """The table of NumPy's functions is made of names that may not have been asked for yet."""
+    from arraytape._numpy_api import protocols
+
+    code = f"""
+import numpy as np
+x = {first}
+if isinstance(x, xp.Variable):
+    assert np.exp(x).tolist() == np.exp([0.0, 1.0]).tolist()
+from arraytape._numpy_api import protocols
+print(len(protocols.UFUNCS))
+"""
+    assert run(code) == [str(len(protocols.UFUNCS))]
+
+
 def test_the_class_of_arrays_has_its_operators_when_it_is_there():
     assert run("print(xp.Array.__add__.__name__, xp.Array.__getitem__ is not None)") == [
         "__add__",

@@ -77,3 +77,11 @@ def test_what_a_relu_of_many_elements_did_not_take_gets_exactly_zero(dtype):
     found = tape.gradient(y, x, seed)
     assert found.dtype == dtype
     assert np.array_equal(np.asarray(found), np.where(mask, 2.0, 0.0))
+
+
+def test_bools_that_are_views_of_other_bytes_select_as_numpys_do():
+    _, x = data("float64")
+    bytes_ = np.random.default_rng(0).choice([0, 1, 2, 128, 255], SHAPE).astype(np.uint8)
+    for operands in ((0.0, x), (x, 0.0)):
+        expected = np.where(bytes_ != 0, *operands)
+        assert numpy_namespace.where(bytes_.view(bool), *operands).tobytes() == expected.tobytes()

@@ -46,7 +46,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     function: op.public
     for name, op in REGISTRY.items()
     if op.public is not None
-    and op.public is vars(namespace()).get(name)
+    and op.public is getattr(namespace(), name, None)
     and isinstance(function := getattr(np, name, None), np.ufunc)
 }
 UFUNCS |= {

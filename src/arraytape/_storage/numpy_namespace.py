@@ -111,7 +111,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
 
 BITS = {np.dtype("float32"): np.dtype("int32"), np.dtype("float64"): np.dtype("int64")}
-ONE = np.int8(1)
+ZERO, ONE = np.int8(0), np.int8(1)
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
@@ -122,9 +122,9 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     if type(condition) is np.ndarray and condition.size > SMALL:
         if is_zero(x1, x2):
             if alike(condition, x2):
-                return masked(np.subtract(condition.view(np.int8), ONE), x2)
+                return masked(np.negative(is_false(condition)), x2)
         elif is_zero(x2, x1) and alike(condition, x1):
-            return masked(np.negative(condition.view(np.int8)), x1)
+            return masked(np.subtract(is_false(condition), ONE), x1)
     return np.where(condition, x1, x2)
 
 
@@ -147,6 +147,11 @@ def alike(condition: Any, x: Any) -> bool:
         and condition.flags.c_contiguous
         and x.flags.c_contiguous
     )
+
+
+def is_false(condition: Any) -> Any:
+    """1 where a mask is false, else 0: bools that were made by views of bytes may be other numbers."""
+    return np.equal(condition.view(np.int8), ZERO).view(np.int8)
 
 
 def masked(bits: Any, x: Any) -> Any:
