@@ -13,7 +13,8 @@ export SCIPY_ARRAY_API := 1
 # would wait for each other.
 PARALLEL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses=4
 QUICK := tests/tape tests/record tests/array tests/define tests/functional tests/ops/test_rules.py \
-	--ignore=tests/functional/test_vmap_ops.py
+	$(patsubst %,--ignore=tests/functional/test_vmap_%.py,ops layouts ended_axes) \
+	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke clean

@@ -6,183 +6,185 @@ gradient tapes that are active in the thread, with tf.GradientTape's semantics.
 
 import sys as _sys
 import typing as _typing
-from collections.abc import Sequence as _Sequence
 from importlib import import_module as _import_module
 
 import numpy as _np
 
-from . import functional
+from . import _numpy_hook  # noqa: F401  (for what it attaches to the Array)
 from ._array.array import PUBLIC as _PUBLIC
-from ._array.array import Array
-from ._custom.gradient import custom_gradient, grad_pass_through
-from ._custom.host import host_function, numpy_function
-from ._custom.recompute import recompute_grad
-from ._define.define_op import define_op, no_gradient, register_gradient, stop_gradient
-from ._exits.messages import HAS_RULE as _HAS_RULE
-from ._exits.modes import set_exits
-from ._storage.info import __array_namespace_info__, set_default_device
-from ._tape.accumulator import ForwardAccumulator
-from ._tape.arguments import UnconnectedGradients
-from ._tape.tape import GradientTape
-from ._util.containers import register_nesting
-from ._util.errors import LostGradientError, TapeWarning
+from ._storage.storage import ON_DEMAND as _STORAGES
 from ._util.errors import unknown_name as _unknown_name
 from ._version import __version__
-from .functional.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
-from .functional.vmap import vmap
-from .ops import fft, linalg
-from .ops.creation_functions import (
-    arange,
-    asarray,
-    empty,
-    empty_like,
-    eye,
-    from_dlpack,
-    full,
-    full_like,
-    linspace,
-    meshgrid,
-    ones,
-    ones_like,
-    tril,
-    triu,
-    zeros,
-    zeros_like,
-)
-from .ops.data_type_functions import (
-    astype,
-    can_cast,
-    finfo,
-    iinfo,
-    isdtype,
-    reinterpreted,  # noqa: F401  (not public: rules ask the namespace for it)
-    result_type,
-)
-from .ops.elementwise_functions import (
-    abs,
-    acos,
-    acosh,
-    add,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    bitwise_and,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    ceil,
-    clip,
-    conj,
-    copysign,
-    cos,
-    cosh,
-    divide,
-    equal,
-    exp,
-    expm1,
-    floor,
-    floor_divide,
-    greater,
-    greater_equal,
-    hypot,
-    imag,
-    isfinite,
-    isinf,
-    isnan,
-    less,
-    less_equal,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    nextafter,
-    not_equal,
-    positive,
-    pow,
-    power_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
-    real,
-    reciprocal,
-    remainder,
-    round,
-    sign,
-    signbit,
-    sin,
-    sinc_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
-    sinh,
-    sqrt,
-    square,
-    subtract,
-    tan,
-    tanh,
-    trunc,
-)
-from .ops.extras import bincount, diag, einsum, logspace, median, pad
-from .ops.indexing_functions import scatter_add, take, take_along_axis
-from .ops.linear_algebra_functions import (
-    cofactors,  # noqa: F401  (not public: rules ask the namespace for it)
-    matmul,
-    matrix_transpose,
-    tensordot,
-    vecdot,
-)
-from .ops.manipulation_functions import (
-    broadcast_arrays,
-    broadcast_shapes,
-    broadcast_to,
-    concat,
-    expand_dims,
-    flip,
-    moveaxis,
-    permute_dims,
-    repeat,
-    reshape,
-    roll,
-    squeeze,
-    stack,
-    tile,
-    unstack,
-)
-from .ops.searching_functions import argmax, argmin, count_nonzero, nonzero, searchsorted, where
-from .ops.set_functions import isin, unique_all, unique_counts, unique_inverse, unique_values
-from .ops.sorting_functions import argsort, sort
-from .ops.statistical_functions import (
-    cumulative_prod,
-    cumulative_sum,
-    max,
-    mean,
-    min,
-    prod,
-    std,
-    sum,
-    var,
-)
-from .ops.utility_functions import all, any, diff
-
-# Imported for what they attach: the first to the storages, the others to the Array.
-from ._storage import cupy as _cupy  # noqa: F401  # isort: skip
-from .ops import leaving as _leaving  # noqa: F401  # isort: skip
-from .ops import operators as _operators  # noqa: F401  # isort: skip
-from . import _numpy_hook  # noqa: F401  # isort: skip
-
-from .variable import Variable  # isort: skip
 
 if _typing.TYPE_CHECKING:
-    from . import checkpoint, diagnose, interop, nn, optimizers, replay, special, testing
+    from . import (
+        checkpoint,
+        diagnose,
+        functional,
+        interop,
+        nn,
+        optimizers,
+        replay,
+        special,
+        testing,
+    )
+    from ._array.array import Array
+    from ._custom.gradient import custom_gradient, grad_pass_through
+    from ._custom.host import host_function, numpy_function
+    from ._custom.recompute import recompute_grad
+    from ._define.define_op import define_op, no_gradient, register_gradient, stop_gradient
+    from ._exits.modes import set_exits
+    from ._storage.info import __array_namespace_info__, set_default_device
+    from ._tape.accumulator import ForwardAccumulator
+    from ._tape.arguments import UnconnectedGradients
+    from ._tape.tape import GradientTape
+    from ._util.containers import register_nesting
+    from ._util.errors import LostGradientError, TapeWarning
+    from .functional.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+    from .functional.vmap import vmap
     from .module import Module
+    from .ops import fft, linalg
+    from .ops.creation_functions import (
+        arange,
+        asarray,
+        empty,
+        empty_like,
+        eye,
+        from_dlpack,
+        full,
+        full_like,
+        linspace,
+        meshgrid,
+        ones,
+        ones_like,
+        tril,
+        triu,
+        zeros,
+        zeros_like,
+    )
+    from .ops.data_type_functions import (
+        astype,
+        can_cast,
+        finfo,
+        iinfo,
+        isdtype,
+        reinterpreted,  # noqa: F401  (not public: rules ask the namespace for it)
+        result_type,
+    )
+    from .ops.elementwise_functions import (
+        abs,
+        acos,
+        acosh,
+        add,
+        asin,
+        asinh,
+        atan,
+        atan2,
+        atanh,
+        bitwise_and,
+        bitwise_invert,
+        bitwise_left_shift,
+        bitwise_or,
+        bitwise_right_shift,
+        bitwise_xor,
+        ceil,
+        clip,
+        conj,
+        copysign,
+        cos,
+        cosh,
+        divide,
+        equal,
+        exp,
+        expm1,
+        floor,
+        floor_divide,
+        greater,
+        greater_equal,
+        hypot,
+        imag,
+        isfinite,
+        isinf,
+        isnan,
+        less,
+        less_equal,
+        log,
+        log1p,
+        log2,
+        log10,
+        logaddexp,
+        logical_and,
+        logical_not,
+        logical_or,
+        logical_xor,
+        maximum,
+        minimum,
+        multiply,
+        negative,
+        nextafter,
+        not_equal,
+        positive,
+        pow,
+        power_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
+        real,
+        reciprocal,
+        remainder,
+        round,
+        sign,
+        signbit,
+        sin,
+        sinc_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
+        sinh,
+        sqrt,
+        square,
+        subtract,
+        tan,
+        tanh,
+        trunc,
+    )
+    from .ops.extras import bincount, diag, einsum, logspace, median, pad
+    from .ops.indexing_functions import scatter_add, take, take_along_axis
+    from .ops.linear_algebra_functions import (
+        cofactors,  # noqa: F401  (not public: rules ask the namespace for it)
+        matmul,
+        matrix_transpose,
+        tensordot,
+        vecdot,
+    )
+    from .ops.manipulation_functions import (
+        broadcast_arrays,
+        broadcast_shapes,
+        broadcast_to,
+        concat,
+        expand_dims,
+        flip,
+        moveaxis,
+        permute_dims,
+        repeat,
+        reshape,
+        roll,
+        squeeze,
+        stack,
+        tile,
+        unstack,
+    )
+    from .ops.searching_functions import argmax, argmin, count_nonzero, nonzero, searchsorted, where
+    from .ops.set_functions import isin, unique_all, unique_counts, unique_inverse, unique_values
+    from .ops.sorting_functions import argsort, sort
+    from .ops.statistical_functions import (
+        cumulative_prod,
+        cumulative_sum,
+        max,
+        mean,
+        min,
+        prod,
+        std,
+        sum,
+        var,
+    )
+    from .ops.utility_functions import all, any, diff
     from .replay import function
+    from .variable import Variable
 
 __all__ = [
     # arrays, tapes, derivatives
@@ -257,33 +259,90 @@ complex128 = _np.complex128
 _PUBLIC.append(_sys.modules[__name__])
 
 
-# Imported at their first use: importing the package must not take long.
-_ON_DEMAND = (
-    "checkpoint", "diagnose", "interop", "nn", "optimizers", "replay", "special", "testing",
-)  # fmt: skip
+def _cupy() -> _typing.Any:
+    """The storage of CuPy's arrays."""
+    return _import_module("._storage.cupy", __name__).storage()
 
 
-def _has_rule(functions: _Sequence[str]) -> _typing.Any:
-    """Whether interop has a rule for one of a library's functions, for messages about exits."""
-    return _import_module(".interop._statements", __name__).has_rule(functions)
+_STORAGES.update(cupy=_cupy, cuda=_cupy)
 
 
-_HAS_RULE.update(scipy=_has_rule, sklearn=_has_rule)
+# All but constants and data types is imported when it is first asked for, since importing the package
+# must not take long: the ops of these chapters together,
+_CHAPTERS = (
+    "creation_functions",
+    "data_type_functions",
+    "elementwise_functions",
+    "indexing_functions",
+    "linear_algebra_functions",
+    "manipulation_functions",
+    "searching_functions",
+    "sorting_functions",
+    "statistical_functions",
+    "utility_functions",
+)
+# with some that are not public, for which rules ask the namespace;
+_FOR_RULES = ("cofactors", "power_derivative", "reinterpreted", "sinc_derivative")
+# modules; and other names by the module that has them.
+_MODULES = {
+    name: f".{name}"
+    for name in (
+        "checkpoint", "diagnose", "functional", "interop", "nn", "optimizers", "replay", "special",
+        "testing",
+    )
+} | {"fft": ".ops.fft", "linalg": ".ops.linalg"}  # fmt: skip
+_NAMES = {
+    "._array.array": ("Array",),
+    "._custom.gradient": ("custom_gradient", "grad_pass_through"),
+    "._custom.host": ("host_function", "numpy_function"),
+    "._custom.recompute": ("recompute_grad",),
+    "._define.define_op": ("define_op", "no_gradient", "register_gradient", "stop_gradient"),
+    "._exits.modes": ("set_exits",),
+    "._storage.info": ("__array_namespace_info__", "set_default_device"),
+    "._tape.accumulator": ("ForwardAccumulator",),
+    "._tape.arguments": ("UnconnectedGradients",),
+    "._tape.tape": ("GradientTape",),
+    "._util.containers": ("register_nesting",),
+    "._util.errors": ("LostGradientError", "TapeWarning"),
+    ".functional.derivatives": (
+        "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp",
+    ),
+    ".functional.vmap": ("vmap",),
+    ".module": ("Module",),
+    ".ops.extras": ("bincount", "diag", "einsum", "logspace", "median", "pad"),
+    ".ops.set_functions": (
+        "isin", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    ),
+    ".replay": ("function",),
+    ".variable": ("Variable",),
+}  # fmt: skip
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+
+
+def _ops() -> dict[str, _typing.Any]:
+    """The ops of the chapters, which are in the namespace from here on."""
+    chapters = [vars(_import_module(f".ops.{chapter}", __name__)) for chapter in _CHAPTERS]
+    names = {*__all__, *_FOR_RULES} - {*_MODULES, *_HOMES}
+    found = {name: chapter[name] for chapter in chapters for name in names & chapter.keys()}
+    for name, function in found.items():
+        globals().setdefault(name, function)
+    return found
+
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
 
     def __getattr__(name):
-        if name in _ON_DEMAND:
-            return _import_module(f".{name}", __name__)
-        if name == "Module":
-            from .module import Module
-
-            globals()[name] = Module
-            return Module
-        if name == "function":
-            return globals().setdefault(name, _import_module(".replay", __name__).function)
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
+        if name in _MODULES:
+            found = _import_module(_MODULES[name], __name__)
+        elif name in _HOMES:
+            _import_module(".ops", __name__)
+            found = getattr(_import_module(_HOMES[name], __name__), name)
+        elif name in __all__ or name in _FOR_RULES:
+            found = _ops()[name]
+        else:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
+        return globals().setdefault(name, found)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """Records of views, writes and exits: read by name, and a fast path that gives what the rule gives."""
 
+import functools
 import gc
 
 import numpy as np
@@ -71,6 +72,12 @@ def program(seed):
     return lines
 
 
+@functools.cache
+def compiled(line):
+    """A statement that several runs execute."""
+    return compile(line, "<a program>", "exec")
+
+
 def gradients(lines, dtype, wanted_too):
     """The gradients of all that a program holds, with respect to its inputs and values on the way."""
     a = np.linspace(-1.0, 2.0, 12).reshape(4, 3).astype(dtype)
@@ -81,7 +88,7 @@ def gradients(lines, dtype, wanted_too):
         tape.watch([start, y])
         scope["x"] = start * 1.0
         for line in lines:
-            exec(line, scope)
+            exec(compiled(line), scope)
         held = [xp.real(h) if dtype == "complex128" else h for h in scope["held"]]
         total = xp.sum(xp.abs(scope["x"]) ** 2) + sum(held, 0.0)
     sources = [start, y, *(scope["wanted"] if wanted_too else [])]

@@ -1,5 +1,6 @@
 """The examples run, with few steps, as somebody would run them."""
 
+import json
 import os
 import re
 import subprocess
@@ -17,15 +18,17 @@ pytestmark = pytest.mark.slow
 EXAMPLES = ROOT / "examples"
 
 
+HOW = {
+    "capture_output": True,
+    "text": True,
+    "timeout": 100,
+    # Threads of BLAS that wait for each other on a busy machine take many times as long as one.
+    "env": {**os.environ, "PYTHONWARNINGS": "default", "OPENBLAS_NUM_THREADS": "1"},
+}
+
+
 def run(name, *options):
-    return subprocess.run(
-        [sys.executable, str(EXAMPLES / name), *options],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        # Threads of BLAS that wait for each other on a busy machine take many times as long as one.
-        env={**os.environ, "PYTHONWARNINGS": "default", "OPENBLAS_NUM_THREADS": "1"},
-    )
+    return subprocess.run([sys.executable, str(EXAMPLES / name), *options], **HOW, check=False)
 
 
 def test_scikit_learn_is_differentiated_through_its_own_code(tmp_path):
@@ -178,23 +181,48 @@ def test_a_gradient_by_hand_is_that_of_the_tape(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("differentiate_sklearn.py", ["--steps", "0"], "not an integer of at least 1"),
-        ("differentiate_sklearn.py", ["--seed", "-1"], "not an integer of at least 0"),
-        ("differentiate_sklearn.py", ["--out", "plot.txt"], "must end in one of"),
-        ("differentiate_sklearn.py", ["--out", os.devnull + "/plot.png"], "cannot write"),
-        ("train_digits.py", ["--steps", "none"], "not an integer of at least 1"),
-        ("train_digits.py", ["--out", "plot.txt"], "must end in one of"),
-        ("train_digits.py", ["--checkpoint", os.devnull + "/run.safetensors"], "cannot write"),
-        ("higher_derivatives.py", ["--order", "0"], "not an integer of at least 1"),
-        ("fit_continents.py", ["--out", "plot.txt"], "must end in one of"),
-        ("maximum_likelihood.py", ["--draws", "19"], "not an integer of at least 20"),
-    ],
+# What each program says, one after another in one process: what they import takes a second and a half.
+IN_TURN = """
+import contextlib, io, json, os, runpy, sys
+said = []
+for file, options in json.loads(sys.argv[1]):
+    sys.argv, code, text = [file, *options], 0, io.StringIO()
+    sys.path[0] = os.path.dirname(file)
+    with contextlib.redirect_stderr(text):
+        try:
+            runpy.run_path(file, run_name="__main__")
+        except SystemExit as ended:
+            code = ended.code
+    said.append([code, text.getvalue()])
+print("SAID" + json.dumps(said))
+"""
+BAD_OPTIONS = (
+    ("differentiate_sklearn.py", ["--steps", "0"], "not an integer of at least 1"),
+    ("differentiate_sklearn.py", ["--seed", "-1"], "not an integer of at least 0"),
+    ("differentiate_sklearn.py", ["--out", "plot.txt"], "must end in one of"),
+    ("differentiate_sklearn.py", ["--out", os.devnull + "/plot.png"], "cannot write"),
+    ("train_digits.py", ["--steps", "none"], "not an integer of at least 1"),
+    ("train_digits.py", ["--out", "plot.txt"], "must end in one of"),
+    ("train_digits.py", ["--checkpoint", os.devnull + "/run.safetensors"], "cannot write"),
+    ("higher_derivatives.py", ["--order", "0"], "not an integer of at least 1"),
+    ("fit_continents.py", ["--out", "plot.txt"], "must end in one of"),
+    ("maximum_likelihood.py", ["--draws", "19"], "not an integer of at least 20"),
 )
-def test_a_bad_option_gets_a_clear_message(name, options, message):
-    done = run(name, *options)
+
+
+def test_a_bad_option_gets_a_clear_message():
+    programs = [(str(EXAMPLES / name), options) for name, options, _ in BAD_OPTIONS]
+    done = subprocess.run([sys.executable, "-c", IN_TURN, json.dumps(programs)], **HOW, check=False)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.partition("SAID")[2])
+    for (name, options, message), (code, text) in zip(BAD_OPTIONS, said, strict=True):
+        assert code == 2, (name, options, text)
+        assert message in text
+        assert "Traceback" not in text
+
+
+def test_a_bad_option_ends_the_program():
+    done = run("differentiate_sklearn.py", "--steps", "0")
     assert done.returncode == 2
-    assert message in done.stderr
+    assert "not an integer of at least 1" in done.stderr
     assert "Traceback" not in done.stderr

@@ -47,14 +47,6 @@ def test_it_answers_after_a_bare_import(name):
     )
 
 
-def test_a_bare_import_does_not_import_what_is_answered_on_demand():
-    code = "import arraytape, sys; print(*[name for name in sys.modules if 'arraytape.' in name])"
-    imported = run(code).split()
-    assert "arraytape.ops.linalg" in imported
-    for name in ("diagnose", "nn", "optimizers", "checkpoint", "testing", "module"):
-        assert f"arraytape.{name}" not in imported
-
-
 def test_dir_and_hasattr_of_a_bare_import_know_the_names_on_demand():
     code = "import arraytape as xp; print({'nn', 'Module'} <= set(dir(xp)), hasattr(xp, 'nn'))"
     assert run(code).split() == ["True", "True"]

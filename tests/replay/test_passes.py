@@ -1,5 +1,6 @@
 """Passes keep what a program computes: random programs of raw calls, before and after each."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain as chain_of
 
@@ -13,6 +14,8 @@ from arraytape.replay.passes.blocks import BLOCKED, blocked
 from arraytape.replay.passes.factors import factored
 from arraytape.replay.passes.simplify import simplified
 from arraytape.replay.passes.sums import with_dots
+from arraytape.replay.passes.ties import with_rare_ties
+from arraytape.replay.passes.ufuncs import same_beside_numbers
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
 from arraytape.replay.text import source as source_module
 from arraytape.replay.text.source import Source
@@ -57,7 +60,21 @@ def step(rng, values):
     """One more value of SHAPE."""
     x, y, z = (values[i] for i in rng.integers(len(values), size=3))
     key = keys(rng)[rng.integers(6)]
-    kind = rng.integers(23)
+    kind = rng.integers(28)
+    if kind == 23:
+        return xp.sign(x * y) * z
+    if kind == 24:
+        return xp.where(x > y, z, 0.0) + xp.where(x > y, 0.0, y)
+    if kind == 25:
+        return xp.tril(x * 2.0, k=int(rng.integers(-1, 2))) - xp.triu(y)
+    if kind == 26:
+        return (
+            TRACED.put(TRACED.put(z, (1, 2), y[0, 0]), (int(rng.integers(4)), 1), x[1, 1] * x[1, 1])
+            * x
+            * x
+        )
+    if kind == 27:
+        return TRACED.put(TRACED.put(z, key, y[key]), (2, 0), 0.5)[2, 1] + y
     if kind == 19:
         return xp.where(x > y, z, 0.0) - z
     if kind == 20:
@@ -191,6 +208,12 @@ def chain(*calls):
         ([lambda x: TRACED.put(x, 0, 2.0), lambda x: x[1]], ["getitem"]),
         ([lambda x: xp.sum(xp.ones(SHAPE, dtype=np.float64)) * x], ["multiply"]),
         ([lambda x: x + xp.scatter_add(x[1, 1], SHAPE, (1, 1))], ["getitem", "add", "put"]),
+        ([lambda x: TRACED.put(x, (1, 1), 2.0), lambda x: x[1, 0]], ["getitem"]),
+        ([lambda x: TRACED.put(x, (slice(1, 3), 1), 2.0), lambda x: x[1:3, 0]], ["getitem"]),
+        ([lambda x: TRACED.put(x, (slice(1, 3), 1), 2.0), lambda x: x[2, 1]], ["put", "getitem"]),
+        ([lambda x: TRACED.put(x, (..., 1), 2.0), lambda x: x[1, 0]], ["put", "getitem"]),
+        ([lambda x: TRACED.put(np.zeros(SHAPE), (1, 1), x[0, 0])[1, 0] + x], []),
+        ([lambda x: x * x], ["square"]),
         ([lambda x: (x < 0) | False], ["less"]),
         ([lambda x: xp.mean(x, axis=0)], ["sum", "divide"]),
         ([lambda x: -(2 * x)], ["multiply"]),
@@ -376,6 +399,79 @@ def test_a_product_that_is_only_looked_at_is_computed_where_it_may_have_nan():
                     source.function(a, b)
 
 
+# --- ties, and numbers beside maxima ------------------------------------------------------------------
+EXTREMES = [
+    (lambda x: arraytape.max(x, axis=1, keepdims=True), 1),
+    (lambda x: arraytape.min(x, axis=0), 1),
+    (lambda x: arraytape.max(x) * x, 1),
+    (lambda x: arraytape.max(x, axis=(0, 2)[:1]) + arraytape.min(x, axis=1)[:3], 2),
+]
+
+
+@pytest.mark.parametrize(("call", "looks"), EXTREMES)
+def test_ties_are_counted_where_there_are_some(call, looks):
+    @arraytape.function
+    def slope(x):
+        with arraytape.GradientTape() as tape:
+            tape.watch(x)
+            y = arraytape.sum(arraytape.square(call(x)))
+        return tape.gradient(y, x)
+
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        slope(arraytape.asarray(rng.standard_normal(SHAPE)))
+    assert slope.source.count("count_ties(") == looks
+    replayed = slope.counts["replayed"]
+    for _ in range(20):
+        x = arraytape.asarray(rng.integers(-1, 2, SHAPE) * 1.0)  # with ties, and signs of zero
+        ours, wanted = slope(x), slope.eager(x)
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(wanted))
+    assert slope.counts["replayed"] == replayed + 20
+    x = rng.standard_normal(SHAPE)
+    x[1, 1] = np.nan
+    np.testing.assert_array_equal(
+        np.asarray(slope(arraytape.asarray(x))), np.asarray(slope.eager(arraytape.asarray(x)))
+    )
+    assert slope.counts["replayed"] == replayed + 20
+
+
+def test_without_a_guard_against_nan_ties_are_counted():
+    def calls(x, y):
+        most = xp.max(x, axis=1, keepdims=True)
+        return [xp.sum(xp.astype(x == most, np.float64), axis=1, keepdims=True) * y]
+
+    program = simplified(traced(calls, data(1)))
+    assert with_rare_ties(program) is program
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [300, 5_000, 40_000])
+def test_maxima_beside_numbers_keep_all_bits(dtype, size):
+    def calls(x):
+        return [xp.maximum(x * 1.0, 0.0), xp.minimum(-0.0, xp.exp(x)), xp.maximum(x, 2) + x]
+
+    special = np.asarray([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 3.0, -2.0, 1e-40], dtype)
+    rng = np.random.default_rng(0)
+    program = traced(calls, [np.zeros(size, dtype)])
+    source = Source(blocked(simplified(program)), "program")
+    assert ("s_ = _" in source.text) == (size > 32_000 and same_beside_numbers())
+    for _ in range(3):
+        x = rng.choice(special, size)
+        with np.errstate(all="ignore"):
+            same(source.function(x)[0], program.run([x])[0], exact=True)
+
+
+def test_views_of_constants_are_made_once():
+    def calls(x):
+        row = xp.broadcast_view(np.full(3, 0.1), (2, 3))
+        return [xp.broadcast_view(row, (4, 2, 3)) * x[:, None]]
+
+    program = traced(calls, data(1)[:1])
+    source = Source(program, "program")
+    assert "broadcast" not in source.text
+    same(source.function(data(2)[0])[0], program.run(data(2)[:1])[0], exact=True)
+
+
 # --- choices by bits ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_choices_by_bits_keep_all_values(small_choices, dtype):
@@ -441,6 +537,44 @@ def test_large_replayed_choices_keep_the_sign_of_zero(dtype):
             for ours, wanted in zip(step(*pair), step.eager(*pair), strict=True):
                 assert np.asarray(ours).tobytes() == np.asarray(wanted).tobytes()
     assert step.counts["replayed"] == 6
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_a_mask_becomes_integers_once(small_choices, blocks, monkeypatch):
+    if blocks:
+        monkeypatch.setattr(blocks_module, "LEAST", 4)
+        monkeypatch.setattr(blocks_module, "BLOCK", 7)
+
+    def calls(x, y):
+        mask, other = x > y, x < 0.5
+        first = xp.where(mask, xp.exp(x), y * 2.0) - xp.where(other, x, 0.0)
+        return [first * xp.where(mask, 0.0, y), xp.where(mask, 0.0, x) * xp.where(other, 0.0, y)]
+
+    program = traced(calls, data(1))
+    short = simplified(program)
+    source = Source(blocked(short) if blocks else short, "program")
+    assert ("for i in" in source.text) == blocks
+    assert source.text.count("copyto(") == 2
+    assert source.text.count("invert(") >= 1
+    for seed in range(5):
+        same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_triangles_and_masks_that_are_constants_take_one_call(small_choices, dtype):
+    eye = np.eye(4, dtype=np.bool_)
+
+    def calls(x):
+        return [xp.tril(x), xp.triu(x, k=1), xp.where(eye, x, 0.0), xp.where(eye, x, x * 2.0)]
+
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, -1.5, 1e-40, 3.0] * 2, dtype)
+    program = traced(calls, [special.reshape(4, 4)])
+    source = Source(simplified(program), "program")
+    assert "copyto" not in source.text
+    assert "tril" not in source.text
+    for turn in range(5):
+        x = np.roll(special, turn).reshape(4, 4)
+        same(source.function(x)[0], program.run([x])[0], exact=True)
 
 
 @pytest.mark.parametrize("zero", [-0.0, 1.0])
@@ -663,6 +797,34 @@ def test_blocks_are_written_straight_into_their_part_of_zeros(small_blocks):
         same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
 
 
+@pytest.mark.parametrize("blocks", [False, True])
+def test_signs_are_computed_beside_their_operand(small_blocks, blocks):
+    """NumPy takes eight times as long in its place, as its branches are guessed wrongly."""
+
+    def calls(x, y):
+        return [xp.sign(x * y) + y, xp.sign(xp.exp(x) - y)]
+
+    program = traced(calls, data(1))
+    short = simplified(program)
+    source = Source(blocked(short) if blocks else short, "program")
+    calls_of_sign = re.findall(r"sign\((\w+)(?:, (\w+))?\)", source.text)
+    assert len(calls_of_sign) == 2
+    assert all(operand != result for operand, result in calls_of_sign)
+    for seed in range(3):
+        same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
+
+
+def test_elements_of_arguments_are_copied_where_they_leave():
+    program = simplified(traced(lambda x: [x[1, 2], x[0, 0] * x], data(1)[:1]))
+    source = Source(program, "program")
+    assert "[0, 0, ...]" in source.text
+    assert "[1, 2, ...]" not in source.text
+    x = data(2)[0]
+    found, _ = source.function(x)
+    assert not np.shares_memory(found[0], x)
+    same(found, program.run([x])[0], exact=True)
+
+
 def test_guards_within_a_group_stay(small_blocks):
     def calls(x, y):
         z = xp.tanh(x) + y
@@ -704,6 +866,13 @@ def test_only_large_programs_run_in_blocks(size):
 
     text = Source(blocked(simplified(traced(calls, [np.ones(size)]))), "program").text
     assert ("for i in" in text) == (size > 32_000)
+
+
+@pytest.mark.parametrize(("size", "rows"), [(40_000, 20_032), (99_999, 16_704), (32_001, 16_064)])
+def test_blocks_are_about_equal(size, rows):
+    """The last one is not a small rest, and each begins with a line of the cache."""
+    program = simplified(traced(lambda x: [xp.tanh(x * 2.0) * xp.exp(x)], [np.ones(size)]))
+    assert f"range(0, {size}, {rows})" in Source(blocked(program), "program").text
 
 
 def test_sums_in_blocks_are_as_exact_as_sums_of_numpy():

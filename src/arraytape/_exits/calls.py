@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from .._util.containers import is_dataclass
 from .._util.places import is_installed
 from .interpreter import DEPTH, Interpreter, Spot
 from .known_names import (
@@ -564,7 +564,9 @@ def file_of(of: type) -> str:
 def fields_of(thing: Thing) -> list[str]:
     """The names of the fields of a dataclass or named tuple."""
     if isinstance(thing.actual, type):
-        if dataclasses.is_dataclass(thing.actual):
+        if is_dataclass(thing.actual):
+            import dataclasses
+
             return [field.name for field in dataclasses.fields(thing.actual)]
         return list(getattr(thing.actual, "_fields", ()))
     tree = thing.closure[0] if thing.closure else None

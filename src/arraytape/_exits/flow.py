@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from .._util.places import Stack, key_of
 from .calls import Calls, is_module
 from .interpreter import Path, Spot, TooLong, path_of
+from .journal import Entry
 from .objects import Value, taint_of
 from .scopes import Scope
 
@@ -16,18 +16,6 @@ OPERANDS = {ast.BinOp: ("left", "right"), ast.AugAssign: ("target", "value")}
 
 
 Told = list[list[bool | None]]  # by exit and entry
-
-
-class Entry(NamedTuple):
-    """Where a constant entered a recorded op.
-
-    places : which of its inputs no recorder follows.  inputs : the names of all, in order.
-    """
-
-    stack: Stack
-    op: str
-    places: tuple[int, ...]
-    inputs: tuple[str, ...]
 
 
 class Flow(Calls):

@@ -15,12 +15,23 @@ import numpy as np
 
 from .._array.exits import LEFT, LeftRecord
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
-from .._util.places import stack_here
-from .flow import Entry
+from .._util.places import Stack, stack_here
 
 SAMPLE = 64  # elements of an array that left, or that entered, that are looked at
 REMEMBERED = 64  # exits whose numbers are remembered
 OPERATORS = "<arraytape"  # how the file name of a compiled op begins
+
+
+class Entry(NamedTuple):
+    """Where a constant entered a recorded op.
+
+    places : which of its inputs no recorder follows.  inputs : the names of all, in order.
+    """
+
+    stack: Stack
+    op: str
+    places: tuple[int, ...]
+    inputs: tuple[str, ...]
 
 
 class Seen(NamedTuple):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
+from .._array.array import namespace
 from .._array.exits import LEFT, LeftRecord
 from .._record.plan import Record
 from .._util.errors import see
@@ -25,8 +27,8 @@ MODULES = {
     "pickle": "copy with arraytape's asarray(x, copy=True)",
     "numpy": "call the function on the Array itself: NumPy's functions take Arrays",
 }
-# By package: whether interop has a rule for one of some functions, given by module and name.
-HAS_RULE: dict[str, Callable[[Sequence[str]], bool]] = {}
+# Packages for whose functions interop has rules.
+INTEROP = ("scipy", "sklearn")
 
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
@@ -94,7 +96,7 @@ def remedy(exit_: Exit) -> str:
     """What to do about one exit."""
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
-    if call is not None and (package := call[0].partition(".")[0]) in HAS_RULE:
+    if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
         return by_interop(package, call[0], exit_.stack)
     if call is not None:
         module = call[0]
@@ -111,7 +113,8 @@ def by_interop(package: str, function: str, stack: Stack) -> str:
     inside = itertools.takewhile(lambda place: place.installed, stack)
     names = [f"{place.names.get('__name__', '')}.{place.code.co_qualname}" for place in inside]
     name = public_name(function)
-    if HAS_RULE[package]([function, *names]):
+    statements = import_module(f"{namespace().__name__}.interop._statements")  # above this room
+    if statements.has_rule([function, *names]):
         return (
             f"call {name} inside `with arraytape.interop.{package}():`, which has its derivatives, or "
             "raises for options of which it has none"

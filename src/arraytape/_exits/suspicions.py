@@ -14,8 +14,8 @@ from typing import NamedTuple
 from .._array.exits import LEFT, LeftRecord
 from .._record.plan import Record, inputs_of, made_of, results_of
 from .._util.places import Stack, key_of
-from .flow import Entry, verdicts
-from .journal import Journal
+from .flow import verdicts
+from .journal import Entry, Journal
 from .sources import node_at
 
 STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost

@@ -20,7 +20,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
+from importlib import import_module
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from .._util.errors import user_line
@@ -32,7 +33,58 @@ Function = Callable[..., Any]
 Cusped = bool | Callable[[Callable[[str], Any]], bool]  # see Op.cusped, Op.selects
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
-REGISTRY: dict[str, Op] = {}
+PACKAGE = __name__.partition(".")[0]
+CHAPTERS = (  # which declare the ops: far above this room, and imported when they are first asked for
+    "creation_functions", "data_type_functions", "elementwise_functions", "extras", "fft",
+    "indexing_functions", "linalg", "linear_algebra_functions", "manipulation_functions",
+    "searching_functions", "set_functions", "sorting_functions", "statistical_functions",
+    "utility_functions",
+)  # fmt: skip
+
+
+class Registry(dict[str, "Op"]):
+    """Ops by name.  Who looks for one that is not there, or for all, has all chapters imported."""
+
+    def complete(self) -> None:
+        """Import the chapters that are not there yet."""
+        for chapter in CHAPTERS:
+            import_module(f"{PACKAGE}.ops.{chapter}")
+
+    def __missing__(self, name: str) -> Op:
+        if name in self:
+            return self[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        if not super().__contains__(name):
+            self.complete()
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Op | None = None) -> Op | None:  # type: ignore[override]
+        return self[name] if name in self else default  # noqa: SIM401  (it would call itself)
+
+    def __len__(self) -> int:
+        self.complete()
+        return super().__len__()
+
+    def __iter__(self) -> Iterator[str]:
+        self.complete()
+        return super().__iter__()
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]
+        self.complete()
+        return super().keys()
+
+    def values(self) -> ValuesView[Op]:  # type: ignore[override]
+        self.complete()
+        return super().values()
+
+    def items(self) -> ItemsView[str, Op]:  # type: ignore[override]
+        self.complete()
+        return super().items()
+
+
+REGISTRY = Registry()
 ROOMS = os.path.dirname(os.path.dirname(__file__))
 MACHINERY = {
     __file__,
@@ -238,9 +290,14 @@ class Op:
 
 
 def register(op: Op) -> Op:
-    """Enter an op in the registry; KeyError when its name is taken, with the place of the first."""
+    """Enter an op in the registry; KeyError when its name is taken, with the place of the first.
+
+    A statement of ours may run again: an interruption has ended the import of its chapter.
+    """
     found = REGISTRY.setdefault(op.name, op)
-    if found is not op:
+    if found is not op and op.declared == found.declared and op.declared.startswith(ROOMS):
+        REGISTRY[op.name] = op
+    elif found is not op:
         raise KeyError(f"op {op.name!r} is already declared at {found.declared} [at {user_line()}]")
     return op
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -76,6 +75,8 @@ class Info:
         tuple of str
             'cpu', and with CuPy 'cuda:0' and so on.
         """
+        from importlib.util import find_spec
+
         if find_spec("cupy"):
             discover(device="cuda")
         return devices()

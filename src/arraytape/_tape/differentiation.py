@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array.array import Array
 from .._array.paths import Path
-from .._exits.lacks import Lacks
-from .._exits.messages import last_exit
 from .._exits.modes import mode_of
 from .._record.stack import new_tid, watched
 from .._storage.batched.data import REPLAY, active
@@ -35,6 +33,9 @@ from .missing_rules import check_rules
 from .recording import Recording
 from .strays import warn_of_strays
 
+if TYPE_CHECKING:
+    from .._exits.lacks import Lacks
+
 Place = tuple[int, Path]
 
 
@@ -50,7 +51,11 @@ def gradient(
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     guard = guards(nan)
-    left = last_exit(recording.records) if recording.journal else None
+    left = None
+    if recording.journal:
+        from .._exits.messages import last_exit  # values left: seldom, and much code
+
+        left = last_exit(recording.records)
     targets, asked = arrays_of(target, "target", left=left), arrays_of(sources, "source")
     seeds = seeds_of(target, targets, output_gradients)
     with recording.paused():
@@ -84,6 +89,8 @@ class Differentiation:
             recording.warn_inside()
         self.lacks: Lacks | None = None
         if recording.journal is not None and mode_of(recording.exits) != "ignore":
+            from .._exits.lacks import Lacks
+
             self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
     def place_of(self, x: Array, strays: dict[int, int]) -> Place:

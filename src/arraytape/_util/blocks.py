@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ContextDecorator, suppress
 from contextvars import ContextVar, Token
-from copy import copy
 from functools import partial
 from typing import Any, Generic, Self, TypeVar
 from weakref import ref
@@ -80,6 +79,8 @@ class Context(Block, ContextDecorator):
 
     def _recreate_cm(self) -> Self:
         """A block of its own for each call of a decorated function."""
+        from copy import copy
+
         return copy(self)
 
 

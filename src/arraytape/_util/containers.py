@@ -6,8 +6,6 @@ object of no kind is a leaf.
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,6 +33,13 @@ class Kind(NamedTuple):
     declared: str = "arraytape itself"
 
 
+def copied(structure: Any) -> Any:
+    """``copy.copy``, imported when it is needed."""
+    import copy
+
+    return copy.copy(structure)
+
+
 def _in_order(structure: Any) -> tuple[Parts, Any]:
     return structure, structure
 
@@ -46,7 +51,7 @@ def _by_key(structure: Any) -> tuple[Parts, Any]:
 def _like_list(structure: Any, parts: list[Any]) -> Any:
     if type(structure) is list:
         return parts
-    same_kind = copy.copy(structure)
+    same_kind = copied(structure)
     same_kind[:] = parts
     return same_kind
 
@@ -60,7 +65,7 @@ def _like_mapping(structure: Any, parts: dict[Any, Any]) -> Any:
     if type(structure) is dict:
         return parts
     if isinstance(structure, MutableMapping):
-        same_kind: Any = copy.copy(structure)  # what its constructor takes is its own affair
+        same_kind: Any = copied(structure)  # what its constructor takes is its own affair
         same_kind.update(parts)
         return same_kind
     try:
@@ -110,9 +115,14 @@ def _kind_of(cls: type) -> Kind | None:
     for family, kind in FAMILIES:
         if issubclass(cls, family):
             return kind
-    if dataclasses.is_dataclass(cls):
+    if is_dataclass(cls):
         return _dataclass_kind(cls)
     return None
+
+
+def is_dataclass(cls: type) -> bool:
+    """``dataclasses.is_dataclass`` of a class, which needs no import."""
+    return hasattr(cls, "__dataclass_fields__")
 
 
 def _dataclass_kind(cls: type) -> Kind | None:
@@ -122,6 +132,8 @@ def _dataclass_kind(cls: type) -> Kind | None:
     shapes, which a check there would refuse.  Attributes that are no fields are not taken over: what
     ``__post_init__`` or a cached property computed from the old parts would be wrong beside new ones.
     """
+    import dataclasses
+
     fields = dataclasses.fields(cls)
     every = [field.name for field in fields]
     nested = [field.name for field in fields if not field.metadata.get("static", False)]

@@ -6,7 +6,6 @@ import functools
 import os
 import reprlib
 import sys
-import sysconfig
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -15,12 +14,7 @@ import numpy as np
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-
-
-STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
-INSTALLED = sysconfig.get_path("purelib") + os.sep
-COMPAT = INSTALLED + "array_api_compat" + os.sep
-BETWEEN = tuple(INSTALLED + library + os.sep for library in ("scipy", "sklearn"))
+STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/errors.md"
 
@@ -83,6 +77,14 @@ def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
     return missing
 
 
+@functools.cache
+def installed(package: str = "") -> str:
+    """Where packages are installed, or one of them.  Asked for late: sysconfig takes a millisecond."""
+    import sysconfig
+
+    return os.path.join(sysconfig.get_path("purelib"), package, "")
+
+
 def see(anchor: str) -> str:
     """The end of a message whose way out needs more words: the section of docs/errors.md."""
     return f"(see {PAGE}#{anchor})"
@@ -96,7 +98,8 @@ def foreign(frame: FrameType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def outside(file: str) -> bool:
     """Whether a file is neither arraytape's own nor NumPy's, with the layer between the two."""
-    inside = file.startswith((NUMPY, COMPAT)) and os.sep + "tests" + os.sep not in file
+    between = NUMPY, installed("array_api_compat")
+    inside = file.startswith(between) and os.sep + "tests" + os.sep not in file
     inside = inside or is_in_cython(file)
     return not inside and not file.startswith((PACKAGE, "<arraytape"))
 
@@ -117,7 +120,8 @@ def user_frame() -> FrameType | None:
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
     """Whether a file is neither of these, nor of a library that ``interop`` and optimizers run."""
-    between = file.startswith(BETWEEN) and os.sep + "tests" + os.sep not in file
+    libraries = installed("scipy"), installed("sklearn")
+    between = file.startswith(libraries) and os.sep + "tests" + os.sep not in file
     return outside(file) and not between
 
 
@@ -321,4 +325,4 @@ def is_users_own(error: Exception) -> bool:
 
 def is_library(file: str) -> bool:
     """Whether a file is of Python's own library."""
-    return file.startswith((STANDARD_LIBRARY, "<frozen")) and not file.startswith(INSTALLED)
+    return file.startswith((STANDARD_LIBRARY, "<frozen")) and not file.startswith(installed())

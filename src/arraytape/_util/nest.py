@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .containers import KINDS, REGISTERED, Parts
+from .containers import KINDS, REGISTERED, Parts, is_dataclass
 from .errors import describe, user_line
 
 MOVED = "a nesting has other parts than a moment ago: {}"
@@ -85,7 +84,7 @@ def place_of(leaf: Any, structure: Any) -> str:
 
 def _way_out(owner: Any) -> str:
     plain = type(owner) not in REGISTERED and not isinstance(owner, Mapping | list | tuple)
-    if not plain or not dataclasses.is_dataclass(owner):
+    if not plain or not is_dataclass(type(owner)):
         return ""
     return (
         f" (a field of {type(owner).__name__} that is to be left out is declared with "

@@ -5,9 +5,9 @@ A ``Place`` refers to no frame, so that no local variable of the user's stays al
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-import sysconfig
 from collections.abc import Container
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -15,12 +15,6 @@ from typing import Any, NamedTuple
 from .errors import NUMPY, PACKAGE, foreign
 
 LIMIT = 100  # frames
-LIBRARIES = (
-    PACKAGE,
-    NUMPY,
-    "<frozen",
-    *[os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "purelib", "platlib")],
-)
 FOREIGN: dict[str, bool] = {}  # by file: whether its frames are neither arraytape's own nor NumPy's
 
 
@@ -57,9 +51,18 @@ MANY = 4096
 NO_NAMES: dict[str, Any] = {}  # in the place of globals that are no module's
 
 
+@functools.cache
+def libraries() -> tuple[str, ...]:
+    """How the files of Python and of installed packages begin.  Asked for late: see ``installed``."""
+    import sysconfig
+
+    folders = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    return PACKAGE, NUMPY, "<frozen", *[os.path.join(folder, "") for folder in folders]
+
+
 def is_installed(file: str) -> bool:
     """Whether a file belongs to Python or to an installed package."""
-    return file.startswith(LIBRARIES) or "site-packages" in file
+    return file.startswith(libraries()) or "site-packages" in file
 
 
 def counts(frame: FrameType) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from .linear_algebra_functions import matmul
 from .manipulation_functions import moveaxis, part, permute_dims, reshape
 from .statistical_functions import sum
 
-LETTERS = string.ascii_uppercase + string.ascii_lowercase
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Term = tuple[Array, str]  # an operand, and a letter for each of its axes
 
 

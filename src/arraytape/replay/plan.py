@@ -26,6 +26,7 @@ from .export import Export
 from .passes.blocks import blocked
 from .passes.factors import factored
 from .passes.simplify import simplified
+from .passes.ties import with_rare_ties
 from .reach.state import PLAIN, Changed, changed, same, same_data
 from .taped import Taped
 from .text.source import Source
@@ -73,6 +74,7 @@ class Plan:
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
         simple = self.program
+        self.program = with_rare_ties(self.program)
         if blocks:
             self.program = blocked(factored(self.program))
         taken = {"idle", "memory", *dir(np), *globals(), *(node.op for node in self.program.nodes)}

@@ -17,6 +17,7 @@ from .ufuncs import ufunc_of
 
 LEAST = 32_000  # elements of what is worth a loop
 BLOCK = 16384  # elements of a block
+ALIGNED = 64  # rows whose multiples begin a line of the cache
 BLOCKED, ITEM = "blocks", "item"
 CASTS = ("astype", "cast")
 FIRST = (INPUT, CONSTANT, "zeros")  # what parts are written to is there before the parts
@@ -51,9 +52,17 @@ class Blocks:
 
 
 def rows_of(shape: tuple[int, ...]) -> int:
-    """How many rows of a shape are about as large as a block; 0 where one row is too large."""
+    """How many rows of a shape are about as large as a block; 0 where one row is too large.
+
+    All blocks are about equal, so that the last one is worth its calls, and begin where memory is read
+    fast.
+    """
     row = int(np.prod(shape[1:], dtype=int))
-    return BLOCK // row if row else 0
+    rows = BLOCK // row if row else 0
+    if rows < ALIGNED:
+        return rows
+    even = -(-shape[0] // max(1, round(shape[0] / rows)))
+    return -(-even // ALIGNED) * ALIGNED
 
 
 def is_member(node: Node) -> bool:

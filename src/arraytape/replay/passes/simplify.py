@@ -219,6 +219,13 @@ def square(node: Node, new: New) -> Node | None:
     return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
 
 
+def product_with_itself(node: Node, new: New) -> Node | None:
+    """``x * x`` is a square."""
+    x, y = node.args
+    plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
+    return like(node, "square", np.square, x) if plain else None
+
+
 def mean(node: Node, new: New) -> Node | None:
     """The mean of floats as NumPy computes it: a sum and a quotient."""
     if node.dtype is None or node.dtype not in (np.float64, np.float32):
@@ -283,10 +290,14 @@ def is_basic(key: Any) -> bool:
 
 
 def apart(key: Any, other: Any, shape: Any) -> bool:
-    """Whether two keys begin with different integers."""
-    first = key[0] if type(key) is tuple and key else key
-    second = other[0] if type(other) is tuple and other else other
-    return type(first) is type(second) is int and first % shape[0] != second % shape[0]
+    """Whether two keys differ in an integer of one axis, by which they name different elements."""
+    pair = [x if type(x) is tuple else (x,) for x in (key, other)]
+    for first, second, count in zip(*pair, shape, strict=False):
+        if not {type(first), type(second)} <= {int, slice}:
+            return False
+        if type(first) is type(second) is int and first % count != second % count:
+            return True
+    return False
 
 
 def read_of_write(node: Node, new: New) -> Node | None:
@@ -307,7 +318,7 @@ def read_of_write(node: Node, new: New) -> Node | None:
         return None
     read = like(node, "getitem", node.call, x, key)
     read.view = node.view
-    return read
+    return new(read)
 
 
 def write_over_write(node: Node, new: New) -> Node | None:
@@ -411,6 +422,19 @@ def where_of_two(node: Node, new: New) -> Node | None:
     return x if x is y else like(node, MASKED, merged, x, mask, y)
 
 
+def triangle(node: Node, new: New) -> Node | None:
+    """Floats of a triangle are chosen by bits, too."""
+    x = node.args[0]
+    if node.dtype not in INTEGERS or len(node.shape) != 2 or not same_layout(x, node):
+        return None
+    diagonal = node.keywords.get("k", 0) if len(node.args) == 1 else node.args[1]
+    if type(diagonal) is not int or not WORTH_BITS <= node.size <= SMALL:
+        return None
+    ones = np.ones(node.shape, np.bool_)
+    mask = np.tril(ones, diagonal) if node.op == "tril" else np.triu(ones, diagonal)
+    return like(node, MASKED, masked, x, new(Node(CONSTANT, like=mask, value=mask)), True)
+
+
 def is_positive_zero(x: Any) -> bool:
     """Whether an operand is 0 in each element, but not -0.0."""
     if type(x) in (int, float):
@@ -498,11 +522,13 @@ RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
     "bitwise_or": (or_false,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
-    "multiply": (times_one, product_of_product, sign_out, unspread),
+    "multiply": (times_one, product_with_itself, product_of_product, sign_out, unspread),
     "negative": (negative_product,),
     "power_operator": (square,),
     "put": (write_over_write,),
     "subtract": (minus_negative, unspread),
+    "tril": (triangle,),
+    "triu": (triangle,),
     "where": (where_zero, where_of_two),
 }
 

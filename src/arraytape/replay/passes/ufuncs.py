@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ..._storage import numpy_namespace
@@ -24,6 +26,29 @@ def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> st
     named = "out=" if ufunc in (np.maximum, np.minimum) else ""
     return f"{function}({args}, {named}{into})"
 
+
+@functools.cache
+def same_beside_numbers() -> bool:
+    """Whether NumPy's maxima have the same bits beside a number and beside an array of it."""
+    special = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 5e-324]
+    for dtype in (np.float32, np.float64):
+        x = np.resize(np.asarray(special, dtype), 101)
+        for number in np.asarray(special, dtype):
+            for ufunc in (np.maximum, np.minimum):
+                for few in (x, x[:3]):
+                    beside = ufunc(few, number), ufunc(number, few)
+                    spread = np.full_like(few, number)
+                    found = ufunc(few, spread), ufunc(spread, few)
+                    if [y.tobytes() for y in beside] != [y.tobytes() for y in found]:
+                        return False
+    return True
+
+
+# What takes twice as long beside a number as beside an array.
+SLOW_BESIDE_NUMBERS = frozenset(("maximum", "minimum"))
+
+# What NumPy computes several times as slowly in the memory of its operand as elsewhere.
+SLOW_IN_PLACE = frozenset(("sign",))
 
 # Ops that Python's operators compute by ufuncs of the same name.
 OPERATORS = frozenset(

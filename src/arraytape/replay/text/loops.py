@@ -10,8 +10,16 @@ import numpy as np
 from ..passes.blocks import CASTS, Blocks
 from ..passes.simplify import INTEGERS, MASKED, same_layout
 from ..passes.sums import DOT, is_sum
-from ..passes.ufuncs import call_into, ufunc_of
+from ..passes.ufuncs import (
+    SLOW_BESIDE_NUMBERS,
+    SLOW_IN_PLACE,
+    call_into,
+    same_beside_numbers,
+    ufunc_of,
+)
 from ..program import Node, operands
+from .bits import Bits
+from .spellings import as_operand
 
 
 class Loop:
@@ -24,9 +32,12 @@ class Loop:
         self.scratch: dict[str, list[str]] = {}  # by dtype, parts of memory that are free
         self.own: set[Node] = set()  # values that lie in such memory
         self.taken: list[str] = []  # kept memory, for the time of the loop
+        self.spreads: set[str] = set()  # blocks that have one number everywhere
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
         self.items = dict(zip(blocks.results, blocks.items, strict=True))
         self.guarded = {guard.node for guard in source.program.guards if guard.kind == "no NaN"}
+        choices = [node for node in blocks.members if node.op == MASKED]
+        self.bits = Bits(choices, self.room_for_bits, self.give_bits, source.named, False)
         source.scope |= {"copyto": np.copyto, "add_reduce": np.add.reduce}
         for x in blocks.inputs:
             self.input(x)
@@ -81,7 +92,7 @@ class Loop:
         source = self.source
         if not same_layout(x, node) or not source.is_free(self.place, x, item):
             return False
-        if x in source.taken_over:
+        if x in source.taken_over or (node.op in SLOW_IN_PLACE and x in node.args):
             return False
         if node.op == "where" and any(y is x for y in node.args[:2]):
             return False
@@ -97,7 +108,7 @@ class Loop:
     def room(self, i: int, node: Node) -> str:
         """Memory of a block for a value: that of an operand that is not read any more, or free one."""
         kind = self.dtype(node)
-        for x in node.args[2:] if node.op == "where" else node.args:
+        for x in () if node.op in SLOW_IN_PLACE else node.args[2 * (node.op == "where") :]:
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
                 return self.names[x]
@@ -113,9 +124,28 @@ class Loop:
         self.lines.append(f"{whole}_ = {whole}[:j - i]")
         return f"{whole}_"
 
+    def room_for_bits(self, node: Node) -> str:
+        """Memory of a block for the integers of a mask."""
+        integer = INTEGERS[node.dtype]
+        return self.scratch_of(str(self.source.named(str(integer), integer)), integer.itemsize)
+
+    def give_bits(self, node: Node, name: str) -> None:
+        """Let go of that."""
+        integer = INTEGERS[node.dtype]
+        self.scratch[str(self.source.named(str(integer), integer))].append(name)
+
     # --- calls ------------------------------------------------------------------------------------
     def text(self, x: Any, node: Node) -> str:
-        return self.names[x] if type(x) is Node else str(self.source.operand(x, node))
+        if type(x) is Node:
+            return self.names[x]
+        number = as_operand(x, node)
+        if number is None or node.op not in SLOW_BESIDE_NUMBERS or not same_beside_numbers():
+            return str(self.source.operand(x, node))
+        name = str(self.source.spread(number, (self.blocks.rows, *self.blocks.shape[1:])))
+        if f"{name}_" not in self.spreads:
+            self.spreads.add(f"{name}_")
+            self.lines.append(f"{name}_ = {name}[:j - i]")
+        return f"{name}_"
 
     def member(self, i: int, node: Node) -> None:
         """The lines of one call."""
@@ -154,13 +184,12 @@ class Loop:
                 self.lines.append(f"copyto({into}, {args[2]})")
             self.lines.append(f"copyto({into}, {args[1]}, where={args[0]})")
         elif node.op == MASKED:
-            integer = INTEGERS[node.dtype]
-            kind = str(self.source.named(str(integer), integer))
-            bits = self.scratch_of(kind, integer.itemsize)
-            other = f"{args[2]}.view({kind})" if type(node.args[2]) is Node else node.args[2]
+            kind = str(self.source.named(str(INTEGERS[node.dtype]), INTEGERS[node.dtype]))
+            two = type(node.args[2]) is Node
+            other: Any = f"{args[2]}.view({kind})" if two else node.args[2]
             x, into = f"{args[0]}.view({kind})", f"{into}.view({kind})"
-            self.lines += self.source.by_bits(x, args[1], other, bits, into)
-            self.scratch[kind].append(bits)
+            bits, lines = self.bits.of(node, args[1], into != other if two else other)
+            self.lines += lines + self.source.by_bits(x, bits, other, into)
         elif node.op in CASTS:
             self.lines.append(f"copyto({into}, {args[0]}, 'unsafe')")
         else:

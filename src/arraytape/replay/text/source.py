@@ -14,22 +14,40 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.blocks import Quiet
-from ..passes.blocks import BLOCKED, CASTS
+from ..passes.blocks import BLOCK, BLOCKED, CASTS
 from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
-from ..passes.ufuncs import call_into, ufunc_of
-from ..program import CONSTANT, FOREIGN, INPUT, Guard, GuardFailed, Node, Program, key_of, operands
+from ..passes.ufuncs import (
+    SLOW_BESIDE_NUMBERS,
+    SLOW_IN_PLACE,
+    call_into,
+    same_beside_numbers,
+    ufunc_of,
+)
+from ..program import (
+    CONSTANT,
+    FOREIGN,
+    INPUT,
+    Guard,
+    GuardFailed,
+    Node,
+    Program,
+    key_of,
+    operands,
+    result_of,
+)
+from .bits import Bits
 from .loops import Loop
 from .memory import MOST, Memory, last_reads, leaving, memory_of
-from .spellings import SPELLINGS
+from .spellings import SPELLINGS, as_operand
 
 # Of scalars, with the bits that arrays have.
 EXACT = {"add": "+", "divide": "/", "multiply": "*", "negative": "-", "subtract": "-"}
 VIEWS = frozenset(
     ("broadcast_to", "broadcast_view", "getitem", "matrix_transpose", "permute_dims", "reshape")
 )
-ONE = np.asarray(1, np.int8)
 LARGE = 4096  # elements of data that is let go of as soon as it can be
+WORTH_SPREAD = 256  # elements beside which a number becomes an array
+SHARED = 1 << 16  # elements of masks whose integers wait for another choice
 NUMBER = new_number = count(1).__next__
 
 
@@ -53,10 +71,16 @@ class Source:
         self.kept = Memory()
         self.new_number = count().__next__
         self.views: dict[str, str] = {}  # names of views of other memory, by their text
+        self.values: dict[Node, Any] = {}  # of constants, and of views of them
+        self.spreads: dict[Any, str] = {}  # names of arrays that have one number everywhere
         self.slots: dict[Node, str] = {}  # of kept memory, by the node that lies there
         self.memory = memory_of(program)
         self.last = last_reads(program, self.memory)
         self.leaving = leaving(program, self.memory, self.last)
+        choices = [node for node in program.nodes if node.op == MASKED and node.size <= SHARED]
+        self.bits = Bits(
+            choices, self.room_for_bits, lambda node, name: self.kept.give(name), self.named
+        )
         self.places: dict[Node, Node] = {}  # whose memory a node has taken over
         self.taken_over: set[Node] = set()
         self.written: set[Node] = set()  # what was computed straight into its place
@@ -116,11 +140,21 @@ class Source:
     # --- values -----------------------------------------------------------------------------------
     def constant(self, node: Node) -> None:
         value, name = node.value, f"c{len(self.scope)}"
+        self.values[node] = value
         if node.shape == () and value.dtype.kind in "fc":
             self.arrays[node] = self.named(f"{name}_", value)
             value = value[()]
             self.scalars.add(node)
         self.names[node] = self.named(name, value)
+
+    def is_constant(self, node: Node) -> bool:
+        """Whether a node is a view of constants; then it has a name, too."""
+        inputs = operands(node)
+        if node.shape is None or not inputs or not all(x in self.values for x in inputs):
+            return False
+        self.values[node] = result_of(node, self.values)
+        self.names[node] = self.named(f"c{len(self.scope)}", self.values[node])
+        return True
 
     def named(self, name: str, value: Any) -> str:
         """A name in the function's globals for a value."""
@@ -183,6 +217,8 @@ class Source:
             return
         if node in self.names:  # the item of a loop
             return
+        if node.view and self.is_constant(node):
+            return
         if node.op == "put":
             self.put(place, node)
             return
@@ -216,7 +252,7 @@ class Source:
             args = [self.text_of(x, True) for x in node.args]
             args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
             value, scalar = f"{self.function_of(node)}({', '.join(args)})", False
-        if node.shape == ():
+        if node.shape == () and not self.is_element(node):
             if scalar:
                 self.scalars.add(node)
             else:
@@ -260,7 +296,8 @@ class Source:
         function = self.named(node.op.replace(".", "_"), ufunc)
         if node.shape and self.straight(place, node, function, args):
             return
-        into = None if node.shape == () or node.op == "matmul" else self.free_operand(place, node)
+        apart = node.shape == () or node.op == "matmul" or node.op in SLOW_IN_PLACE
+        into = None if apart else self.free_operand(place, node)
         if into is not None:
             self.take_over(node, into)
         elif self.room(node) is None:
@@ -278,6 +315,8 @@ class Source:
         if node.shape == ():
             return self.text_of(x, False)
         array = as_operand(x, node)
+        if array is not None and self.is_better_spread(node):
+            return self.spread(array, node.shape)
         if array is None:
             return self.text_of(x, True)
         name = "_" + repr(x).replace("-", "minus_").replace(".", "_").replace("+", "")
@@ -285,6 +324,19 @@ class Source:
         if known is not None and known.dtype != array.dtype:
             name = f"{name}_{array.dtype}"
         return self.named(name, self.scope.get(name, array))
+
+    def is_better_spread(self, node: Node) -> bool:
+        """Whether a number beside an array is to be an array of that shape."""
+        worth = node.op in SLOW_BESIDE_NUMBERS and WORTH_SPREAD <= node.size <= BLOCK
+        return worth and any(same_layout(x, node) for x in node.args) and same_beside_numbers()
+
+    def spread(self, number: Any, shape: Any) -> str:
+        """A name for an array that has one number everywhere."""
+        key = number.tobytes(), shape, number.dtype
+        if key not in self.spreads:
+            name = f"_{len(self.spreads)}s"
+            self.spreads[key] = self.named(name, np.full(shape, number))
+        return self.spreads[key]
 
     def infix(self, node: Node) -> bool:
         """Arithmetic of scalars as Python writes it, where NumPy's scalars have a ufunc's bits."""
@@ -310,7 +362,16 @@ class Source:
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
             return f"{whole}[{node.args[1]}]"
-        return f"{whole}[{self.key(node.args[1])}]"
+        more = ", ..." if self.is_element(node) else ""
+        return f"{whole}[{self.key(node.args[1])}{more}]"
+
+    def is_element(self, node: Node) -> bool:
+        """Whether a node is an element that may stay where it is: nothing writes there."""
+        if node.op != "getitem" or node.args[0].op not in (INPUT, CONSTANT) or node in self.leaving:
+            return False
+        key = node.args[1]
+        parts = key if type(key) is tuple else (key,)
+        return len(parts) == len(node.args[0].shape) and {*map(type, parts)} == {int}
 
     def mask(self, place: int, node: Node) -> None:
         """A choice by bits, in the place of floats that are not read any more."""
@@ -326,31 +387,31 @@ class Source:
             self.assign(node, f"empty_like({like})" if same_layout(x, node) else packed)
         integer = INTEGERS[node.dtype]
         name = self.named(str(integer), integer)
-        bits = self.kept.take(node.shape, name, node.size * integer.itemsize)
         names = [self.names[y] for y in ((node, x, other) if two else (node, x))]
         mine, *theirs = [self.view(y, f"{y}.view({name})") for y in names]
         if not two:
             theirs.append(other)
-        self.lines += self.by_bits(theirs[0], self.text_of(mask, True), theirs[1], bits, mine)
-        self.kept.give(bits)
+        chosen = theirs[1] != mine if two else other
+        bits, lines = self.bits.of(node, self.text_of(mask, True), chosen)
+        self.lines += lines + self.by_bits(theirs[0], bits, theirs[1], mine)
 
-    def by_bits(self, x: str, mask: str, other: str | bool, bits: str, into: str) -> list[str]:
-        """The lines that put integers where a mask is true, and others elsewhere.
+    def room_for_bits(self, node: Node) -> str:
+        """Kept memory for the integers of a mask."""
+        integer = INTEGERS[node.dtype]
+        size = node.size * integer.itemsize
+        return self.kept.take(node.shape, self.named(str(integer), integer), size)
 
-        other : whether x stands where the mask is true, or where it is false; 0 stands elsewhere then.
+    def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
+        """The lines that choose integers by bits.
+
+        other : where what lies in ``into`` is one of them, bits are set for the other one; 0 stands
+        where they are not, if it is a bool.
         """
-        chosen = other if isinstance(other, bool) else into != other
-        self.scope |= {"bitwise_and": np.bitwise_and, "copyto": np.copyto}
-        self.scope["bitwise_xor"] = np.bitwise_xor
-        self.scope |= {"negative": np.negative, "subtract": np.subtract}
-        minus_one = f"subtract({bits}, {self.named('_1', ONE)}, {bits})"
-        ones = f"negative({bits}, {bits})" if chosen else minus_one
-        lines = [f"copyto({bits}, {mask})", ones]
+        self.scope |= {"bitwise_and": np.bitwise_and, "bitwise_xor": np.bitwise_xor}
         if isinstance(other, bool):
-            return [*lines, f"bitwise_and({x}, {bits}, {into})"]
-        first, second = (x, other) if chosen else (other, x)
+            return [f"bitwise_and({x}, {bits}, {into})"]
+        first, second = (x, other) if into != other else (other, x)
         return [
-            *lines,
             f"bitwise_xor({first}, {second}, {into})",
             f"bitwise_and({into}, {bits}, {into})",
             f"bitwise_xor({into}, {second}, {into})",
@@ -579,18 +640,6 @@ def is_part(y: Node, x: Node, key: Any) -> bool:
     """Whether a node is the view of x at a key."""
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)
-
-
-def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
-    """A number as the array that NumPy makes of it beside an operand of floats; None for an overflow."""
-    if type(x) not in (int, float) or node.op not in FULL_SHAPE or len(node.args) != 2:
-        return None
-    other = node.args[1] if node.args[0] is x else node.args[0]
-    if type(other) is not Node or other.dtype.kind != "f":
-        return None
-    with Quiet():
-        array = np.asarray(x, other.dtype)
-    return array if np.isfinite(array) == math.isfinite(x) else None
 
 
 def failed(guard: Guard) -> None:

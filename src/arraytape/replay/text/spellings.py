@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._storage import numpy_namespace
+from ..._util.blocks import Quiet
+from ..passes.simplify import FULL_SHAPE
 from ..program import Node
 
 
@@ -68,4 +71,17 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
     ),
 }
 
-__all__ = ["SPELLINGS", "Spelling"]
+
+def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
+    """A number as the array that NumPy makes of it beside an operand of floats; None for an overflow."""
+    if type(x) not in (int, float) or node.op not in FULL_SHAPE or len(node.args) != 2:
+        return None
+    other = node.args[1] if node.args[0] is x else node.args[0]
+    if type(other) is not Node or other.dtype.kind != "f":
+        return None
+    with Quiet():
+        array = np.asarray(x, other.dtype)
+    return array if np.isfinite(array) == math.isfinite(x) else None
+
+
+__all__ = ["SPELLINGS", "Spelling", "as_operand"]

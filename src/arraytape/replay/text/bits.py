@@ -1,0 +1,76 @@
+"""Masks as integers, by whose bits floats are chosen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..passes.simplify import INTEGERS
+from ..program import CONSTANT, Node
+
+ONE = np.asarray(1, np.int8)
+MOST = 1 << 17  # elements of a constant mask whose integers are kept
+
+
+class Bits:
+    """Integers that have all bits where a mask is true, or where it is false, and none elsewhere.
+
+    What one choice read stays until the last choice by the same mask.  choices : those of the program.
+    take, give : memory for the integers of a choice.  named : a name for a value.  whole : whether
+    choices are made for all elements at once, rather than in blocks.
+    """
+
+    def __init__(
+        self,
+        choices: Iterable[Node],
+        take: Callable[[Node], str],
+        give: Callable[[Node, str], None],
+        named: Callable[[str, Any], str],
+        whole: bool = True,
+    ) -> None:
+        self.take, self.give, self.named, self.whole = take, give, named, whole
+        self.left = Counter((node.args[1], node.dtype) for node in choices)
+        self.known: dict[Any, tuple[str, bool]] = {}
+
+    def of(self, node: Node, mask: str, chosen: bool) -> tuple[str, list[str]]:
+        """A name for the integers that a choice reads, and the lines that make them.
+
+        They may be written over by what the next lines take.
+        """
+        key = node.args[1], node.dtype
+        if self.whole and key[0].op == CONSTANT and node.size <= MOST:
+            return self.constant(node, chosen), []
+        name, now = self.known.pop(key, ("", chosen))
+        if not name:
+            name = self.take(node)
+            self.named("copyto", np.copyto)
+            lines = [f"copyto({name}, {mask})", self.spread(name, chosen)]
+        else:
+            lines = [] if now is chosen else [f"{self.named('invert', np.invert)}({name}, {name})"]
+        self.left[key] -= 1
+        if self.left[key] > 0:
+            self.known[key] = name, chosen
+        else:
+            self.give(node, name)
+        return name, lines
+
+    def spread(self, name: str, chosen: bool) -> str:
+        """The line that makes 0 and 1 no bits and all bits, or the other way round."""
+        if chosen:
+            return f"{self.named('negative', np.negative)}({name}, {name})"
+        return f"{self.named('subtract', np.subtract)}({name}, {self.named('_1', ONE)}, {name})"
+
+    def constant(self, node: Node, chosen: bool) -> str:
+        """A name for the integers of a mask that is a constant."""
+        key = node.args[1], node.dtype, chosen
+        if key not in self.known:
+            ones = node.args[1].value.astype(INTEGERS[node.dtype])
+            name = self.named(f"bits_{len(self.known)}", -ones if chosen else ones - 1)
+            self.known[key] = name, chosen
+        return self.known[key][0]
+
+
+__all__ = ["Bits"]
