@@ -20,7 +20,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 .PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke clean
 
 help:  ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sklearn.png
 	@mkdir -p build
@@ -64,8 +64,8 @@ bench: .venv/.dev  ## Run the benchmarks and print the table
 bench-check: .venv/.dev  ## Compare counts and ratios with those of a commit (BASE=HEAD^), for CI; ACCEPT="a b" lets some pass
 	$(BIN)/python asv_bench/check.py $(BASE) $(foreach one,$(ACCEPT),--accept $(one))
 
-dashboard: .venv/.dev  ## Measure commits with asv (COMMITS="v0.3 main", or the last 5 tags), pages in asv_bench/html
-	$(BIN)/python asv_bench/dashboard.py $(COMMITS)
+dashboard: .venv/.dev  ## Measure commits with asv (COMMITS="v0.3 main", or the last tags, LAST=5), pages in asv_bench/html
+	$(BIN)/python asv_bench/dashboard.py $(COMMITS) $(if $(LAST),--last $(LAST))
 
 ratios: .venv/.dev  ## Measure and write README's table of ratios; PY_PEERS=python adds PyTorch's and JAX's
 	PYTHONPATH=src $(BIN)/python tools/readme_ratios.py

@@ -46,7 +46,7 @@ SLOWER = 1.2
 ROUNDS = 5
 CLEAR = 1.35
 ENOUGH = 3  # rounds after which a suspect that is none, or clearly slower, is measured no more
-MOST = 12  # suspects that are measured again: the worst
+MOST = 12  # suspects that are measured again at a time, the worst first, until one is sure
 SECONDS, LONGER = 0.06, 0.2  # for one ratio, at first and again
 
 
@@ -302,8 +302,11 @@ def compare(trees: Trees) -> tuple[list[Verdict], list[str]]:
 
     suspects = [one for one in verdicts if one.said == "suspect"]
     suspects.sort(key=lambda one: one.change or 0.0, reverse=True)
-    sure = judge_suspects(suspects[:MOST], trees.measure, trees.start_again)
-    by_label = {one.case.label: one for one in sure}
+    by_label: dict[str, Verdict] = {}
+    while suspects and not any(one.fails for one in by_label.values()):
+        sure = judge_suspects(suspects[:MOST], trees.measure, trees.start_again)
+        by_label |= {one.case.label: one for one in sure}
+        del suspects[:MOST]
     return [by_label.get(one.case.label, one) for one in verdicts], problems
 
 

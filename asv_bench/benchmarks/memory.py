@@ -69,11 +69,65 @@ def track_kept_ratio() -> float:
 @benchmark("x minimum", budget=1.15, headline="peak over what must be held", rank=3)
 def track_peak_ratio() -> float:
     """Peak of forward and backward pass over those results and the gradients."""
-    work = MemoryChain()
+    work = MemoryChain(200_000)
     parameters = [xp.asarray(p) for p in work.parameters]
     step(work, parameters)
     _, peak, _ = traced(lambda: step(work, parameters))
     return peak / (work.results + work.gradients)
+
+
+def peak_of(loss: Callable[..., Any], *parameters: Any) -> int:
+    """Bytes at the peak of a forward and a backward pass."""
+    watched = [xp.asarray(p) for p in parameters]
+
+    def both() -> Any:
+        with xp.GradientTape() as tape:
+            tape.watch(watched)
+            y = loss(*watched)
+        return tape.gradient(y, watched)
+
+    both()
+    return traced(both)[1]
+
+
+@benchmark("x minimum", budget=1.15)
+def track_peak_of_large_elementwise_ops() -> float:
+    """Peak of a few ops on 8 MB over the results of tanh and exp and the gradient."""
+    n = 1_000_000
+
+    def loss(x: Any, a: Any, b: Any) -> Any:
+        return xp.sum(xp.tanh(a * x + b) * xp.exp(-(x**2)))
+
+    return peak_of(loss, np.linspace(-1, 1, n), np.asarray(0.7), np.asarray(0.1)) / (3 * 8 * n)
+
+
+@benchmark("x minimum", budget=1.15)
+def track_peak_of_a_deep_net() -> float:
+    """Peak of 40 layers of matmul and relu over their activations and masks."""
+    layers, batch, width = 40, 1024, 96
+    random = np.random.default_rng(0)
+    weights = [random.standard_normal((width, width)) * (2 / width) ** 0.5 for _ in range(layers)]
+    data = xp.asarray(random.standard_normal((batch, width)))
+
+    def loss(*weights: Any) -> Any:
+        h = data
+        for w in weights:
+            h = xp.maximum(h @ w, 0.0)
+        return xp.sum(h * h)
+
+    return peak_of(loss, *weights) / (9 * layers * batch * width)
+
+
+@benchmark("MiB", budget=64)
+def track_peak_of_dead_results() -> float:
+    """Peak above what lives, of 1000 results of 1 MiB that die while a tape records."""
+
+    def loss(x: Any) -> Any:
+        for _ in range(1000):
+            xp.exp(x)
+        return xp.sum(x * 2.0)
+
+    return peak_of(loss, np.linspace(0, 1, 1 << 17)) / 2**20
 
 
 @benchmark("KiB", exact=True, budget=6.4)

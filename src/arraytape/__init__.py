@@ -146,8 +146,10 @@ if _typing.TYPE_CHECKING:
     from .ops.indexing_functions import scatter_add, take, take_along_axis
     from .ops.linear_algebra_functions import (
         cofactors,  # noqa: F401  (not public: rules ask the namespace for it)
+        inverse_again,  # noqa: F401  (as cofactors)
         matmul,
         matrix_transpose,
+        solve_again,  # noqa: F401  (as cofactors)
         tensordot,
         vecdot,
     )
@@ -282,7 +284,9 @@ _CHAPTERS = (
     "utility_functions",
 )
 # with some that are not public, for which rules ask the namespace;
-_FOR_RULES = ("cofactors", "power_derivative", "reinterpreted", "sinc_derivative")
+_FOR_RULES = (
+    "cofactors", "inverse_again", "power_derivative", "reinterpreted", "sinc_derivative", "solve_again",
+)  # fmt: skip
 # modules; and other names by the module that has them.
 _MODULES = {
     name: f".{name}"

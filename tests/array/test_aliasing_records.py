@@ -236,3 +236,39 @@ def test_below_the_bound_to_keep_is_to_set_kept(state):
     x = array.wrap(np.ones(3), 0, state)
     assert keep(x) is x._data
     assert x._state == state | array.KEPT
+
+
+def test_of_a_view_of_a_view_the_tape_has_the_one_that_is_read():
+    x = xp.asarray(np.arange(12.0))
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        turned = xp.reshape(x, (3, 4)).T
+        wide = xp.broadcast_to(turned[..., None], (4, 3, 2))
+        y = wide * wide
+    views = [ViewRecord(*r) for r in tape._recording.records if r[0] == VIEW.number]
+    assert [view.root for view in views] == [x._tid]
+    assert np.array_equal(np.asarray(tape.gradient(y, x)), 4.0 * np.asarray(x))
+    with tape:
+        z = xp.sum(turned)  # read later than the view of it
+    assert np.array_equal(np.asarray(tape.gradient(z, x)), np.ones(12))
+
+
+def test_an_outer_tape_keeps_the_masks_that_the_inner_one_kept_and_no_copies():
+    rng = np.random.default_rng(0)
+    x, y = (xp.asarray(rng.standard_normal((20, 30))) for _ in range(2))
+    with GradientTape(persistent=True) as outer:
+        outer.watch([x, y])
+        with GradientTape(persistent=True) as inner:
+            inner.watch([x, y])
+            z = xp.max(xp.maximum(x, y) * x, axis=1)
+        masks = kept_masks(inner)
+        gx, gy = inner.gradient(z, [x, y])
+        w = xp.sum(gx * gx) + xp.sum(gy)
+    assert len(masks) == 2
+    assert {id(mask) for mask in kept_masks(outer)} == {id(mask) for mask in masks}
+    assert outer.gradient(w, y) is not None
+
+
+def kept_masks(tape):
+    kept = (item for record in tape._recording.records for item in record)
+    return [item for item in kept if isinstance(item, np.ndarray) and item.dtype == bool]

@@ -108,6 +108,7 @@ def enter_tapes(call):
     call("tape.batch_jacobian", lambda e: (
         taped(lambda t, y, x, **options: t.tape.batch_jacobian(t.y if y is None else y, t.x if x is None else x, **options)),
         [None, None], {"unconnected_gradients": "none"}))  # fmt: skip
+    call("tape.memory", lambda e: (taped(lambda t: str(t.tape.memory())), [], {}))
     call("tape.summary", lambda e: (taped(lambda t, by: str(t.tape.summary(by))), ["op"], {}))
     call("tape.gradient, nan", lambda e: (
         taped(lambda t, **options: t.tape.gradient(t.y, t.x, **options)), [], {"nan": "guard"}))  # fmt: skip

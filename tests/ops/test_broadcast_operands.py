@@ -104,11 +104,20 @@ PRIMITIVES = {
         Case(xp.linalg.solve, with_core(STACKS, (2, 2), (2, 3)), regular),
         Case(xp.linalg.solve, [((3, 2, 2), (2,)), ((2, 1, 2, 2), (2,)), ((1, 1), (1,))], regular),
     ],
+    "solve_again": [
+        Case(xp.solve_again, with_core(STACKS, (2, 2), (2, 3)), regular),
+        Case(
+            lambda a, b: xp.solve_again(a, b, adjoint=True),
+            [((3, 2, 2), (2,)), ((2, 1, 2, 2), (2,)), ((2, 2), (3, 2, 1))],
+            regular,
+        ),
+    ],
     "take_along_axis": [Case(picked, SAME_RANK)],
 }
 NOT_BROADCAST = {
     "take": "its indices have one dimension", "linalg.pinv": "rtol has no derivative",
     "power_derivative": "the rule of pow alone calls it, with operands that have broadcast",
+    "inverse_again": "the rule of slogdet alone calls it, with one shape of stacks",
 }  # fmt: skip
 # Functions that are made of others.
 COMPOSITES = {

@@ -134,10 +134,11 @@ GradientTape.gradient = _slow(GradientTape.gradient)
 def run_check(head, only):
     """``check.py`` of a repository of its own, whose one commit is the tree as it is."""
     command = [sys.executable, str(BENCH / "check.py"), "HEAD", "--head", str(head), "--only", only]
-    return subprocess.run(command, capture_output=True, text=True, timeout=110)
+    return subprocess.run(command, capture_output=True, text=True, timeout=280)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_planted_slowdown_is_found(tmp_path):
     source = tmp_path / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
@@ -149,6 +150,7 @@ def test_a_planted_slowdown_is_found(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_counts_of_a_tree_are_its_own_and_a_name_that_nothing_has_fails():
     done = run_check(ROOT / "src", "counts.track_records")
     assert done.returncode == 0, done.stdout + done.stderr

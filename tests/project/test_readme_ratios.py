@@ -32,6 +32,7 @@ def test_the_table_has_a_row_for_each_step(ratios):
     assert ratios.put_in(written, table.strip()) == written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["100 rows written in place in a loop", "Hessian-vector product of the perceptron"]
 )

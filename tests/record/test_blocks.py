@@ -153,12 +153,25 @@ def test_a_setting_gives_back_what_was_there_after_what_was_set_inside():
 def test_numpys_errstate_is_what_it_was_when_its_own_end_is_interrupted(monkeypatch):
     before = np.geterr()
 
-    def interrupt(**_):
+    def interrupt(_):
         monkeypatch.undo()
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), blocks.Quiet():
-        monkeypatch.setattr(np, "seterr", interrupt)
+        monkeypatch.setattr(blocks, "set_error_state", interrupt)
+    assert np.geterr() == before
+
+
+def test_a_quiet_block_holds_also_where_numpy_gives_its_settings_by_names_alone(monkeypatch):
+    before = np.geterr()
+    monkeypatch.setattr(blocks, "error_state", np.geterr)
+    monkeypatch.setattr(blocks, "set_error_state", blocks.by_names)
+    monkeypatch.setattr(blocks, "state_of", blocks.named)
+    with blocks.Quiet():
+        assert set(np.geterr().values()) == {"ignore"}
+        with blocks.Quiet(over="raise"):
+            assert np.geterr() == {**dict.fromkeys(before, "ignore"), "over": "raise"}
+        assert set(np.geterr().values()) == {"ignore"}
     assert np.geterr() == before
 
 

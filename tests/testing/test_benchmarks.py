@@ -12,7 +12,7 @@ from arraytape.testing.benchmarks import TapeBenchmarks
 
 @pytest.fixture(autouse=True)
 def _short_measurements(monkeypatch):
-    monkeypatch.setattr(benchmarks, "SECONDS", 0.01)
+    monkeypatch.setattr(TapeBenchmarks, "seconds", 0.01)
     monkeypatch.setattr(benchmarks, "BURST", 2e-4)
 
 

@@ -207,6 +207,7 @@ def test_no_results_are_an_error(tmp_path, broken):
         read_results(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_site_and_fails_without_results(tmp_path):
     def command(folder):
         words = ["-m", "arraytape.testing.dashboard", str(folder), "--out", str(tmp_path / "out")]

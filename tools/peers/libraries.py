@@ -261,6 +261,12 @@ def shared(xp: Any, index_add: Function, copied: Function) -> dict[str, Function
         "getitem": lambda x, key: x[key_of(key)],
         "moved": lambda x, device: copied(x),
         "reshaped": xp.reshape,
+        "solve_again": lambda x, b, adjoint=False: xp.linalg.solve(
+            xp.conj(x).mT if adjoint else x, b
+        ),
+        "inverse_again": lambda x, singular: xp.linalg.inv(
+            xp.where(singular, xp.eye(x.shape[-1], dtype=x.dtype), x)
+        ),
         "cofactors": lambda x: xp.linalg.det(x)[..., None, None] * xp.linalg.inv(x).mT,
         "scatter_add": scatter_add,
         "scattered": scatter_add,

@@ -25,19 +25,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from numpy import integer, ndarray
+from numpy import integer, ndarray, zeros
 
 from .._record.plan import Record, Structural
 from .._storage.batched.data import Batched
 from .._storage.batched.indexing import is_mask
 from .paths import (
     GETITEM,
+    PERMUTE,
     PICK,
     WHOLE,
     Cotangents,
     Path,
     add_through,
     dtype_at_root,
+    inverse,
     unwalked,
     walk,
     write_through,
@@ -238,17 +240,25 @@ def region_of(buffer: Any, path: Path, key: Any, at: Cotangents) -> Any:
 
 # --- the fast paths -----------------------------------------------------------------------------------
 def pull_view_in_place(at: Cotangents, record: Record) -> None:
-    """``pull_view`` of a view by one index, where the root has a buffer to write into."""
-    _, view, root, _, path = record
+    """``pull_view`` of a view by one index, or of a transposed one."""
+    _, view, root, shape, path = record
     g = at.cotangents.get(view)
     if g is None:
         return
-    if type(g) is ndarray and len(path) == 1 and path[0][0] is GETITEM and root in at.followed:
-        buffer = at.in_hand(root)
-        if buffer is not None:
-            at.take(view)
-            part = buffer[path[0][1]]
-            part += g
+    if type(g) is ndarray and len(path) == 1 and root in at.followed:
+        kind, argument = path[0]
+        if kind is GETITEM:
+            buffer = at.in_hand(root)
+            if buffer is None and root not in at.cotangents:
+                buffer = zeros(shape, g.dtype)
+                at.give(root, buffer)
+            if buffer is not None:
+                at.take(view)
+                part = buffer[argument]
+                part += g
+                return
+        elif kind is PERMUTE:
+            at.lend(root, at.take(view).transpose(inverse(argument)))
             return
     pull_view(at, record)
 

@@ -105,12 +105,13 @@ def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int,
 
 def sum_to(g: Any, shape: tuple[int, ...], xp: Any) -> Any:
     """``g`` summed over the axes along which an operand of this shape was broadcast."""
-    if g.shape == shape:
+    given = g.shape
+    if given == shape:
         return g
-    extra = len(g.shape) - len(shape)
+    extra = len(given) - len(shape)
     if extra < 0:  # a write drops leading axes of length 1
         return xp.reshape(sum_to(g, shape[-extra:], xp), shape)
-    axes = broadcast_axes(g.shape, shape)
+    axes = broadcast_axes(given, shape)
     if len(axes) == extra:
         g = xp.sum(g, axis=axes)
     elif axes:
@@ -206,6 +207,7 @@ def dtype_at_root(path: Path, dtype: Any) -> Any:
     return np.result_type(dtype, np.complex64) if parts else dtype
 
 
+@functools.lru_cache(1024)
 def inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
     """The permutation that undoes another."""
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))

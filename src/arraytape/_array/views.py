@@ -78,8 +78,10 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these ty
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
     """The view of ``x`` one step along, or None when that step has to copy the data."""
-    if x._tid < 0:
+    if type(x) is not Array:
         x = x._snapshot()
+    if x._tid < 0:
+        refresh(x)  # no read of x itself: what is read is the view
     if x._state & SCALAR:  # NumPy's scalars give themselves, or new ones, in most places
         if kind is PERMUTE or kind is READ_ONLY or argument == ():
             return x
@@ -88,16 +90,17 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
         x = writable_copy(x)
     data = x._data
     storage = storage_of(data)
-    part = walk(data, ((kind, argument),), storage.xp)
+    part = step(data, kind, argument, storage.xp)
     if kind in MAY_COPY and kind is not READ_ONLY and x.size:
         seen, whole = part, data
         if type(data) is Batched and is_picked(x):
             whole = layout_of(x)
             seen = step(whole, kind, argument, storage_of(whole).xp)
-        if not storage_of(whole).shares(seen, whole):
+        if getattr(seen, "base", None) is not whole and not storage_of(whole).shares(seen, whole):
             return None
     if kind is PERMUTE:
-        argument = tuple([axis % len(data.shape) for axis in argument])
+        if argument and min(argument) < 0:
+            argument = tuple([axis % len(data.shape) for axis in argument])
     elif kind is RESHAPE or kind is BROADCAST:
         argument = part.shape  # without -1
     return make_view(x, part, ((kind, argument),), data)

@@ -385,6 +385,7 @@ def save(s: Source, form: Form) -> dict[str, str]:
     op = form.op
     known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     known["storage"] = "STORAGES[kind]"
+    known["handles"] = f"({', '.join([*op.inputs, *form.handles])})"
     for saved, function in op.saves.items():
         arguments = ", ".join(known.get(p, p) for p in inspect.signature(function).parameters)
         there = f"saving(SAVE_{saved}, STORAGES[kind], {arguments})"

@@ -129,7 +129,8 @@ class Op:
         where the input has no gradient, Unknown where none is known; ``joint`` is one VJP for all
         inputs.  Without either the op has no rule yet, and a gradient through it is a LookupError.
     saves
-        What is computed from the inputs while recording, by name, for rules that ask for it.
+        What is computed from the inputs while recording, by name, for rules that ask for it; or what
+        is done then with the data, such as to remember that one is a factor of the other.
     selects
         The VJPs only select, move and add up elements, so a guarded pass may run them on counts; or a
         function that tells so of a record, as of ``cusped``.

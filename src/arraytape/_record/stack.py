@@ -27,7 +27,9 @@ STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
 # Open recorders by id, to report values to that are used in a thread without a recorder.
 OPEN: dict[int, ref[Recorder]] = {}
-new_tid = itertools.count(1).__next__  # a new value id; 0 is the id of no value
+# A new value id; 0 is the id of no value.  Each is an int object of its own, which Python's small ints
+# are not: by the references to it ``_tape.sweeping`` knows whether anything may ask for the value.
+new_tid = itertools.count(1 << 12).__next__
 
 
 class Recorder(Protocol):

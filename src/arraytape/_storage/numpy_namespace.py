@@ -7,6 +7,7 @@ is written out here; everything else comes from array-api-compat, imported on fi
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 import sys
 from contextvars import copy_context
@@ -42,7 +43,6 @@ DIRECT = frozenset(
         "matrix_transpose",
         "moveaxis",
         "ones",
-        "permute_dims",
         "repeat",
         "roll",
         "squeeze",
@@ -53,7 +53,6 @@ DIRECT = frozenset(
         "tile",
         "tril",
         "triu",
-        "where",
         "zeros",
     ]
 )
@@ -111,6 +110,54 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
     return spread
 
 
+BITS = {np.dtype("float32"): np.dtype("int32"), np.dtype("float64"): np.dtype("int64")}
+ONE = np.int8(1)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    """NumPy's; of many elements or the number 0, as rules choose, without a branch for each element.
+
+    On a mask without a pattern that takes a twentieth of the time, and the result has the same bits.
+    """
+    if type(condition) is np.ndarray and condition.size > SMALL:
+        if is_zero(x1, x2):
+            if alike(condition, x2):
+                return masked(np.subtract(condition.view(np.int8), ONE), x2)
+        elif is_zero(x2, x1) and alike(condition, x1):
+            return masked(np.negative(condition.view(np.int8)), x1)
+    return np.where(condition, x1, x2)
+
+
+def is_zero(x: Any, beside: Any) -> bool:
+    """Whether x is the number 0, not -0.0, and does not decide about the dtype beside other data."""
+    if type(x) is float or type(x) is int:
+        return not x and math.copysign(1.0, x) > 0.0
+    if type(x) is not np.ndarray or x.shape or x.dtype not in BITS:
+        return False
+    return x.dtype is getattr(beside, "dtype", None) and not x and not np.signbit(x)
+
+
+def alike(condition: Any, x: Any) -> bool:
+    """Whether a mask and real data lie in memory element by element, without gaps."""
+    return bool(
+        type(x) is np.ndarray
+        and x.dtype in BITS
+        and condition.dtype.kind == "b"
+        and condition.shape == x.shape
+        and condition.flags.c_contiguous
+        and x.flags.c_contiguous
+    )
+
+
+def masked(bits: Any, x: Any) -> Any:
+    """Data where all bits are set, 0 where none is."""
+    found = np.empty_like(x)
+    seen = found.view(BITS[x.dtype])
+    seen[...] = bits
+    seen &= x.view(seen.dtype)
+    return found
+
+
 broadcast_view = np.broadcast_to
 cube_root = np.cbrt
 truncated_remainder = np.fmod
@@ -146,6 +193,10 @@ def read_only_view(x: Any, _: Any = None, /) -> Any:
 
 def matrix_transpose(x: Any, /) -> Any:
     return x.mT
+
+
+def permute_dims(x: Any, /, axes: Any) -> Any:
+    return x.transpose(axes)
 
 
 def real(x: Any, /) -> Any:
@@ -214,7 +265,26 @@ def all_plain(dtype: Any, *bounds: Any) -> bool:
 
 
 def cofactors(x: Any, /) -> Any:
-    return standard.cofactors(x, np)
+    from . import factors
+
+    found = factors.cofactors(x)
+    return standard.cofactors(x, np) if found is None else found
+
+
+def solve_again(x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
+    from . import factors
+
+    found = factors.solved(x1, x2, adjoint)
+    if found is None:
+        return standard.solve_again(x1, x2, adjoint, sys.modules[__name__])
+    return found
+
+
+def inverse_again(x: Any, singular: Any, /) -> Any:
+    from . import factors
+
+    found = None if singular.any() else factors.inverse(x)
+    return standard.inverse_again(x, singular, sys.modules[__name__]) if found is None else found
 
 
 def power_derivative(x1: Any, x2: Any, /, order1: int, order2: int) -> Any:

@@ -48,6 +48,19 @@ def cofactors(x: Any, xp: Any) -> Any:
     return phase[..., None, None] * xp.conj((U * others[..., None, :]) @ Vh)
 
 
+def solve_again(x1: Any, x2: Any, adjoint: bool, xp: Any) -> Any:
+    """The solution of x1 @ x = x2, or of x1^H @ x = x2."""
+    if adjoint:
+        x1 = xp.matrix_transpose(xp.conj(x1) if x1.dtype.kind == "c" else x1)
+    return xp.linalg.solve(x1, x2)
+
+
+def inverse_again(x: Any, singular: Any, xp: Any) -> Any:
+    """The inverses of x; unit matrices where ``singular``, of shape (..., 1, 1), says so."""
+    eye = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    return xp.linalg.inv(xp.where(singular, eye, x))
+
+
 def power_derivative(x1: Any, x2: Any, order1: int, order2: int, xp: Any) -> Any:
     """The derivative of x1 ** x2, order1 times by x1 and order2 times by x2; at x1 = 0 its limit.
 
@@ -206,6 +219,12 @@ class Standard:
 
     def cofactors(self, x: Any, /) -> Any:
         return cofactors(x, self)
+
+    def solve_again(self, x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
+        return solve_again(x1, x2, adjoint, self)
+
+    def inverse_again(self, x: Any, singular: Any, /) -> Any:
+        return inverse_again(x, singular, self)
 
     def power_derivative(self, x1: Any, x2: Any, /, order1: int, order2: int) -> Any:
         return power_derivative(x1, x2, order1, order2, self)

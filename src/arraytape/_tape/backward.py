@@ -145,7 +145,7 @@ class BackwardPass:
         elif tid in self.borrowed:
             cotangents[tid] = held + contribution
             self.borrowed.discard(tid)
-        elif self.data.owns(held):
+        elif self.data.sums_in(held):
             cotangents[tid] = iadd(held, contribution)
         else:
             cotangents[tid] = held + contribution
@@ -293,7 +293,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                             part = reduce(part, 0)
                         else:
                             part = data.fit(part, shape, dtype, PLANS[record[0]].name)
-                    elif lifts:  # the dtype of an Array does not tell of hidden axes
+                    elif lifts and type(part._data) is Batched:  # its dtype does not say so
                         part = data.fit(part, shape, dtype, PLANS[record[0]].name)
             tid = record[at]
             if part is g:

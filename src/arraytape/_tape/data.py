@@ -22,6 +22,9 @@ from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_v
 from .._util.errors import user_line
 from .hidden_axes import settled, spread
 
+BOOL = np.dtype(bool)
+SMALL = 4096  # elements
+
 
 class RawData:
     """Raw data; ``storage``, ``kind`` and ``xp`` follow the data of the record at hand."""
@@ -49,6 +52,8 @@ class RawData:
     def owns(self, held: Any) -> bool:
         """Whether data is memory of its own, so that a sum may be formed in it."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
+
+    sums_in = owns  # whether a sum is to be formed in data
 
     def copied(self, data: Any) -> Any:
         """A copy in memory of its own."""
@@ -201,6 +206,9 @@ class ArrayData(RawData):
     def owns(self, held: Any) -> bool:
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
+    def sums_in(self, held: Any) -> bool:
+        return self.owns(held) and held.size > SMALL  # a write takes longer than a small new Array
+
     def copied(self, data: Any) -> Any:
         return self.xp.asarray(data, copy=True)
 
@@ -238,9 +246,14 @@ class ArrayData(RawData):
 
     def lift(self, plan: Any, record: Record) -> Record:
         """The record with kept data as Arrays under the tids that outer recorders know."""
-        if not plan.lifts:
+        if not (plan.lifts or plan.op.saves):
             return record
         items = list(record)
+        for name in plan.op.saves:
+            place = plan.positions.get(name)
+            # As a raw operand it would be foreign data, of which the outer record keeps a copy.
+            if place and getattr(items[place], "dtype", None) == BOOL:
+                items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:
             data = items[place]
             if hasattr(data, "dtype"):

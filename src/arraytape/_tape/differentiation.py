@@ -29,6 +29,7 @@ from .backward import BackwardPass, backward
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
 from .guard import GuardedPass, tell_once
+from .letting_go import LettingGo, keeps_much, may_let_go
 from .missing_rules import check_rules
 from .recording import Recording
 from .strays import warn_of_strays
@@ -62,7 +63,7 @@ def gradient(
         request = Differentiation(recording, targets, asked)
         found: list[Any] = [None] * len(asked)
         if targets and asked:
-            found = request.run(seeds, guard=guard)
+            found = request.run(seeds, guard=guard, last=True)
         packed = nest.pack(sources, request.answers(found, zero))
         recording.use_up()
     return packed
@@ -104,11 +105,13 @@ class Differentiation:
         return tid, ()
 
     # --- passes -----------------------------------------------------------------------------------
-    def run(self, seeds: Sequence[Array], picks: bool = False, guard: bool = True) -> list[Any]:
+    def run(
+        self, seeds: Sequence[Array], picks: bool = False, guard: bool = True, last: bool = False
+    ) -> list[Any]:
         """The gradients by the sources, None where there is none.
 
         picks : whether the seeds pick elements of the targets.  guard : whether a NaN calls for the
-        guarded rerun.
+        guarded rerun.  last : whether nothing will be asked of a one-shot tape after this.
         """
         storage, recorded = storage_of(seeds[0]._data), watched()
         data = ArrayData if recorded else RawData
@@ -120,15 +123,18 @@ class Differentiation:
 
         replayed = active(REPLAY) if recorded or self.recording.attended() else HERE
         with Quiet(), storage.at(seeds[0]._data), replayed:
+            if last and not recorded and self.lets_go(seeds):
+                return self.letting_go(data(storage), seeds, guard)
             if self.recording.numerics is not None:
                 return self.checked(data(storage), seeds, picks, guard)
             if guard and recorded and hides_a_cusp(self.recording.records):
                 return guarded()
             found = self.through(BackwardPass(data(storage), self.recording.known), seeds)
-            bad = guard and any(g is not None and has_nan(g) for g in found)
-            if bad:
-                tell_once()
-            return guarded() if bad else found
+            for g in found if guard else ():
+                if g is not None and has_nan(g):
+                    tell_once()
+                    return guarded()
+            return found
 
     def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
         """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
@@ -138,16 +144,37 @@ class Differentiation:
 
     def through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
         """The gradients by one pass."""
-        tids, known = {tid for tid, _ in self.places}, self.recording.known
-        pass_.wanted = tids - self.recording.leaves
-        for start, seed in zip(self.starts, seeds, strict=True):
-            if (start in known or start in tids) and differentiable(seed):
-                pass_.start(start, pass_.data.of_array(seed))
+        self.seed(pass_, seeds)
         if self.recording.attended():
             attended_backward(pass_, self.recording)
         else:
             careful = self.recording.careful or needs_care(seeds)
             backward(pass_, self.recording.records, careful)
+        return [self.gradient_at(pass_, *place) for place in self.places]
+
+    def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
+        """Seed a pass at the targets, and say what it is asked for."""
+        tids, known = {tid for tid, _ in self.places}, self.recording.known
+        pass_.wanted = tids - self.recording.leaves
+        for start, seed in zip(self.starts, seeds, strict=True):
+            if (start in known or start in tids) and differentiable(seed):
+                pass_.start(start, pass_.data.of_array(seed))
+
+    def lets_go(self, seeds: Sequence[Array]) -> bool:
+        """Whether the records may go on the way, and are worth it.
+
+        Where a target is watched, a message may need them: source and target may be swapped.
+        """
+        recording = self.recording
+        if recording.persistent or not keeps_much(recording) or not may_let_go(recording):
+            return False
+        return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
+
+    def letting_go(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
+        """The gradients by a pass that takes the records off the tape."""
+        pass_ = BackwardPass(data, self.recording.known)
+        self.seed(pass_, seeds)
+        pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run(guard)
         return [self.gradient_at(pass_, *place) for place in self.places]
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:
@@ -200,10 +227,10 @@ class Differentiation:
 
 def needs_care(seeds: Sequence[Array]) -> bool:
     """Whether a pass has to look out for complex data, or for several storages or devices."""
+    if len(seeds) == 1:
+        return is_complex(seeds[0])
     if any(is_complex(seed) for seed in seeds):
         return True
-    if len(seeds) == 1:
-        return False
     kind, device = type(seeds[0]._data), seeds[0].device
     return any(type(seed._data) is not kind or seed.device != device for seed in seeds)
 

@@ -30,6 +30,8 @@ from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
+from .summary import is_large
+from .sweeping import sweeping
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
 USED_UP = (
@@ -73,6 +75,17 @@ def observed(
     return record
 
 
+def check_flags(**flags: Any) -> None:
+    """TypeError for what is neither True nor False."""
+    wrong = {name: flag for name, flag in flags.items() if type(flag) not in (bool, np.bool)}
+    if wrong:
+        given = ", ".join(f"{name}={describe(flag)}" for name, flag in wrong.items())
+        raise TypeError(
+            f"GradientTape: {', '.join(flags)} must be True or False, got {given} "
+            f"[at {user_line()}]"
+        )
+
+
 class Watched(NamedTuple):
     """What is watched, and where its gradient comes together.
 
@@ -107,18 +120,15 @@ class Recording(BaseRecorder):
         profile: bool = False,
         memory_limit: int | None = None,
     ) -> None:
-        flags = {
-            "persistent": persistent,
-            "watch_accessed_variables": watch_accessed_variables,
-            "check_numerics": check_numerics,
-            "profile": profile,
-        }
-        wrong = {name: flag for name, flag in flags.items() if type(flag) not in (bool, np.bool)}
-        if wrong:
-            given = ", ".join(f"{name}={describe(flag)}" for name, flag in wrong.items())
-            raise TypeError(
-                f"GradientTape: {', '.join(flags)} must be True or False, got {given} "
-                f"[at {user_line()}]"
+        if not (
+            type(persistent) is type(watch_accessed_variables) is bool
+            and type(check_numerics) is type(profile) is bool
+        ):
+            check_flags(
+                persistent=persistent,
+                watch_accessed_variables=watch_accessed_variables,
+                check_numerics=check_numerics,
+                profile=profile,
             )
         self.persistent, self.one_shot = persistent, not persistent
         self.listed = True  # an attribute of its own is found faster than the class's
@@ -151,10 +161,11 @@ class Recording(BaseRecorder):
         self.variables: list[Any] = []  # the Variables among them
         self.implied: set[int] = set()  # roots of which only a view is watched
         self.journal: Journal | None = None  # from the first exit on
+        self.shared = False  # whether it had workers
+        self.watches_large = False  # whether a large array is watched
         self.start_records()
         self.leaves: set[int] = set()  # tids that no record of this tape makes
         self.lost: set[tuple[int, str]] = set()  # what other threads used, and where
-        self.shared = False  # whether it had workers
         self.careful = self.has_missing_rules = False
         self.hooks: dict[int, list[Hook]] = {}
         for account in self.accounts:
@@ -184,6 +195,8 @@ class Recording(BaseRecorder):
             self.record = observed(
                 self.records, self.observers, self.journal, self.packing, self.accounts
             )
+        elif self.watches_large and not self.shared:
+            self.record = sweeping(self)
         self.packed = self.packed or self.packing is not None
 
     def observe(self, observer: Observer) -> None:
@@ -280,6 +293,7 @@ class Recording(BaseRecorder):
             if self in recorders():
                 raise ValueError(f"Tape is already recording in this thread [at {user_line()}]")
             self.shared = True
+            self.choose_record()
             worker.joined = True
             self.workers.append(get_ident())
             self.frames.append(block_frame())
@@ -372,6 +386,9 @@ class Recording(BaseRecorder):
                 return
             if kind == "c":
                 self.careful = True
+            if not self.watches_large and is_large(x._data):
+                self.watches_large = True
+                self.choose_record()
             if x._has_state and not any(x is other for other in self.variables):
                 self.variables.append(x)
             self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))

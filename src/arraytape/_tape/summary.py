@@ -17,6 +17,7 @@ from .packing import Packed
 if TYPE_CHECKING:
     from .recording import Recording
 
+LARGE = 2**18  # bytes of an array that is worth letting go before its tape
 # What a record holds beside data: it takes no memory to speak of.
 SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
 
@@ -136,6 +137,12 @@ def size_of(data: Any) -> int | None:
     except (AttributeError, TypeError):
         return None
     return size
+
+
+def is_large(data: Any) -> bool:
+    """Whether data is worth letting go before its tape."""
+    size = data.nbytes if type(data) is np.ndarray else size_of(data) or 0
+    return bool(size >= LARGE)
 
 
 def as_text(size: int) -> str:

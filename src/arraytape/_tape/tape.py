@@ -12,6 +12,7 @@ from .._util.blocks import Block
 from .._util.errors import unknown_name
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
+from .memory import MemoryUse, memory_use
 from .numerics import Checks
 from .recording import Recording, Worker
 from .summary import summary
@@ -226,6 +227,30 @@ class GradientTape(OfThisProcess, Block):
         still listed.
         """
         return table(self._recording, by)
+
+    def memory(self) -> MemoryUse:
+        """What the tape keeps in memory, by op: records, bytes, and what of these others keep, too.
+
+        Returns
+        -------
+        MemoryUse
+            Prints as a table, the largest row first.  ``rows`` has the rows to read, each with a
+            ``name``, ``records``, ``kept`` and ``shared``; ``total`` is their sum.  ``kept`` counts each
+            buffer once, in the first record that keeps it, and a view as its whole buffer.  ``shared``
+            is the part of it that stays when the tape goes, since something else refers to it: Arrays
+            of the program, other tapes.
+
+        Raises
+        ------
+        RuntimeError
+            When the tape was used up or never entered.
+
+        Notes
+        -----
+        The difference of the two is what a gradient sets free, or ``reset``.  A record has about 100
+        bytes beside what it keeps.  What a user's function closes over does not count.
+        """
+        return memory_use(self._recording)
 
     # --- derivatives ------------------------------------------------------------------------------
     def gradient(

@@ -6,11 +6,15 @@ Those of singular values, eigenvalues and their vectors are in ``_spectral``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._array.paths import sum_to
+from .._array.views import keep
+from .._storage import factors
+from .._storage.factors import is_large, through_cholesky
 from .._storage.storage import conjugate, is_complex
 from .._util.errors import see, user_line
 from .elementwise_functions import flat_at_tip
@@ -69,17 +73,47 @@ def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
     return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
 
 
+# --- while factorisations are recorded -----------------------------------------------------------
+def remember_cholesky(x: Any, y: Any, upper: bool, handles: Sequence[Any]) -> None:
+    if not upper:
+        remember("cholesky", (x, y), handles)
+
+
+def remember_eigh(x: Any, eigenvalues: Any, eigenvectors: Any, handles: Sequence[Any]) -> None:
+    remember("eigh", (x, eigenvalues, eigenvectors), handles)
+
+
+def remember_svd(x: Any, U: Any, S: Any, Vh: Any, handles: Sequence[Any]) -> None:
+    remember("svd", (x, U, S, Vh), handles)
+
+
+def remember(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> None:
+    """Of a large matrix, what it was factored into: for rules that would factor it again.
+
+    No record holds these data for that.  The handles are marked as if one did, so that a write leaves
+    the data as it is.
+    """
+    if is_large(data[0]) and all(keep(x) is d for x, d in zip(handles, data, strict=True)):
+        factors.remember(op, *data)
+
+
 # --- the rules ----------------------------------------------------------------------------------
 def solve(g: Any, x1: Any, y: Any, x2: Any, xp: Any) -> Any:
     """u = solve(x1^H, g) goes back to x2 and -u @ y^H to x1, for a gradient g of the result y.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 2.3.1.
     """
+    return solve_again(g, x1, y, x2, False, xp)
+
+
+def solve_again(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Any) -> Any:
+    """that of solve; for the adjoint of x1 u = solve(x1, g) goes back to x2 and -y @ u^H to x1"""
     vector = len(x2.shape) == 1
-    columns = xp.linalg.solve(adjoint(x1, xp), g[..., None] if vector else g)
+    columns = xp.solve_again(x1, g[..., None] if vector else g, adjoint=not adjoint)
     y = y[..., None] if vector else y
     second = columns[..., 0] if vector else columns
-    first = -(columns @ adjoint(y, xp))
+    left, right = (y, columns) if adjoint else (columns, y)
+    first = -left @ conjugate(xp.matrix_transpose(right), xp)
     return sum_to(first, x1.shape, xp), sum_to(second, x2.shape, xp)
 
 
@@ -88,10 +122,13 @@ def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
     its diagonal.  Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3
     """
     L, g = (adjoint(y, xp), adjoint(g, xp)) if upper else (y, g)
+    found = through_cholesky(g, L)
+    if found is not None:
+        return found
     P = xp.tril(adjoint(L, xp) @ g)
     P = P - diagonal_part(P, xp) / 2.0
-    back = adjoint(L, xp)
-    return symmetric(xp.linalg.solve(back, adjoint(xp.linalg.solve(back, adjoint(P, xp)), xp)), xp)
+    half = adjoint(xp.solve_again(y, adjoint(P, xp), adjoint=not upper), xp)
+    return symmetric(xp.solve_again(y, half, adjoint=not upper), xp)
 
 
 def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
@@ -128,7 +165,7 @@ def qr(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Any) -> Any:
     left = gQ + Q @ both
     if unread == ():  # what a free column moves by is for whatever follows to use, or not
         free = on_diagonal(R, xp) & (R == 0)
-        found = adjoint(xp.linalg.solve(xp.where(free, NAN, R), adjoint(left, xp)), xp)
+        found = adjoint(xp.solve_again(xp.where(free, NAN, R), adjoint(left, xp)), xp)
     else:
         read = on_diagonal(R, xp)
         if alone:
@@ -152,7 +189,7 @@ def over_triangle(left: Any, R: Any, read: Any, scale: Any, xp: Any) -> Any:
     eye = xp.astype(on_diagonal(R, xp), R.dtype)
     regular = xp.where(xp.matrix_transpose(short), eye, R)
     kept = xp.where(short, 0.0, left)
-    found = adjoint(xp.linalg.solve(regular, adjoint(kept, xp)), xp)
+    found = adjoint(xp.solve_again(regular, adjoint(kept, xp)), xp)
     over = largest(left - found @ adjoint(R, xp), -2, xp) > scale * half_the_digits(R)
     doubt = xp.any(short & (read | over), axis=-1, keepdims=True)
     return first_order(xp.where(doubt, NAN, found), short & ~doubt, size, xp)
@@ -218,9 +255,13 @@ def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Any) -> Any:
     if gl is not None:
         steep = (gl / xp.exp(xp.where(singular, logabsdet, 0.0)))[..., None, None]
     singular = singular[..., None, None]
-    regular = xp.where(singular, xp.eye(x.shape[-1], dtype=x.dtype, device=x.device), x)
-    found = scale[..., None, None] * adjoint(xp.linalg.inv(regular), xp)
+    found = scale[..., None, None] * adjoint(xp.inverse_again(x, singular), xp)
     return (xp.where(singular, steep, found),)
+
+
+def inverse_again(g: Any, y: Any, singular: Any, xp: Any) -> Any:
+    """that of inv, and 0 where x is singular"""
+    return xp.where(singular, 0.0, inv(g, y, xp))
 
 
 def vector_norm(g: Any, x: Any, y: Any, axis: Any, keepdims: bool, ord: float, xp: Any) -> Any:

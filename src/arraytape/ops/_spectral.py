@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._storage.factors import remembered
 from .._storage.storage import conjugate, is_complex
 from .._util.errors import see, user_line
 from ._factorisations import (
@@ -181,7 +182,7 @@ def out_of_space(g: Any, part: Any, S: Any, idle: Any, xp: Any) -> Any:
 
 def svdvals(g: Any, x: Any, xp: Any) -> Any:
     """``U @ diag(g) @ Vh``"""
-    U, S, Vh = xp.linalg.svd(x, full_matrices=False)
+    U, S, Vh = remembered("svd", x) or xp.linalg.svd(x, full_matrices=False)
     return (U * beside_values(g, S)[..., None, :]) @ Vh
 
 
@@ -221,7 +222,7 @@ def eigh(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Any) -> A
 
 def eigvalsh(g: Any, x: Any, xp: Any) -> Any:
     """``V @ diag(g) @ V^H``, with V the eigenvectors"""
-    values, vectors = xp.linalg.eigh(x)
+    values, vectors = remembered("eigh", x) or xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
 
 
@@ -248,14 +249,14 @@ def eig(g: Any, eigenvalues: Any, eigenvectors: Any, xp: Any) -> Any:
             used = ~below(largest(xp.where(same, P, 0.0), -2, xp), small)
             doubt = doubt & (used | xp.matrix_transpose(used))
         inner = inner + quotient(turn, gap, same, doubt, xp)
-    return (xp.linalg.solve(back, inner @ back),)
+    return (xp.solve_again(eigenvectors, inner @ back, adjoint=True),)
 
 
 def eigvals(g: Any, x: Any, xp: Any) -> Any:
     """``V^-H @ diag(g) @ V^H``, with V the eigenvectors"""
     values, vectors = xp.linalg.eig(x)
-    back = adjoint(vectors, xp)
-    return xp.linalg.solve(back, beside_values(g, values)[..., :, None] * back)
+    inner = beside_values(g, values)[..., :, None] * adjoint(vectors, xp)
+    return xp.solve_again(vectors, inner, adjoint=True)
 
 
 def beside_values(g: Any, values: Any) -> Any:

@@ -18,6 +18,7 @@ from .._storage.storage import COMPLEX, conjugate, is_complex
 
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
+NUMBER = (int, float, complex)
 
 
 # --- smooth ---------------------------------------------------------------------------------
@@ -77,9 +78,9 @@ divide = elementwise(
 def _base(t, x1, x2, xp):
     """``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0"""
     # The slope of x ** 0 is 0, also at x = 0.
-    if isinstance(x2, int | float | complex):
+    if isinstance(x2, NUMBER):
         return (
-            t * (2 * x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
+            t * (x1 + x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
         )
     return t * xp.power_derivative(x1, x2, 1, 0)
 
@@ -87,7 +88,7 @@ def _base(t, x1, x2, xp):
 def _exponent(t, x1, x2, y, xp):
     """``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
     # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
-    if not isinstance(x1, int | float | complex):
+    if not isinstance(x1, NUMBER):
         return t * xp.power_derivative(x1, x2, 0, 1)
     # As a weak scalar, so that float32 stays float32; log of a negative number is NaN.
     if x1 == 0:

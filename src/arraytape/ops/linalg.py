@@ -16,7 +16,7 @@ from . import _spectral as spectral
 from .creation_functions import eye, zeros
 from .elementwise_functions import abs as absolute
 from .elementwise_functions import conj, multiply, subtract
-from .linear_algebra_functions import matmul, matrix_transpose, tensordot, vecdot
+from .linear_algebra_functions import matmul, matrix_transpose, regular, tensordot, vecdot
 from .manipulation_functions import (
     broadcast_arrays,
     expand_dims,
@@ -71,11 +71,6 @@ def hermitian(x: Any) -> Any:
     return x + matrix_transpose(conj(x))
 
 
-def regular(x: Any) -> Any:
-    """A well-conditioned matrix with separate eigenvalues from any square one, for samples."""
-    return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
-
-
 # --- systems and inverses -----------------------------------------------------------------------
 @primitive(
     joint=rules.solve,
@@ -110,6 +105,13 @@ def solve(x1: Array, x2: Array, /) -> Array:
         When x1 is singular, or its last two axes are not those of square matrices.
     ValueError
         When the shapes do not fit together.
+
+    Notes
+    -----
+    The backward pass factors a matrix of 64 rows or more once, for all of ``solve``, ``slogdet`` and
+    ``det`` of it and to any order, where SciPy is there; not at all where ``cholesky`` of it was
+    recorded and it is Hermitian to the last bit, or where it is a triangle.  The factors take as much
+    memory as the matrix, as long as its data lives and is among the last 16 so factored.
     """
 
 
@@ -271,7 +273,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 
 # --- factorisations -------------------------------------------------------------------------------
-@primitive(rules.cholesky, samples=(
+@primitive(rules.cholesky, saves={"factor": rules.remember_cholesky}, samples=(
     *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
 ))  # fmt: skip
@@ -346,7 +348,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 @primitive(
     joint=spectral.svd,
     outputs=("U", "S", "Vh"),
-    saves=rules.NONE_UNREAD,
+    saves=rules.NONE_UNREAD | {"factors": rules.remember_svd},
     samples=(
         sample((3, 3), full_matrices=False),
         sample((5, 3), full_matrices=False),
@@ -432,7 +434,7 @@ def svdvals(x: Array, /) -> Array:
 @primitive(
     joint=spectral.eigh,
     outputs=("eigenvalues", "eigenvectors"),
-    saves=rules.NONE_UNREAD,
+    saves=rules.NONE_UNREAD | {"factors": rules.remember_eigh},
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
 )
 def eigh(x: Array, /) -> EighResult:

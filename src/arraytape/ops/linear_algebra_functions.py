@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .._array.array import Array
+import numpy as np
+
+from .._array.array import Array, asarray_like
 from .._array.paths import PERMUTE, sum_to
 from .._array.views import alias
 from .._define.words import composite, primitive, sample
@@ -88,6 +90,36 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 )
 def cofactors(x: Array, /) -> Array:
     """The derivative of linalg.det, for its rule: exact also where x is singular."""
+
+
+def regular(x: Any) -> Any:
+    """A well-conditioned matrix with separate eigenvalues from any square one, for samples."""
+    return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
+
+
+@primitive(
+    joint=rules.solve_again,
+    samples=(
+        sample((3, 3), (3, 2), prepare=regular),
+        sample((2, 3, 3), (3,), prepare=regular, adjoint=True),
+        sample((64, 64), (64, 1), prepare=regular, adjoint=True),
+        sample((0, 0), (0, 2), prepare=regular, adjoint=True),
+    ),
+)
+def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
+    """linalg.solve with x1 or its conjugate transpose, for rules: by factors that may be known."""
+
+
+@primitive(
+    rules.inverse_again,
+    None,
+    samples=(
+        sample((3, 3), np.asarray([[False]]), prepare=regular),
+        sample((2, 2, 2), np.asarray([[[False]], [[True]]]), prepare=regular),
+    ),
+)
+def inverse_again(x: Array, singular: Array, /) -> Array:
+    """linalg.inv for rules, by factors that may be known; unit matrices in place of singular ones."""
 
 
 @composite

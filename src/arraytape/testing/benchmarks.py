@@ -37,7 +37,7 @@ __all__ = ["TapeBenchmarks"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Raw = np.ndarray[Any, Any]
-SECONDS, BURSTS, BURST = 0.3, 5, 2e-3  # of the processor: for a ratio; at least; of one
+BURSTS, BURST = 5, 2e-3  # at least so many for a ratio; seconds of one
 VERSION = "1"  # of how it is measured here
 
 
@@ -80,6 +80,8 @@ class TapeBenchmarks(ABC):
     version: ClassVar[str]
     watched: ClassVar[Sequence[int] | None] = None
     """Which of the arrays a gradient is asked for, by number; None for all of floating point."""
+    seconds: ClassVar[float] = 1.0
+    """Of the processor, for each ratio."""
 
     @abstractmethod
     def arrays(self, *params: Any) -> Sequence[Raw]:
@@ -187,12 +189,12 @@ class TapeBenchmarks(ABC):
     @measures(unit="x NumPy", headline="a value on a tape, beside NumPy", rank=1)
     def track_overhead(self, *params: Any) -> float:
         """Time of the recorded loss over that of the loss with NumPy."""
-        return ratio(self._record, lambda: self.loss(np, *self._raw))
+        return ratio(self._record, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="x NumPy", headline="value and gradient, beside NumPy's value", rank=2)
     def track_gradient_overhead(self, *params: Any) -> float:
         """Time of the loss and its gradient over that of the loss with NumPy."""
-        return ratio(self._step, lambda: self.loss(np, *self._raw))
+        return ratio(self._step, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="bytes", headline="peak memory", rank=3, exact=True)
     def track_peak_bytes(self, *params: Any) -> int:
@@ -237,11 +239,11 @@ def named(function: FunctionType, cls: type) -> FunctionType:
     return copy
 
 
-def ratio(ours: Callable[[], Any], theirs: Callable[[], Any]) -> float:
+def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
     """CPU time of one call over that of another: bursts in turn, and the quickest of each counts."""
     numbers = [number_of(ours), number_of(theirs)]
     least = [inf, inf]
-    end, done = process_time() + SECONDS, 0
+    end, done = process_time() + seconds, 0
     while done < BURSTS or process_time() < end:
         for i, call in enumerate((ours, theirs)):
             call()  # what it works on comes back into the caches

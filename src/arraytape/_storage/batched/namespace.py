@@ -371,9 +371,15 @@ class BatchedNamespace:
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         return self.sum(self.conj(x1) * x2, axis=axis)
 
+    def inverse_again(self, x: Any, singular: Any, /) -> Any:
+        (data, where), axis_ids = aligned((x, singular))
+        found = function_of("inverse_again", (x, singular))(data, where)
+        return Batched(found, axis_ids) if axis_ids else found
+
     # --- products, systems, keys ----------------------------------------------------------------------
     matmul = staticmethod(products.matmul)
     linalg_solve = staticmethod(products.solve)
+    solve_again = staticmethod(products.solve_again)
     get = staticmethod(keys.get)
     put = staticmethod(keys.put)
     add_at = staticmethod(keys.add_at)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ..._util.attach import method
@@ -83,18 +85,28 @@ def general(a: Any, b: Any) -> Any:
 
 def solve(a: Any, b: Any) -> Any:
     """``a^-1 b``: b is a vector only if it shows one dimension, whatever it hides."""
+    return solved_by(lambda xp: xp.linalg.solve, a, b)
+
+
+def solve_again(a: Any, b: Any, /, *, adjoint: bool = False) -> Any:
+    """``a^-1 b`` or ``a^-H b``, by factors that may be known."""
+    return solved_by(lambda xp: functools.partial(xp.solve_again, adjoint=adjoint), a, b)
+
+
+def solved_by(solve_of: Callable[[Any], Callable[[Any, Any], Any]], a: Any, b: Any) -> Any:
+    """``solve`` by the function of the raw namespace."""
     if not axis_ids_of((a, b)):
-        return namespace_of(a).linalg.solve(a, b)
+        return solve_of(namespace_of(a))(a, b)
     vector = len(b.shape) == 1
     columns = b[:, None] if vector else b
     if type(a) is not Batched and len(a.shape) == 2 and len(columns.shape) == 2:
         xp, data = namespace_of(a), columns.data
         n, back = data.shape[-2], xp.matrix_transpose(data)  # (hidden, columns, n)
         flat = xp.reshape(back, (math.prod(back.shape[:-1]), n))
-        found = xp.matrix_transpose(xp.linalg.solve(a, xp.matrix_transpose(flat)))
+        found = xp.matrix_transpose(solve_of(xp)(a, xp.matrix_transpose(flat)))
         found = xp.matrix_transpose(xp.reshape(found, back.shape))
         solved = Batched(found, columns.axis_ids)
     else:
         (left, right), axis_ids = aligned((a, columns))
-        solved = Batched(namespace_of(left).linalg.solve(left, right), axis_ids)
+        solved = Batched(solve_of(namespace_of(left))(left, right), axis_ids)
     return solved[..., 0] if vector else solved

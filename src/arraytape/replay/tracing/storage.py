@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._storage import numpy_namespace
+from ..._storage import numpy_namespace, standard
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
 from ..._util.blocks import Quiet
@@ -50,6 +50,16 @@ class TracedNamespace:
 
     def conj(self, x: Any, /) -> Any:
         return call("conj", np.conj, x)
+
+    # Programs write to memory that stays, of which no factors may be known; a pass looks for them.
+    def solve_again(self, x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
+        return standard.solve_again(x1, x2, adjoint, self)
+
+    def inverse_again(self, x: Any, singular: Any, /) -> Any:
+        return standard.inverse_again(x, singular, self)
+
+    def cofactors(self, x: Any, /) -> Any:
+        return call("cofactors", cofactors, x)
 
 
 class TracedStorage(Storage):
@@ -208,6 +218,11 @@ def added_at(x: Any, key: Any, value: Any) -> Any:
 def contiguous(x: Any) -> Any:
     """A copy in the order of C."""
     return x.copy()
+
+
+def cofactors(x: Any) -> Any:
+    """The derivative of a determinant."""
+    return standard.cofactors(x, np)
 
 
 TRACED = TracedStorage()

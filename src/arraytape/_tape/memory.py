@@ -1,0 +1,128 @@
+"""What a tape keeps in memory, by op: ``GradientTape.memory``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from sys import getrefcount
+from typing import Any, NamedTuple
+
+from .._record.plan import Record, plan_of
+from .._storage.storage import STORAGES
+from .recording import Recording
+from .summary import SMALL, Buffers, as_text, parts_of, whole_of
+
+
+class Kept(NamedTuple):
+    """One row of a MemoryUse: an op, how many records it has, and bytes.
+
+    kept : of the buffers that its records keep alive.  shared : those of them that something else keeps
+    alive, too.
+    """
+
+    name: str
+    records: int
+    kept: int
+    shared: int
+
+
+class MemoryUse:
+    """What a tape keeps in memory, as a table.
+
+    Parameters
+    ----------
+    rows : list of Kept
+        A row for each op, the largest first.
+    """
+
+    def __init__(self, rows: list[Kept]) -> None:
+        self.rows = rows
+
+    @property
+    def total(self) -> Kept:
+        """The sum of all rows."""
+        return Kept(
+            "all",
+            sum(row.records for row in self.rows),
+            sum(row.kept for row in self.rows),
+            sum(row.shared for row in self.rows),
+        )
+
+    def __str__(self) -> str:
+        """The table, with aligned columns.
+
+        Returns
+        -------
+        str
+            A line of titles, one for each row, and one of their sum.
+        """
+        rows = [
+            [row.name, str(row.records), as_text(row.kept), as_text(row.shared)]
+            for row in (*self.rows, self.total)
+        ]
+        lines = [["op", "records", "kept", "shared"], *rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
+            for line in lines
+        )
+
+    __repr__ = __str__
+
+
+def memory_use(recording: Recording) -> MemoryUse:
+    """See ``GradientTape.memory``."""
+    recording.check_usable()
+    records = list(recording.records)
+    shared = shared_buffers(records)
+    buffers, rows = Buffers(), dict[str, Kept]()
+    for record in records:
+        name, found = plan_of(record).name, buffers.new_in([record])
+        buffers.count(found)
+        _, count, kept, others = rows.get(name, Kept(name, 0, 0, 0))
+        more = sum(size for buffer, size in found.items() if buffer in shared)
+        rows[name] = Kept(name, count + 1, kept + sum(found.values()), others + more)
+    return MemoryUse(sorted(rows.values(), key=lambda row: (-row.kept, -row.records)))
+
+
+def shared_buffers(records: Iterable[Record]) -> set[int]:
+    """The buffers, by id, to which something beside these records refers."""
+    objects, expected = arrays_in(records)
+    found = set()
+    for key in objects:
+        if references(objects, key) > expected[key] + ALONE:
+            found.add(id(whole_of(objects[key])))
+    return found
+
+
+def arrays_in(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
+    """The arrays in records and the buffers of views, by id, and how often these refer to each."""
+    objects: dict[int, Any] = {}
+    expected: Counter[int] = Counter()
+    for item in kept_in(records):
+        array: Any = item
+        expected[id(array)] += 1
+        while array is not None and id(array) not in objects:
+            objects[id(array)] = array
+            base = getattr(array, "base", None)
+            array = base if type(base) in STORAGES else None
+            if array is not None:
+                expected[id(array)] += 1
+    return objects, expected
+
+
+def kept_in(records: Iterable[Record]) -> Iterator[Any]:
+    """The arrays in records, one for each place."""
+    for record in records:
+        for item in record:
+            if type(item) is not int and not isinstance(item, SMALL):
+                parts = parts_of(item)
+                yield from kept_in([tuple(parts)]) if parts is not None else (item,)
+
+
+def references(box: dict[int, Any], key: int) -> int:
+    """How often what a dict has under a key is referred to, with what Python's version adds."""
+    return getrefcount(box[key])
+
+
+ALONE = references({0: object()}, 0)  # of what a dict alone refers to

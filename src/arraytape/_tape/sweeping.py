@@ -1,0 +1,124 @@
+"""Dead branches: records of values that nobody holds any more, dropped while a tape records.
+
+A value has an id, one int object, which whatever may ask for the value refers to: Arrays and views,
+records that compute on it, other recorders, code that is about to make an Array of it.  When nothing
+refers to the id but the record that made the value and the set of what the tape follows, no gradient
+can ask for it, and the record goes; with it go its references to other ids, so that one look from the
+end finds whole branches.
+
+Only tapes that watch a large array look at the bytes that they keep, since to look takes longer than
+to record a small op.  Every ``YOUNG`` bytes the records since the last time are looked at, and all of
+them when what stayed has doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from numpy import ndarray
+
+from .._record.plan import Record, Structural
+
+if TYPE_CHECKING:
+    from .recording import Recording
+
+YOUNG = 2**25  # bytes that are recorded between two looks
+FIRST = 64  # so many records tell whether bytes are to be counted on,
+SMALL = 2**14  # which they are not where they are fewer than these for each
+
+
+def nothing(at: Any, record: Record) -> None:
+    """A record that has gone passes nothing on."""
+
+
+# In the place of a record that goes, for whoever goes through the list at this moment.
+GONE: Record = (Structural("gone", nothing, lambda at, record: []).number, 0, 0)
+
+
+def references(ids: tuple[int, ...], place: int) -> int:
+    """How often an id in a tuple is referred to, with what Python's version adds."""
+    return getrefcount(ids[place])
+
+
+ALONE = references((0, int("1" * 12)), 1)  # of what a tuple alone refers to
+
+
+class Sweeping:
+    """The ``record`` of a recording that watches a large array.
+
+    swept : how many records were looked at.  young, old : bytes of what is kept since then, and before.
+    full : when so many bytes stayed, all records are looked at again.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = ref(recording)  # which refers to this
+        self.swept, self.seen = len(recording.records), 0
+        self.young, self.old, self.full = 0, 0, YOUNG
+
+    def record(self, record: Record) -> None:
+        """Keep a record, and look at all that is new when it keeps much."""
+        recording = self.recording()
+        if recording is None:  # the tape went with this record
+            return
+        recording.records.append(record)
+        self.young += bytes_in(record)
+        self.seen += 1
+        if self.young >= YOUNG:
+            self.sweep(recording)
+        elif self.seen == FIRST and self.young + self.old < FIRST * SMALL:
+            recording.record = recording.records.append
+
+    def sweep(self, recording: Recording) -> None:
+        """Drop the records that no gradient can ask for."""
+        if recording.shared:  # workers may be about to record
+            recording.record = recording.records.append
+            return
+        if self.young + self.old >= self.full:
+            self.swept, self.old = 0, 0
+        alive = alive_from(self.swept, recording.records, recording.known)
+        self.old += sum(map(bytes_in, alive))
+        if not self.swept:
+            self.full = max(2 * self.old, YOUNG)
+        if self.swept + len(alive) < len(recording.records):
+            # A new list: others may go through the old one, or know places in it.
+            recording.records = [*recording.records[: self.swept], *alive]
+            recording.views_read = None
+        self.swept, self.young = len(recording.records), 0
+
+
+def alive_from(start: int, records: list[Record], known: set[int]) -> list[Record]:
+    """The records from a place on that a gradient may ask for; in the list the others are ``GONE``."""
+    for place in range(len(records) - 1, start - 1, -1):
+        if is_dead(records[place], known):
+            out = records[place][1]
+            records[place] = GONE
+            known.difference_update(out if type(out) is tuple else (out,))
+    return [record for record in records[start:] if record is not GONE]
+
+
+def is_dead(record: Record, known: set[int]) -> bool:
+    """Whether nothing but the record and the set of known ids refers to the ids of its results."""
+    if type(record[1]) is tuple:
+        ids: tuple[int, ...] = record[1]
+        return all(
+            references(ids, i) == ALONE + 1 and out_is_known(ids, i, known) for i in range(len(ids))
+        )
+    return references(record, 1) == ALONE + 1 and out_is_known(record, 1, known)
+
+
+def out_is_known(ids: tuple[Any, ...], place: int, known: set[int]) -> bool:
+    """Whether the other reference is that of the known ids."""
+    return ids[place] in known
+
+
+def bytes_in(record: Record) -> int:
+    """The bytes of NumPy's arrays in a record."""
+    return sum([item.nbytes for item in record if type(item) is ndarray])
+
+
+def sweeping(recording: Recording) -> Callable[[Record], Any]:
+    """What takes the records of a recording that watches a large array."""
+    return Sweeping(recording).record
