@@ -201,3 +201,19 @@ def test_data_that_is_written_to_itself(key):
         x = xp.asarray([1.0, 2.0, 3.0 + i])
         assert g(x).tolist() == f(x).tolist()
     assert g.counts == {"traced": 2, "replayed": 2, "eager": 0}
+
+
+@pytest.mark.parametrize("op", [xp.tanh, xp.expm1])
+def test_results_of_shape_nothing_are_no_views_for_writes(op):
+    """Complex ones, too: as NumPy's scalars, of which an index makes new data."""
+
+    def f(x):
+        y = op(x)
+        z = y[None]
+        z[0] -= 1.0
+        return y, z
+
+    g = xp.function(f)
+    for _ in range(3):
+        x = xp.asarray(0.5 + 0.25j)
+        assert [a.tolist() for a in g(x)] == [a.tolist() for a in f(x)]

@@ -331,11 +331,16 @@ def expm1(x: Any, /) -> Any:
     if x.dtype.kind != "c":
         return np.expm1(x)
     with Quiet():
-        return standard.expm1(x, np)
+        return as_ufuncs(standard.expm1(x, np))
 
 
 def tanh(x: Any, /) -> Any:
-    return standard.tanh(x, np) if x.dtype.kind == "c" else np.tanh(x)
+    return as_ufuncs(standard.tanh(x, np)) if x.dtype.kind == "c" else np.tanh(x)
+
+
+def as_ufuncs(x: Any) -> Any:
+    """A new result as NumPy's ufuncs give it: a scalar in place of an array of shape ()."""
+    return x if x.shape else x[()]
 
 
 # What float64 data may call in place of the function above: no look at the dtype.
