@@ -7,6 +7,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import testing
+from arraytape._storage.factors import LEAST
 from helpers.replaying import replayed
 from helpers.samples import CASES, REAL_ONLY
 
@@ -83,8 +84,15 @@ def check(op, sample, mode, dtype=np.float64, near=0.0):
 
 @pytest.mark.parametrize(("op", "sample"), CASES)
 def test_value_first_and_second_gradient(op, sample):
-    outcome = check(op, sample, with_second_order)
-    assert outcome is None or outcome.exact
+    large = is_of_large_matrices(op, sample)  # replays and eager rules factor different ones
+    outcome = check(op, sample, with_second_order, near=NEAR if large else 0.0)
+    assert outcome is None or large or outcome.exact
+
+
+def is_of_large_matrices(op, sample):
+    """Whether rules of a sample may solve by factors."""
+    _, floats = testing.as_function(op, sample, testing.materialise(op, sample))
+    return op.name == "solve_again" and any(x.shape[-2:] == (LEAST, LEAST) for x in floats)
 
 
 MODES = with_forward_mode, with_jacobian, with_hvp, with_vmap
