@@ -43,10 +43,10 @@ from .arguments import as_arrays, as_data, check_fits, into, mask_of, on_host, s
 # NumPy's ufuncs, by identity: np.arcsin is np.asin.  Of the public namespace alone: an op of the
 # user's own that is called like a ufunc of NumPy's does not take its place.
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
-    function: public
+    function: op.public
     for name, op in REGISTRY.items()
-    if (public := op.public) is not None
-    and public is getattr(namespace(), name, None)
+    if op.public is getattr(namespace(), name, None)
+    and op.public is not None
     and isinstance(function := getattr(np, name, None), np.ufunc)
 }
 UFUNCS |= {
