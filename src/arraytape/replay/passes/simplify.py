@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, p
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
 New = Callable[[Node], Node]  # what a node made by a rule becomes
+NONE: Mapping[Node, Node] = MappingProxyType({})
 MASKED = "masked"
 INTEGERS: dict[Any, np.dtype[Any]] = {
     np.dtype(np.float32): np.dtype(np.int32),
@@ -39,19 +42,23 @@ def simplified(program: Program) -> Program:
     def new_of(node: Node) -> Node:
         return shared(rewritten(folded(node), new_of), known)
 
-    return without_dead_code(mapped(program, new_of))
+    return with_signs_joined(without_dead_code(mapped(program, new_of)))
 
 
-def mapped(program: Program, new_of: Callable[[Node], Node]) -> Program:
+def mapped(
+    program: Program, new_of: Callable[[Node], Node], instead: Mapping[Node, Node] = NONE
+) -> Program:
     """A program whose nodes are what ``new_of`` gives for those of another one, in their order.
 
     new_of : takes a node whose operands are new already.  A new node may be one that is there.
+    instead : nodes that take the place of others, on operands of the given program.
     """
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
     for node in program.nodes:
-        moved = any(of[x] is not x for x in operands(node))
-        new = of[node] = new_of(copied(node, of) if moved else node)
+        call = instead.get(node, node)
+        moved = any(of[x] is not x for x in operands(call))
+        new = of[node] = new_of(copied(call, of) if moved else call)
         insert(new, nodes)
     return Program(
         [of[node] for node in program.inputs],
@@ -464,12 +471,19 @@ def factors(x: Any) -> tuple[float, Node] | None:
     return None
 
 
-def negative_product(node: Node, new: New) -> Node | None:
-    """``-(2 * x)`` is ``-2 * x``."""
-    found = factors(node.args[0])
-    if found is None or not same_layout(node.args[0], node):
-        return None
-    return like(node, "multiply", np.multiply, -found[0], found[1])
+def with_signs_joined(program: Program) -> Program:
+    """``-(2 * x)`` is ``-2 * x`` where nothing else uses ``2 * x``."""
+    uses = Counter(x for node in program.nodes for x in operands(node))
+    uses.update(program.roots())
+    joined = {}
+    for node in program.nodes:
+        if is_negative(node) and uses[node.args[0]] == 1:
+            found = factors(node.args[0])
+            if found is not None:
+                joined[node] = like(node, "multiply", np.multiply, -found[0], found[1])
+    if not joined:
+        return program
+    return without_dead_code(mapped(program, lambda node: node, joined))
 
 
 def product_of_product(node: Node, new: New) -> Node | None:
@@ -481,6 +495,13 @@ def product_of_product(node: Node, new: New) -> Node | None:
     if not 1.0 <= abs(inner[0]) < 1e6 or abs(math.frexp(inner[0])[0]) != 0.5:
         return None
     return like(node, "multiply", np.multiply, outer[0] * inner[0], inner[1])
+
+
+def doubled(node: Node, new: New) -> Node | None:
+    """``x + x`` is ``2 * x``, which other factors join."""
+    x, y = node.args
+    plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
+    return like(node, "multiply", np.multiply, 2.0, x) if plain else None
 
 
 def plus_negative(node: Node, new: New) -> Node | None:
@@ -518,12 +539,11 @@ def is_negative(y: Any) -> bool:
 RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
     **dict.fromkeys(FULL_SHAPE, (unspread,)),
     **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
-    "add": (plus_zero, accumulated, plus_negative, unspread),
+    "add": (plus_zero, doubled, accumulated, plus_negative, unspread),
     "bitwise_or": (or_false,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
     "multiply": (times_one, product_with_itself, product_of_product, sign_out, unspread),
-    "negative": (negative_product,),
     "power_operator": (square,),
     "put": (write_over_write,),
     "subtract": (minus_negative, unspread),
