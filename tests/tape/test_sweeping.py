@@ -1,7 +1,6 @@
 """Dead branches of a tape that watches large arrays are dropped while it records, and nothing else."""
 
 import gc
-import tracemalloc
 import weakref
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape
 from arraytape._tape import summary, sweeping
+from helpers.peaks import peak_of
 
 MB = 1 << 20
 
@@ -36,19 +36,6 @@ def count(tape):
 
 
 # --- what goes ----------------------------------------------------------------------------------------
-def peak_of(run):
-    gc.collect()
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        result = run()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    del result
-    return peak - before
-
-
 @pytest.mark.parametrize(
     "dead",
     [
