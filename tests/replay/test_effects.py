@@ -217,3 +217,31 @@ def test_results_of_shape_nothing_are_no_views_for_writes(op):
     for _ in range(3):
         x = xp.asarray(0.5 + 0.25j)
         assert [a.tolist() for a in g(x)] == [a.tolist() for a in f(x)]
+
+
+def writes_a_diagonal_to_itself(x):
+    diagonal = np.linalg.diagonal(np.multiply.outer(x, x))
+    np.copyto(diagonal.view(), diagonal)  # read-only: of nothing that changes NumPy says nothing
+    return diagonal
+
+
+def writes_complex_numbers_nowhere(x):
+    x[x > 5.0] = 1j * xp.ones(1)
+    return 2 * x
+
+
+@pytest.mark.parametrize("f", [writes_a_diagonal_to_itself, writes_complex_numbers_nowhere])
+def test_writes_that_write_nothing_are_refused_neither_eagerly_nor_in_a_trace(f):
+    g = xp.function(f)
+    for call in range(4):
+        x = np.asarray([1.0, 2.0, 3.0]) + call / 2
+        assert g(xp.asarray(x)).tolist() == f(xp.asarray(x)).tolist()
+    assert g.counts["replayed"] == 2, g.reasons
+
+
+def test_a_write_of_complex_numbers_is_refused_once_it_writes_something():
+    g = xp.function(writes_complex_numbers_nowhere)
+    for _ in range(3):
+        g(xp.asarray([1.0, 2.0]))
+    with pytest.raises(TypeError, match="cannot be written into"):
+        g(xp.asarray([1.0, 6.0]))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array, asarray_like
+from .._array.paths import Path, walk
 from .._array.views import (
     current,
     in_order,
@@ -17,6 +18,7 @@ from .._array.views import (
     order_of,
     with_axes_in_memory,
 )
+from .._storage import numpy_namespace
 from .._storage.storage import storage_of
 from .._util.errors import describe, failure, refuse, shown, user_line
 from ..ops import elementwise_functions as elementwise
@@ -202,13 +204,23 @@ def is_the_same(x: Any, y: Any) -> bool:
     if x is y or not isinstance(x, Array) or not isinstance(y, Array):
         return x is y
     a, b = current(x)[1], current(y)[1]
-    if type(a) is not np.ndarray or type(b) is not np.ndarray or a.dtype != b.dtype:
+    if type(a) is not type(b) or a.dtype != b.dtype or a.shape != b.shape:
         return False
-    if a.shape != b.shape or a.strides != b.strides:
-        return False
-    if not a.size:
-        return location(x)[0] is location(y)[0]
-    return bool(a.__array_interface__["data"][0] == b.__array_interface__["data"][0])
+    if type(a) is not np.ndarray or not a.size:
+        return are_one_place(location(x), location(y))
+    at = [data.__array_interface__["data"][0] for data in (a, b)]
+    return bool(a.strides == b.strides and at[0] == at[1])
+
+
+def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
+    """Whether two paths lead to the same elements of one root, in one order."""
+    root = place[0]
+    if other[0] is not root or not root.size:
+        return other[0] is root
+    places: Any = np.arange(root.size).reshape(root.shape)
+    if root.dtype.kind == "c":
+        places = places + 1j * (places + root.size)
+    return np.array_equal(*[walk(places, path, numpy_namespace) for _, path in (place, other)])
 
 
 def put_where(x: Array, mask: Any, value: Any) -> None:

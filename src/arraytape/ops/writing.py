@@ -25,7 +25,7 @@ from .._array.paths import GETITEM, UNWRITABLE, Path, write_through
 from .._array.unfinished import REFUSALS, put_in_place, unfinished
 from .._array.views import below, current, is_picked, location, make_exclusive, refresh, settle
 from .._define.docstrings import in_place_docstring
-from .._define.operands import accepted, coerce, coerce_list, list_beside, promote
+from .._define.operands import CONSTANT, accepted, coerce, coerce_list, list_beside, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
 from .._record.op import Op
 from .._record.plan import Structural
@@ -152,6 +152,8 @@ def made_to_fit(
         add_hidden_axes(x, v, raw)
         _, data = current(x)
     if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
+        if real:  # of which nothing is written
+            handle, v = CONSTANT, storage_of(v).xp.real(v)
         _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
         raw = raw if basic else storage_of(data).key(raw, data)
     return data, raw, v
@@ -159,11 +161,13 @@ def made_to_fit(
 
 def names_nothing(data: Any, key: Any, value: Any) -> bool:
     """Whether a key names no elements; NumPy's error for a key or a value that does not fit."""
-    if type(data) is not np.ndarray or type(value) is not np.ndarray:
+    parts = key if type(key) is tuple else (key,)
+    if any(storage_of(x).many for x in (data, value, *parts) if hasattr(x, "dtype")):
         return False
+    key = tuple([storage_of(x).host(x) if hasattr(x, "dtype") else x for x in parts])
     try:
         trial = np.empty(data.shape)
-        trial[key] = np.zeros(value.shape)
+        trial[key] = np.zeros(np.shape(value))
     except Exception as error:
         raise explain("__setitem__", error, x=data, key=key, value=value) from error
     return trial[key].size == 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import math
+from collections import deque
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -48,7 +49,9 @@ VIEWS = frozenset(
 LARGE = 4096  # elements of data that is let go of as soon as it can be
 WORTH_SPREAD = 256  # elements beside which a number becomes an array
 SHARED = 1 << 16  # elements of masks whose integers wait for another choice
-NUMBER = new_number = count(1).__next__
+NUMBER = count(1).__next__
+SHOWN: deque[str] = deque()  # the files of texts that tracebacks show, the oldest first
+MOST_SHOWN = 500
 
 
 class Source:
@@ -102,7 +105,7 @@ class Source:
         self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.text()}"
         file = f"<arraytape replay {NUMBER()} of {name}>"
         exec(compile(self.text, file, "exec"), self.scope)
-        linecache.cache[file] = (len(self.text), None, self.text.splitlines(True), file)
+        show(file, self.text)
         self.function: Callable[..., Any] = self.scope[name]
 
     def input(self, node: Node) -> str:
@@ -640,6 +643,14 @@ def is_part(y: Node, x: Node, key: Any) -> bool:
     """Whether a node is the view of x at a key."""
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)
+
+
+def show(file: str, text: str) -> None:
+    """Let tracebacks show the lines of a text, in place of those of the oldest one."""
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    SHOWN.append(file)
+    if len(SHOWN) > MOST_SHOWN:
+        linecache.cache.pop(SHOWN.popleft(), None)
 
 
 def failed(guard: Guard) -> None:
