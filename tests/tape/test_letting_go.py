@@ -287,3 +287,19 @@ def test_the_peak_of_a_deep_net_is_its_activations():
 
     activations = 8 * layers * batch * width * (1 + 1 / 8)  # and the masks of relu
     assert peak_of(step(loss, *weights), warm=True) < 1.15 * activations
+
+
+def test_a_trace_has_no_looks_of_a_tape_that_lets_go(eager_to_let_go):
+    @xp.function
+    def step(x):
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = xp.sum(xp.maximum(xp.tanh(x), 0.1) * xp.sqrt(x))
+        return y, tape.gradient(y, x)
+
+    for call in range(3):
+        step(xp.asarray([1.0, 2.0, 3.0]) + call)
+    assert eager_to_let_go["runs"] == 0
+    assert step.counts["replayed"] == 1
+    looks = [guard for guard in step.traces[0].guards if "NaN" in guard]
+    assert len(looks) == 1  # at the gradient

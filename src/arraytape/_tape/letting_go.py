@@ -38,7 +38,7 @@ from .._record.plan import (
     results_of,
     same,
 )
-from .._storage.storage import STORAGES, storage_of
+from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
 from .cusps import selects
@@ -76,9 +76,13 @@ def keeps_much(recording: Recording) -> bool:
 
 
 def may_let_go(recording: Recording) -> bool:
-    """Whether nothing but a backward pass will ask for the records of a one-shot tape."""
+    """Whether nothing but a backward pass will ask for the records of a one-shot tape.
+
+    A trace keeps all data anyway, and its program would do all that is looked at on the way.
+    """
     return not (
         recording.persistent
+        or MAKING.get() is not None
         or recording.careful
         or recording.shared
         or recording.journal is not None
