@@ -245,3 +245,14 @@ def test_a_write_of_complex_numbers_is_refused_once_it_writes_something():
         g(xp.asarray([1.0, 2.0]))
     with pytest.raises(TypeError, match="cannot be written into"):
         g(xp.asarray([1.0, 6.0]))
+
+
+@pytest.mark.parametrize("value", [1j, np.complex128(1j), np.ones(1) * 1j])
+@pytest.mark.parametrize("transform", [lambda f: f, xp.function, xp.vmap])
+def test_python_and_numpy_numbers_that_are_complex_are_refused_by_name(value, transform):
+    def f(x):
+        x[:1] = value
+        return x
+
+    with pytest.raises(TypeError, match="cannot be written into Array float64"):
+        transform(f)(xp.ones((2, 3)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import SCALAR, Array, asarray_like
-from .._array.paths import Path, walk
+from .._array.paths import PICK, Path, walk
 from .._array.views import (
     current,
     in_order,
@@ -215,8 +215,12 @@ def is_the_same(x: Any, y: Any) -> bool:
 def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
     """Whether two paths lead to the same elements of one root, in one order."""
     root = place[0]
-    if other[0] is not root or not root.size:
+    if other[0] is not root or not root.size or place[1] == other[1]:
         return other[0] is root
+    if builtins.any(
+        kind is PICK for _, path in (place, other) for kind, _ in path
+    ):  # of hidden axes
+        return False
     places: Any = np.arange(root.size).reshape(root.shape)
     if root.dtype.kind == "c":
         places = places + 1j * (places + root.size)

@@ -136,14 +136,15 @@ def cholesky_of(x: Data) -> Data | None:
 
 
 def eliminations_of(x: Data) -> list[Elimination]:
-    """The factors of each matrix of a stack."""
+    """The factors of each matrix of a stack; another thread may forget what is known meanwhile."""
     known = about(x)
-    if not known.eliminations:
-        known.eliminations = [Elimination(a) for a in matrices(in_double(x))]
+    found = known.eliminations
+    if not found:
+        found = known.eliminations = [Elimination(a) for a in matrices(in_double(x))]
         if len(RECENT) == MOST:
             RECENT[0].eliminations = []
         RECENT.append(known)
-    return known.eliminations
+    return found
 
 
 def matrices(x: Data) -> Iterator[Data]:

@@ -32,7 +32,7 @@ from .._record.plan import Structural
 from .._record.stack import OPEN, active, elsewhere, new_tid, recorders
 from .._storage.batched.data import Batched, axis_ids_of, check
 from .._storage.dispatch import Element
-from .._storage.storage import is_complex, storage_of
+from .._storage.storage import STORAGES, is_complex, storage_of
 from .._tape.hidden_axes import with_hidden_axes
 from .._util.attach import method
 from .._util.blocks import Quiet
@@ -162,12 +162,14 @@ def made_to_fit(
 def names_nothing(data: Any, key: Any, value: Any) -> bool:
     """Whether a key names no elements; NumPy's error for a key or a value that does not fit."""
     parts = key if type(key) is tuple else (key,)
-    if any(storage_of(x).many for x in (data, value, *parts) if hasattr(x, "dtype")):
+    if type(value) not in STORAGES or any(
+        storage_of(x).many for x in (data, value, *parts) if type(x) in STORAGES
+    ):
         return False
-    key = tuple([storage_of(x).host(x) if hasattr(x, "dtype") else x for x in parts])
+    key = tuple([storage_of(x).host(x) if type(x) in STORAGES else x for x in parts])
     try:
         trial = np.empty(data.shape)
-        trial[key] = np.zeros(np.shape(value))
+        trial[key] = np.zeros(value.shape)
     except Exception as error:
         raise explain("__setitem__", error, x=data, key=key, value=value) from error
     return trial[key].size == 0
