@@ -20,7 +20,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
+from collections import UserDict
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -42,7 +43,7 @@ CHAPTERS = (  # which declare the ops: far above this room, and imported when th
 )  # fmt: skip
 
 
-class Registry(dict[str, "Op"]):
+class Registry(UserDict[str, "Op"]):
     """Ops by name.  Who looks for one that is not there, or for all, has all chapters imported."""
 
     def complete(self) -> None:
@@ -51,37 +52,21 @@ class Registry(dict[str, "Op"]):
             import_module(f"{PACKAGE}.ops.{chapter}")
 
     def __missing__(self, name: str) -> Op:
-        if name in self:
-            return self[name]
-        raise KeyError(name)
+        self.complete()
+        return self.data[name]
 
     def __contains__(self, name: object) -> bool:
-        if not super().__contains__(name):
+        if name not in self.data:
             self.complete()
-        return super().__contains__(name)
-
-    def get(self, name: str, default: Op | None = None) -> Op | None:  # type: ignore[override]
-        return self[name] if name in self else default  # noqa: SIM401  (it would call itself)
+        return name in self.data
 
     def __len__(self) -> int:
         self.complete()
-        return super().__len__()
+        return len(self.data)
 
     def __iter__(self) -> Iterator[str]:
         self.complete()
-        return super().__iter__()
-
-    def keys(self) -> KeysView[str]:  # type: ignore[override]
-        self.complete()
-        return super().keys()
-
-    def values(self) -> ValuesView[Op]:  # type: ignore[override]
-        self.complete()
-        return super().values()
-
-    def items(self) -> ItemsView[str, Op]:  # type: ignore[override]
-        self.complete()
-        return super().items()
+        return iter(self.data)
 
 
 REGISTRY = Registry()
@@ -295,7 +280,7 @@ def register(op: Op) -> Op:
 
     A statement of ours may run again: an interruption has ended the import of its chapter.
     """
-    found = REGISTRY.setdefault(op.name, op)
+    found = REGISTRY.data.setdefault(op.name, op)  # without a look for chapters
     if found is not op and op.declared == found.declared and op.declared.startswith(ROOMS):
         REGISTRY[op.name] = op
     elif found is not op:

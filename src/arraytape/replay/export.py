@@ -125,6 +125,10 @@ class Over(Standard):
         return value
 
 
+def unlooked(guard: Guard, value: Any) -> None:
+    """In the place of a look at a guard, where none is asked for."""
+
+
 class Export:
     """The program that was replayed last, for other array libraries.
 
@@ -197,8 +201,8 @@ class Export:
             known = {place: x for place, x in zip(self.places, leaves, strict=True) if place >= 0}
             inputs = [known[place] for place in range(len(known))]
             inputs += [over.argument(current(x)[1]) for x in self.captured]
-            value, look = partial(self.value, over), partial(self.look, over)
-            outputs, writes = self.program.computed(inputs, value, look if check else None)
+            look = partial(self.look, over) if check else unlooked
+            outputs, writes = self.program.computed(inputs, partial(self.value, over), look)
             values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
             parts = [
                 walk(self.part(given, outputs, values, leaves), given.path, over)

@@ -123,18 +123,18 @@ class Program:
         self,
         values: Sequence[Any],
         result: Callable[[Node, dict[Node, Any]], Any],
-        look: Callable[[Guard, Any], None] | None,
+        look: Callable[[Guard, Any], None],
     ) -> tuple[list[Any], list[Any]]:
         """The outputs and writes; result : of a constant or call; look : at the value of each guard."""
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}
-        for guard in self.guards if look is not None else ():
+        for guard in self.guards:
             guards.setdefault(guard.node, []).append(guard)
         for node in self.nodes:
             if node.op != INPUT:
                 known[node] = result(node, known)
             for guard in guards.get(node, ()):
-                look(guard, known[node])  # type: ignore[misc]
+                look(guard, known[node])
         return [known[node] for node in self.outputs], [known[node] for node in self.writes]
 
 
