@@ -362,6 +362,6 @@ def between_inverses(lower: Data, weights: Data) -> Data:
 
 
 __all__ = [
-    "LEAST", "MOST", "cofactors", "inverse", "is_large", "remember", "remembered", "solved",
-    "through_cholesky",
+    "LEAST", "LOWER", "MOST", "Elimination", "cofactors", "inverse", "is_large", "libraries",
+    "over_triangle", "remember", "remembered", "solved", "through_cholesky",
 ]  # fmt: skip

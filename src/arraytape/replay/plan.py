@@ -16,6 +16,7 @@ from .._array.paths import Path, walk
 from .._array.views import current, make_view
 from .._storage import numpy_namespace
 from .._util import nest
+from .._util.blocks import error_state, set_error_state
 from .._util.containers import KINDS
 from .._util.errors import layout
 from ..variable import Variable
@@ -31,7 +32,6 @@ from .reach.state import PLAIN, Changed, changed, same, same_data
 from .taped import Taped
 from .text.source import Source
 from .tracing.lift import commit
-from .tracing.trace import error_state, set_error_state
 
 MISFIT = object()  # what ``replay`` gives for arguments of another signature
 

@@ -6,23 +6,23 @@ those of NumPy, which factors in each call.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..._storage.factors import LEAST, LOWER, Elimination, libraries, over_triangle
 from ..program import Node, Program
 from .simplify import like, mapped, without_dead_code
 
-LEAST = 64  # rows of a matrix
 SOLVE = "linalg.solve"
 
 
 def factored(program: Program) -> Program:
     """The program with each matrix factored once."""
     solves = [node for node in program.nodes if node.op == SOLVE and is_large(node)]
-    if not solves or lapack() is None:
+    if not solves or libraries() is None:
         return program
     count = Counter(matrix_of(node)[0] for node in solves)
     again = {node for node in solves if count[matrix_of(node)[0]] > 1}
@@ -61,35 +61,25 @@ def matrix_of(node: Node) -> tuple[Node, bool]:
     return a, turned
 
 
-@functools.cache
-def lapack() -> Any:
-    """SciPy's LAPACK, or None."""
-    try:
-        from scipy.linalg import lapack as found
-    except ImportError:
-        return None
-    return found
+def factors_of(a: Any) -> Elimination:
+    """The factors of a matrix by Gaussian elimination."""
+    return Elimination(a)
 
 
-def factors_of(a: Any) -> Any:
-    """The factors of a matrix by Gaussian elimination, the order of its rows, and where one is 0."""
-    return lapack().dgetrf(a)
-
-
-def solve_factored(factors: Any, b: Any, turned: bool) -> Any:
+def solve_factored(known: Elimination, b: Any, turned: bool) -> Any:
     """What ``solve`` gives for the matrix of these factors, or its transpose."""
-    lu, order, zero = factors
-    if zero:
-        raise np.linalg.LinAlgError("Singular matrix")
-    return np.ascontiguousarray(lapack().dgetrs(lu, order, b, trans=int(turned))[0])
+    return in_columns(lambda columns: known.solve(columns, turned), b)
 
 
 def solve_triangular(a: Any, b: Any, turned: bool) -> Any:
     """What ``solve`` gives for a lower triangular matrix, or its transpose."""
-    x, zero = lapack().dtrtrs(a, b, lower=1, trans=int(turned))
-    if zero:
-        raise np.linalg.LinAlgError("Singular matrix")
-    return np.ascontiguousarray(x)
+    return in_columns(lambda columns: over_triangle(a, LOWER, columns, turned), b)
+
+
+def in_columns(solve: Callable[[Any], Any], b: Any) -> Any:
+    """A solution for columns or for a vector, in new data of C's order."""
+    found = solve(b[:, None] if b.ndim == 1 else b)
+    return np.ascontiguousarray(found[:, 0] if b.ndim == 1 else found)
 
 
 __all__ = ["factored"]

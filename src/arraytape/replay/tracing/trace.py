@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._define.raw_calls import NO_REGISTRY, at_users_line, is_warning, with_globals
 from ..._storage import numpy_namespace
+from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
 from .traced import AS_IT_IS, Traced, integers, value_of, values_of
@@ -32,13 +33,6 @@ LOUD = frozenset(("raise", "call", "log"))  # words of np.errstate that may chan
 # fourth is that of what interop put in the place of a library's ``float``.
 WRAPPERS = ("public", "first_call", "uncompiled", "__call__")
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
-
-# What np.errstate says, as an object of NumPy's own, which is another one within it.
-ERROR_STATE = getattr(sys.modules["numpy._core.umath"], "_extobj_contextvar", None)
-error_state: Callable[[], Any] = getattr(ERROR_STATE, "get", np.geterr)
-set_error_state: Callable[[Any], Any] = getattr(
-    ERROR_STATE, "set", lambda settings: np.seterr(**settings)
-)
 
 __warningregistry__ = ()  # NumPy raises in ``called`` where it would warn: see ``raw_calls``
 
