@@ -376,3 +376,21 @@ def test_a_rule_that_is_unknown_by_argument():
     with pytest.raises(LookupError, match="no derivative by v"):
         xp.jvp(lambda v: op(v, x), (v,), (v,))
     assert float(xp.vmap(xp.grad(lambda x: op(2.0, x)))(xp.ones(3))[0]) == 2.0
+
+
+@pytest.mark.parametrize(
+    "given", [np.asarray, lambda x: 2.0, lambda x: "x"], ids=["data", "number", "text"]
+)
+def test_a_rule_whose_value_leaves_is_an_error_under_an_outer_tape(given):
+    def rule(g, x):
+        return given(3.0 * g * x * x)
+
+    op = xp.define_op(f"cube_{id(given)}", lambda x: x**3, "primitive", rule)
+    x = xp.asarray([1.0, 2.0])
+    with xp.GradientTape() as outer:
+        outer.watch(x)
+        with xp.GradientTape() as inner:
+            inner.watch(x)
+            y = xp.sum(op(x))
+        with pytest.raises(TypeError, match=r"rule of cube_.* gave .* left the tapes \[at .*\.py:"):
+            inner.gradient(y, x)

@@ -19,7 +19,7 @@ from .._record.plan import Plan, Pull, Record, inputs_of
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
-from .._util.errors import user_line
+from .._util.errors import describe, user_line
 from .hidden_axes import settled, spread
 
 BOOL = np.dtype(bool)
@@ -155,7 +155,7 @@ class RawData:
         """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
         if plan.op.checked:
             with raw.active(raw.REPLAY):  # it may call ops on values of vmaps that have ended
-                part = self.of_users_rule(self.call(plan, pull, g, record))
+                part = self.of_users_rule(self.call(plan, pull, g, record), plan.op.name)
         else:
             part = self.call(plan, pull, g, record)
         if plan.op.joint:
@@ -165,11 +165,18 @@ class RawData:
         shape, dtype = pull.fit
         return self.fit(part, record[shape], record[dtype], plan.op.name)
 
-    def of_users_rule(self, part: Any) -> Any:
+    def of_users_rule(self, part: Any, op: str) -> Any:
         """What a user's rule gave: it may have called other ops of its author's, which give Arrays."""
         if isinstance(part, list | tuple):
-            return [self.of_users_rule(one) for one in part]
-        return self.of_array(part) if isinstance(part, Array) else part
+            return [self.of_users_rule(one, op) for one in part]
+        if isinstance(part, Array):
+            return self.of_array(part)
+        if part is None or (hasattr(part, "dtype") and not self.recorded):
+            return part
+        raise TypeError(
+            f"the gradient rule of {op} gave {describe(part)}, which has left the tapes "
+            f"[at {user_line()}]; compute it by the functions of the namespace that the rule is given"
+        )
 
     def fitted_all(self, plan: Plan, parts: Any, record: Record) -> list[Any]:
         """The contributions of a joint rule, one for each input."""
