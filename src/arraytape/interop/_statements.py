@@ -41,7 +41,11 @@ TABLES: dict[str, dict[str, str]] = {
         "scipy.stats": f"{__package__}.distributions",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
-    "sklearn": {"sklearn.metrics": f"{__package__}.metrics"},
+    "sklearn": {
+        "sklearn.linear_model": f"{__package__}.estimators.linear",
+        "sklearn.metrics": f"{__package__}.metrics",
+        "sklearn.utils": f"{__package__}.estimators.namespace",
+    },
 }
 Change = Callable[[ModuleType], None]
 
