@@ -42,8 +42,10 @@ TABLES: dict[str, dict[str, str]] = {
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
     "sklearn": {
+        "sklearn.gaussian_process": f"{__package__}.estimators.gaussian_processes",
         "sklearn.linear_model": f"{__package__}.estimators.linear",
         "sklearn.metrics": f"{__package__}.metrics",
+        "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
     },
 }
