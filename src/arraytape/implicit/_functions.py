@@ -531,7 +531,8 @@ def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
     for what in ("matrix_free", "symmetric", "polish"):
         if not isinstance(settings.get(what, False), bool | np.bool):
             raise TypeError(
-                f"{name}: {what} must be True or False, got {describe(settings[what])} [at {user_line()}]"
+                f"{name}: {what} must be True or False, got {describe(settings[what])} "
+                f"[at {user_line()}]"
             )
     for what in ("tol", "rcond", "rtol"):
         value = settings.get(what, 1.0)
