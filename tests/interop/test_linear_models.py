@@ -306,3 +306,22 @@ def test_sparse_data_that_are_constant():
     np.testing.assert_allclose(
         float(tape.gradient(total, C)), (ends[0] - ends[1]) / 2e-5, rtol=1e-5
     )
+
+
+EVIDENCE = {
+    "one precision": (lm.BayesianRidge, OF_NUMBERS, {"alpha_1": 0.1, "lambda_1": 0.3}),
+    "one for each": (lm.ARDRegression, {"X": X, "y": Y + X[:, 3]}, {"lambda_1": 0.3, "lambda_2": 0.1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_precisions_by_their_evidence(name):
+    kind, data, hyper = EVIDENCE[name]
+
+    def answers(model):
+        mean, deviation = model.predict(NEW, return_std=True)
+        return mean + deviation + xp.sum(xp.asarray(model.lambda_))
+
+    check_fit(
+        partial(kind, tol=1e-13, max_iter=100_000), answers, data, hyper, h=1e-4, forward=False
+    )

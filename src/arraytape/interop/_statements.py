@@ -43,7 +43,9 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "sklearn": {
         "sklearn.gaussian_process": f"{__package__}.estimators.gaussian_processes",
+        "sklearn.kernel_ridge": f"{__package__}.estimators.kernel_ridge",
         "sklearn.linear_model": f"{__package__}.estimators.linear",
+        "sklearn.linear_model._bayes": f"{__package__}.estimators.bayesian",
         "sklearn.metrics": f"{__package__}.metrics",
         "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
