@@ -19,7 +19,7 @@ from ..module import Module
 from ._engine import sum_of
 from ._message import Message, is_followed, leaves_of
 from ._partitions import Partitions
-from ._worker import pulled, sums
+from ._worker import pulled, pushed, sums
 
 ArgNums = int | Sequence[int]
 
@@ -155,6 +155,14 @@ def evaluated(
                 found = iter(pulled_back(f, data, params, values, cotangents))
             return [next(found) if differentiable(x) else None for x in values]
 
+        def forward(tangents: Sequence[Array | None]) -> list[Array]:
+            some = [t for t, x in zip(tangents, values, strict=True) if differentiable(x)]
+            push = functools.partial(pushed, f, len(params))
+            more = [t for t in some if t is not None]
+            found: list[Array] = evaluated(push, data, (*params, some), [*values, *more])
+            return found
+
+        pull.forward = forward  # type: ignore[attr-defined]
         return part.y, pull
 
     op.__name__ = getattr(f, "__name__", "map_sum")

@@ -16,6 +16,7 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._record.stack import only_recorders
 from .._storage.batched.data import ACTIVE
+from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients, differentiable
 from .._tape.tape import GradientTape
 from .._util import nest
@@ -127,10 +128,8 @@ def pulled(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
 
     args : f's parameters, a list with a cotangent for each Array that f gives, and the blocks.
     """
-    params, cotangents, blocks = args[:count], args[count], args[count + 1 :]
-    fresh = [copied(x) if type(x) is Array else x for x in nest.leaves(list(params))]
-    given = nest.pack(list(params), fresh)  # one value must not be two variables where passes nest
-    wanted = [x for x in leaves_of(given) if differentiable(x)]
+    given, wanted = renewed(args[:count])
+    cotangents, blocks = args[count], args[count + 1 :]
     with GradientTape(watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
         y = nest.leaves(results_of(getattr(f, "__name__", "f"), f(*given, *blocks)))
@@ -139,6 +138,32 @@ def pulled(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
         [part for part, _ in smooth], wanted, [g for _, g in smooth], unconnected_gradients=ZERO
     )
     return found
+
+
+def pushed(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
+    """The tangents of f's results, from those of the differentiable leaves of its parameters.
+
+    args : f's parameters, a list with a tangent, or None, for each such leaf, and the blocks.
+    """
+    given, wanted = renewed(args[:count])
+    tangents, blocks = args[count], args[count + 1 :]
+    pairs = [(x, t) for x, t in zip(wanted, tangents, strict=True) if t is not None]
+    with ForwardAccumulator(
+        [x for x, _ in pairs], [t for _, t in pairs], exits="raise"
+    ) as accumulator:
+        y = nest.leaves(results_of(getattr(f, "__name__", "f"), f(*given, *blocks)))
+    found: list[Array] = accumulator.jvp(y, ZERO)
+    return found
+
+
+def renewed(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
+    """Parameters with copies of their Arrays, and the leaves to differentiate.
+
+    Copies, since one value must not mean two variables where derivatives nest.
+    """
+    fresh = [copied(x) if type(x) is Array else x for x in nest.leaves(list(params))]
+    given = nest.pack(list(params), fresh)
+    return given, [x for x in leaves_of(given) if differentiable(x)]
 
 
 # --- sums ---------------------------------------------------------------------------------------------
@@ -174,4 +199,4 @@ def differ(name: str, a: Part, b: Part, how: str) -> ValueError:
     )
 
 
-__all__ = ["Part", "added", "pulled", "run"]
+__all__ = ["Part", "added", "pulled", "pushed", "run"]
