@@ -63,7 +63,11 @@ def cost(client: Any, step: Callable[[], Any], repeat: int) -> tuple[float, floa
     found = []
     step()
     for _ in range(repeat):
-        before, here, start = client.run(time.process_time), time.process_time(), time.perf_counter()
+        before, here, start = (
+            client.run(time.process_time),
+            time.process_time(),
+            time.perf_counter(),
+        )
         step()
         wall, driver = time.perf_counter() - start, time.process_time() - here
         after = client.run(time.process_time)
@@ -79,7 +83,11 @@ def measure(megabytes: int, count: int, repeat: int) -> dict[str, tuple[float, f
     w = np.zeros(COLUMNS)
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
         ) as cluster,
         Client(cluster) as client,
     ):
