@@ -27,7 +27,7 @@ def total(w, X, y):
     return xp.sum(X @ w - y)
 
 
-# --- partitions -----------------------------------------------------------------------------------------
+# --- partitions -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
@@ -66,12 +66,12 @@ def test_partitions_say_what_they_are(data):
     assert len(data) == 3
 
 
-# --- functions and parameters -----------------------------------------------------------------------------
+# --- functions and parameters ---------------------------------------------------------------------
 @pytest.mark.parametrize("make", [distributed.map_sum, distributed.value_and_grad])
 def test_what_is_no_function_or_no_partitions(make, data):
     with pytest.raises(TypeError, match="takes a function, got int 3"):
         make(3, data)
-    with pytest.raises(TypeError, match="what partitions.* gives, got list"):
+    with pytest.raises(TypeError, match=r"what partitions.* gives, got list"):
         make(total, [1, 2])
 
 
@@ -149,7 +149,7 @@ def test_a_value_that_leaves_the_tape_is_an_error(data, w):
             xp.jvp(distributed.map_sum(f, data), (w,), (w,))
 
 
-# --- what a function uses of its surroundings ---------------------------------------------------------------
+# --- what a function uses of its surroundings -----------------------------------------------------
 def test_a_variable_that_is_no_parameter(data, w):
     v = xp.Variable([1.0, 2.0, 3.0, 4.0], name="scales")
     layer = Dense(1)

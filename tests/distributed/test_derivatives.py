@@ -49,7 +49,7 @@ def leaves(value):
     return [value]
 
 
-# --- value and gradient -------------------------------------------------------------------------------
+# --- value and gradient ---------------------------------------------------------------------------
 def test_value_and_gradient(data, here, w):
     near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
 
@@ -135,7 +135,7 @@ def test_the_gradient_is_that_of_the_values_that_were_recorded(data, here):
     near(tape.gradient(y, net.hidden.kernel), 0.001 * xp.exp(0.001 * right) * expected)
 
 
-# --- a sum as one op ------------------------------------------------------------------------------------
+# --- a sum as one op ------------------------------------------------------------------------------
 def mean_loss(total):
     def f(w):
         s = total({"w": w, "scale": xp.asarray(1.3)})
@@ -219,7 +219,7 @@ def test_float32_stays(host):
     assert value.dtype == found.dtype == xp.float32
 
 
-# --- partitions ---------------------------------------------------------------------------------------
+# --- partitions -----------------------------------------------------------------------------------
 def cut(host, *at):
     X, y = host
     return list(np.split(X, at)), list(np.split(y, at))
@@ -284,7 +284,7 @@ def test_seeds_are_of_the_partition_and_the_same_in_each_run(data, w):
     assert float(total(w)) != float(distributed.map_sum(noisy, data.seeded(4))(w))
 
 
-# --- bits -----------------------------------------------------------------------------------------------
+# --- bits -----------------------------------------------------------------------------------------
 def bits(f, w):
     return [np.asarray(x).tobytes() for x in leaves(f(w))]
 
