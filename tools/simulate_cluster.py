@@ -4,9 +4,9 @@
     python tools/simulate_cluster.py --check     # against measured steps on two processes
 
 The model: the scheduler hands out tasks one after the other, ``overhead`` seconds each.  A worker runs
-one at a time, ``task`` seconds for a partition, and fetches the parameters before its first; a sum waits for
-the results of ``fan_in`` neighbours, fetches those that other workers have, and adds them.  Bytes take
-``latency`` and their number over ``bandwidth``; the driver waits for the last sum.
+one at a time, ``task`` seconds for a partition, and fetches the parameters before its first; a sum waits
+for the results of ``fan_in`` neighbours, fetches those that other workers have, and adds them.  Bytes
+take ``latency`` and their number over ``bandwidth``; the driver waits for the last sum.
 """
 
 from __future__ import annotations
@@ -162,9 +162,7 @@ def main() -> None:
     )  # fmt: skip
     seconds = step_time(options.partitions, options.workers, costs)
     ideal = options.task * options.partitions / options.workers
-    print(
-        f"step {seconds:.3f} s; computing alone {ideal:.3f} s: {ideal / seconds:.0%} of the workers' time"
-    )
+    print(f"step {seconds:.3f} s; computing alone {ideal:.3f} s, {ideal / seconds:.0%} of it")
 
 
 if __name__ == "__main__":
