@@ -62,7 +62,13 @@ class Partitions:
         Partitions
             The function gets the seed last: ``numpy.random.default_rng(seed)`` makes a generator of it.
             A function runs again for its gradient, and then draws the same numbers.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When the seed is no integer, or negative.
         """
+        check_count("seed", seed, 0)
         seeds = np.random.SeedSequence(seed).spawn(len(self))
         rows = [(*row, one) for row, one in zip(self._blocks, seeds, strict=True)]
         return Partitions(rows, self._fan_in, self._retries)
