@@ -22,6 +22,7 @@ if _typing.TYPE_CHECKING:
         diagnose,
         distributed,
         functional,
+        implicit,
         interop,
         nn,
         optimizers,
@@ -199,7 +200,7 @@ __all__ = [
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
     # modules
-    "checkpoint", "diagnose", "distributed", "fft", "functional", "interop", "linalg", "nn",
+    "checkpoint", "diagnose", "distributed", "fft", "functional", "implicit", "interop", "linalg", "nn",
     "optimizers", "replay", "special", "testing",
     # inspection and devices
     "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
@@ -293,7 +294,7 @@ _FOR_RULES = (
 _MODULES = {
     name: f".{name}"
     for name in (
-        "checkpoint", "diagnose", "distributed", "functional", "interop", "nn", "optimizers",
+        "checkpoint", "diagnose", "distributed", "functional", "implicit", "interop", "nn", "optimizers",
         "replay", "special", "testing",
     )
 } | {"fft": ".ops.fft", "linalg": ".ops.linalg"}  # fmt: skip
