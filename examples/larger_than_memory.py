@@ -45,7 +45,7 @@ def spirals(partition: int, rows: int):
     X = rng.normal(size=(rows, COLUMNS), scale=0.3)
     y = rng.integers(0, 2, size=rows).astype(float)
     turn = rng.uniform(0.3, 1.0, size=rows)
-    angle = 7.0 * turn + np.pi * y
+    angle = 5.0 * turn + np.pi * y
     X[:, 0] = turn * np.cos(angle) + 0.03 * rng.normal(size=rows)
     X[:, 1] = turn * np.sin(angle) + 0.03 * rng.normal(size=rows)
     return X, y
@@ -79,7 +79,7 @@ def fit(options: argparse.Namespace, client: Client) -> tuple[Network, np.ndarra
     gigabytes = options.partitions * options.rows * (COLUMNS + 1) * 8 / 1e9
     print(f"{gigabytes:.2f} GB in {len(data)} partitions; progress: {client.dashboard_link}")
     step, count = distributed.value_and_grad(loss, data), options.partitions * options.rows
-    network, adam = Network(), optimizers.Adam(0.03)
+    network, adam = Network(), optimizers.Adam(0.05)
     adam.build(network.trainable_variables)
     curve, done = xp.Variable(xp.zeros(MOST), trainable=False), xp.Variable(0, trainable=False)
     state = {"network": network, "adam": adam, "curve": curve, "done": done}
@@ -122,8 +122,8 @@ def draw(network: Network, losses: np.ndarray, file: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--partitions", type=integer(1), default=50)
-    parser.add_argument("--rows", type=integer(1), default=95_000, help="rows of a partition")
+    parser.add_argument("--partitions", type=integer(1), default=80)
+    parser.add_argument("--rows", type=integer(1), default=58_000, help="rows of a partition")
     parser.add_argument("--steps", type=integer(1), default=15, help=f"{MOST} at most")
     parser.add_argument("--address", help="of a scheduler; without it two processes are started")
     parser.add_argument(
