@@ -191,6 +191,21 @@ def check_function(caller: str, f: Any, **flags: Any) -> None:
         raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
 
 
+def check_chunk_size(caller: str, chunk_size: Any) -> None:
+    """TypeError or ValueError for what is no positive integer or None."""
+    if chunk_size is None:
+        return
+    if not isinstance(chunk_size, int) or isinstance(chunk_size, bool):
+        raise TypeError(
+            f"{caller}: chunk_size must be a positive integer or None, got {describe(chunk_size)} "
+            f"[at {user_line()}]"
+        )
+    if chunk_size < 1:
+        raise ValueError(
+            f"{caller}: chunk_size must be positive, got {chunk_size} [at {user_line()}]"
+        )
+
+
 def check_sequences(caller: str, **given: Any) -> None:
     """TypeError unless each is a tuple or a list."""
     for name, value in given.items():

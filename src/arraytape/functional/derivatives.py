@@ -22,6 +22,7 @@ from .arguments import (
     ArgNums,
     Function,
     Inputs,
+    check_chunk_size,
     check_function,
     check_scalar,
     given_again,
@@ -363,21 +364,6 @@ def blocks_of(
         except LookupError:  # a rule that has no transpose
             return run.by_rows(chunk_size)
     return run.by_rows(chunk_size)
-
-
-def check_chunk_size(caller: str, chunk_size: Any) -> None:
-    """TypeError or ValueError for what is no positive integer or None."""
-    if chunk_size is None:
-        return
-    if not isinstance(chunk_size, int) or isinstance(chunk_size, bool):
-        raise TypeError(
-            f"{caller}: chunk_size must be a positive integer or None, got {describe(chunk_size)} "
-            f"[at {user_line()}]"
-        )
-    if chunk_size < 1:
-        raise ValueError(
-            f"{caller}: chunk_size must be at least 1, got {chunk_size} [at {user_line()}]"
-        )
 
 
 def check_real(caller: str, arrays: list[Array]) -> None:
