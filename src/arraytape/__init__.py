@@ -51,6 +51,7 @@ if _typing.TYPE_CHECKING:
         value_and_grad,
     )
     from .functional.products import gauss_newton_product, hvp, jvp, linearize, vhp, vjp
+    from .functional.sparse import sparse_hessian, sparse_jacobian
     from .functional.vmap import vmap
     from .module import Module
     from .ops import fft, linalg
@@ -203,7 +204,8 @@ __all__ = [
     "Array", "Variable", "Module", "function",
     "GradientTape", "ForwardAccumulator", "UnconnectedGradients",
     "LostGradientError", "TapeWarning", "gauss_newton_product", "grad", "hessian", "hvp", "jacfwd",
-    "jacobian", "jacrev", "jvp", "linearize", "value_and_grad", "vhp", "vjp", "vmap",
+    "jacobian", "jacrev", "jvp", "linearize", "sparse_hessian", "sparse_jacobian", "value_and_grad",
+    "vhp", "vjp", "vmap",
     # rules and functions of one's own
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
@@ -323,6 +325,7 @@ _NAMES = {
         "grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad",
     ),
     ".functional.products": ("gauss_newton_product", "hvp", "jvp", "linearize", "vhp", "vjp"),
+    ".functional.sparse": ("sparse_hessian", "sparse_jacobian"),
     ".functional.vmap": ("vmap",),
     ".module": ("Module",),
     ".ops.extras": ("bincount", "diag", "einsum", "logspace", "median", "pad"),

@@ -3,11 +3,12 @@
 from .derivatives import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from .flat import ravel
 from .products import gauss_newton_product, hvp, jvp, linearize, vhp, vjp
+from .sparse import sparse_hessian, sparse_jacobian
 from .vmap import vmap
 
 __all__ = [
     "gauss_newton_product", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize",
-    "ravel", "value_and_grad", "vhp", "vjp", "vmap",
+    "ravel", "sparse_hessian", "sparse_jacobian", "value_and_grad", "vhp", "vjp", "vmap",
 ]  # fmt: skip
 
 

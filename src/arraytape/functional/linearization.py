@@ -14,7 +14,7 @@ from .._record.plan import Record, inputs_of, plan_of, results_of
 from .._storage.batched.data import REPLAY, active, new_axis_id
 from .._storage.storage import STORAGES
 from .._tape.arguments import UnconnectedGradients, filled
-from .._tape.differentiation import has_nan
+from .._tape.differentiation import Differentiation, has_nan
 from .._tape.forward import ForwardPass
 from .._tape.jacobian import (
     jacobian,
@@ -68,6 +68,16 @@ class Linearization:
         """The gradients of a cotangent of the value, in the nesting of what is differentiated."""
         y = nest.pack(self.value, self.results)
         return self.tape.gradient(y, self.inputs.chosen, cotangent, unconnected_gradients=ZERO)
+
+    def pull_sums(self, cotangents: Sequence[Array]) -> list[Array]:
+        """The gradients of sums of elements of the results: cotangents of 0 leave an element out.
+
+        For ``pull`` a 0 is a weight, and 0 times infinity NaN.
+        """
+        recording = self.recording
+        request = Differentiation(recording, self.results, self.arrays)
+        with recording.paused():
+            return request.answers(request.run(cotangents, picks=True), zero=True)
 
     def push(self, tangents: Tangents) -> list[Array]:
         """The derivative of each result along tangents of the inputs."""
