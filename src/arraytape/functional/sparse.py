@@ -3,8 +3,8 @@
 The structure is found by passing index sets through the records of one run (``index_sets.py``), or
 given.  Columns without a common row get one colour; one product with the Jacobian for each colour has
 all of its entries.  Source: Curtis, Powell and Reid 1974, "On the estimation of sparse Jacobian
-matrices"; for the greedy colouring, largest degree first, Gebremedhin, Manne and Pothen 2005, "What color
-is your Jacobian?", sec. 3.  One product more, along a random direction, checks the whole at each call.
+matrices"; for the greedy colouring, largest degree first, Gebremedhin, Manne and Pothen 2005, "What
+color is your Jacobian?", sec. 3.  One product more, along a random direction, checks each call.
 """
 
 from __future__ import annotations
