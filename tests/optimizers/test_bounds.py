@@ -77,7 +77,7 @@ BAD = {
         r"bounds at 'a': the lower bound .*float64\(3,\) does not fit Array float64\(2, 2\)",
     ),
     "a number": ({"a": None, "b": None, "c": 2.0}, r"bounds at 'c': a pair \(lower, upper\)"),
-    "above": ({"a": None, "b": [(2.0, 1.0), None], "c": None}, "bounds at .b.0.: a lower bound is above"),
+    "above": ({"a": None, "b": [(2.0, 1.0), None], "c": None}, "at .b.0.: a lower bound is above"),
     "NaN": ({"a": None, "b": [(np.nan, 1.0), None], "c": None}, "bounds at 'b.0': .*NaN"),
     "a word": ({"a": None, "b": None, "c": ("low", 1.0)}, "bounds at 'c': the lower bound str 'low'"),
 }  # fmt: skip
