@@ -108,7 +108,8 @@ def check_leaf(leaf: Any, tree: Any) -> str:
 
 def check_vector(vector: Any, size: int, kind: str) -> None:
     """TypeError or ValueError for what is no vector of this length, or complex in place of real."""
-    if not isinstance(vector, Array | np.ndarray) or (vector.dtype.kind == "c" and kind != "c"):
+    kinds = "biufc" if kind == "c" else "biuf"
+    if not isinstance(vector, Array | np.ndarray) or vector.dtype.kind not in kinds:
         raise TypeError(
             f"unravel: takes an Array or a NumPy array, {'complex' if kind == 'c' else 'real'}, got "
             f"{describe(vector)} [at {user_line()}]"

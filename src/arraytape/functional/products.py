@@ -260,6 +260,7 @@ def vhp(
     """
     check_function("vhp", f, verify=verify)
     check_sequences("vhp", primals=primals, cotangents=cotangents)
+    nest.leaves_like(tuple(primals), tuple(cotangents), "cotangents", numbers=True)
     gradient = grad(f, range(len(primals)))
     pull: Callable[[Any], tuple[Any, ...]] = vjp(gradient, *primals, verify=verify)[1]
     return pull(tuple(cotangents))
@@ -316,9 +317,11 @@ def gauss_newton_product(
     check_function(caller, f)
     check_sequences(caller, primals=primals, tangents=tangents)
     inputs = Inputs(caller, tuple(primals), range(len(primals)))
-    run = Linearization(caller, f, inputs)
     given = nest.leaves_like(inputs.chosen, tuple(tangents), "tangents", numbers=True)
-    pushed = run.push([tangent_of(x, t) for t, x in zip(given, run.arrays, strict=True)])
+    pairs = zip(nest.leaves(inputs.chosen), given, strict=True)
+    moving = [tangent_of(x, t) for x, t in pairs]
+    run = Linearization(caller, f, inputs)
+    pushed = run.push(moving)
     y = nest.pack(run.value, run.results)
     curved = pushed if loss is None else curvature(loss, y, nest.pack(y, pushed))
     return tuple(inputs.gradient(run.pull(nest.pack(y, curved))))
