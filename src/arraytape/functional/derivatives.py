@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from .._array.array import Array
 from .._tape.tape import GradientTape
@@ -34,6 +34,7 @@ from .linearization import ZERO, Linearization
 from .verify import Again, along, inner
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def grad(
@@ -87,6 +88,18 @@ def grad(
     return gradient
 
 
+@overload
+def value_and_grad(
+    f: Callable[P, R],
+    argnums: ArgNums = 0,
+    has_aux: Literal[False] = False,
+    *,
+    verify: bool = False,
+) -> Callable[P, tuple[R, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, R], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
+) -> Callable[P, tuple[Any, Any]]: ...
 def value_and_grad(
     f: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
 ) -> Callable[P, tuple[Any, Any]]:
