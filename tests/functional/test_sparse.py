@@ -228,6 +228,13 @@ BAD = {
     "a complex argument": (
         lambda: xp.sparse_jacobian(xp.sin)(np.ones(2) * 1j), TypeError, "no one column"
     ),
+    "integers": (
+        lambda: xp.sparse_jacobian(lambda x: xp.astype(x, xp.int64))(np.ones(2)), TypeError,
+        "got Array int64"
+    ),
+    "complex results": (
+        lambda: xp.sparse_jacobian(lambda x: x * 1j)(np.ones(2)), TypeError, "got Array complex128"
+    ),
     "a structure of another shape": (
         lambda: xp.sparse_jacobian(xp.sin, np.eye(3))(np.ones(2)), ValueError, r"shape \(3, 3\)"
     ),
@@ -265,6 +272,7 @@ def test_a_sparse_matrix_under_another_derivative_is_an_error():
 def test_shapes_of_any_kind_and_other_arguments():
     assert xp.sparse_jacobian(xp.sin)(np.ones((0, 2))).shape == (0, 0)
     assert xp.sparse_jacobian(lambda x: x[:0])(np.ones(3)).shape == (0, 3)
+    assert xp.sparse_jacobian(xp.sin)(np.ones(2, np.float16)).dtype == np.float32
     assert xp.sparse_jacobian(xp.sin)(0.5).toarray().tolist() == [[np.cos(0.5)]]
     x = np.ones((2, 3), np.float32, order="F")
     J = xp.sparse_jacobian(lambda w, x, scale: scale * w * x * x, argnums=1)(2.0, x, scale=3.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from .._exits.modes import mode_of
 from .._record.plan import Record, inputs_of, plan_of, results_of
 from .._storage.batched.data import REPLAY, active, new_axis_id
 from .._storage.storage import STORAGES
-from .._tape.arguments import UnconnectedGradients, filled
+from .._tape.arguments import UnconnectedGradients, differentiable, filled
 from .._tape.differentiation import Differentiation, has_nan
 from .._tape.forward import ForwardPass
 from .._tape.jacobian import (
@@ -40,8 +39,8 @@ Tangents = Sequence[Array | None]  # None for an input that does not move
 class Linearization:
     """One run of a function on a tape, for its derivative in either direction, as often as one likes.
 
-    value : what the function gave.  aux : what it gave beside it.  results : handles on the leaves of
-    the value as they were, whatever is written to them later.
+    value : what the function gave.  aux : what it gave beside it.  results : the leaves of the value;
+    where the run outlives its call, handles on them as they were, whatever is written to them later.
     """
 
     def __init__(
@@ -51,6 +50,7 @@ class Linearization:
         inputs: Inputs,
         keywords: dict[str, Any] | None = None,
         has_aux: bool = False,
+        outlives: bool = False,
     ) -> None:
         self.inputs = inputs
         self.arrays: list[Array] = nest.leaves(inputs.chosen)
@@ -60,8 +60,9 @@ class Linearization:
             self.tape.watch(inputs.chosen)
             y = f(*inputs.args, **(keywords or {}))
             self.value, self.aux = with_aux(caller, y, has_aux)
-            parts = arrays_in(caller, "result", self.value)
-            self.results = [private_handle(part) for part in parts]
+            self.results = arrays_in(caller, "result", self.value)
+            if outlives:
+                self.results = [private_handle(part) for part in self.results]
 
     # --- one direction ----------------------------------------------------------------------------
     def pull(self, cotangent: Any) -> Any:
@@ -118,11 +119,11 @@ class Linearization:
     # --- all directions ---------------------------------------------------------------------------
     def prefers_forward(self) -> bool:
         """Whether results are many, and many times what the inputs are, and all of them are real."""
-        every = (*self.arrays, *self.results)
-        if any(x.dtype.kind != "f" for x in every) or not self.batches():
+        results = sum([y.size for y in self.results])
+        if results < MANY or results < TALL * sum([x.size for x in self.arrays]):
             return False
-        results = elements(self.results)
-        return results >= MANY and TALL * elements(self.arrays) <= results
+        real = all(x.dtype.kind == "f" for x in (*self.arrays, *self.results))
+        return real and self.batches()
 
     def batches(self) -> bool:
         """Whether its records take many tangents at once: a user's rule or hook is not trusted to."""
@@ -165,11 +166,11 @@ class Linearization:
             return [
                 filled("zeros", y, shape) for y, shape in zip(self.results, shapes, strict=True)
             ]
-        found = self.unit_tangents(at, chunk_size)
-        return [
+        columns = [
             xp.reshape(xp.moveaxis(part, 0, -1), shape, copy=True)
-            for part, shape in zip(found, shapes, strict=True)
+            for part, shape in zip(self.unit_tangents(at, chunk_size), shapes, strict=True)
         ]
+        return [part if differentiable(part) else xp.astype(part, x.dtype) for part in columns]
 
     def unit_tangents(self, at: int, chunk_size: int | None) -> list[Array]:
         """For each result its derivatives along all unit vectors of one input, on a new first axis."""
@@ -205,7 +206,3 @@ def concerns(forward: ForwardPass, record: Record) -> bool:
     """Whether a tangent, or what became of one at an op without a rule, goes into a record."""
     tangents, missing = forward.tangents, forward.missing
     return any(tid in tangents or tid in missing for tid in inputs_of(record))
-
-
-def elements(arrays: Sequence[Array]) -> int:
-    return sum(math.prod(x.shape) for x in arrays)

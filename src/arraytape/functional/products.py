@@ -109,7 +109,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
     check_function("vjp", f, verify=verify, has_aux=has_aux)
     every = range(len(primals))
     inputs = Inputs("vjp", primals, every)
-    run = Linearization("vjp", f, inputs, has_aux=has_aux)
+    run = Linearization("vjp", f, inputs, has_aux=has_aux, outlives=True)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         found = run.pull(cotangent)
@@ -170,7 +170,7 @@ def linearize(
     check_function("linearize", f, verify=verify, has_aux=has_aux)
     every = range(len(primals))
     inputs = Inputs("linearize", primals, every)
-    run = Linearization("linearize", f, inputs, has_aux=has_aux)
+    run = Linearization("linearize", f, inputs, has_aux=has_aux, outlives=True)
 
     def push(*tangents: Any) -> Any:
         given = nest.leaves_like(inputs.chosen, tangents, "tangents", numbers=True)

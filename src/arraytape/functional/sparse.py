@@ -152,7 +152,8 @@ def sparse_of(
         inputs = Inputs(caller, args, argnums)
         x = one_array(caller, inputs)
         run = Linearization(caller, f, inputs, keywords)
-        check_real(caller, [x, *run.results])
+        check_real(caller, [x])
+        check_results(caller, run.results)
         shape = sum(y.size for y in run.results), x.size
         if given is not None and given.shape != shape:
             raise ValueError(
@@ -348,7 +349,8 @@ def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
                 f"[at {user_line()}]"
             )
         found.append(data.reshape((-1,) if count is None else (count, -1)))
-    return np.concatenate(found, axis=-1)
+    whole = np.concatenate(found, axis=-1)
+    return whole.astype(np.float32) if whole.dtype == np.float16 else whole  # SciPy has no halves
 
 
 # --- checks -------------------------------------------------------------------------------------------
@@ -375,6 +377,16 @@ def pattern_of(caller: str, structure: Any) -> Any:
             f"[at {user_line()}]"
         )
     return found
+
+
+def check_results(caller: str, results: list[Array]) -> None:
+    """TypeError unless what a function gave are real floating-point Arrays."""
+    for y in results:
+        if y.dtype.kind != "f":
+            raise TypeError(
+                f"{caller}: the function must give real floating-point Arrays, got {describe(y)} "
+                f"[at {user_line()}]"
+            )
 
 
 def one_array(caller: str, inputs: Inputs) -> Array:
