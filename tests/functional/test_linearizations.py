@@ -183,6 +183,21 @@ def test_a_value_that_left_is_said_by_a_linearization():
             call()
 
 
+def test_a_look_at_a_value_is_no_loss():
+    """Of results that are views, which nobody read."""
+
+    def f(x):
+        y = xp.reshape(x * x, (1, 2))
+        return y[0, :] if float(y[0, 0]) > 0 else y[0, ::-1]
+
+    for form in (xp.jacfwd, xp.jacrev, xp.jacobian, xp.sparse_jacobian):
+        J = form(f)(np.array([1.0, 3.0]))
+        assert (J if isinstance(J, np.ndarray) else J.toarray()).tolist() == [
+            [2.0, 0.0],
+            [0.0, 6.0],
+        ]
+
+
 def test_results_that_do_not_depend_on_arguments_have_zeros():
     _, push = xp.linearize(lambda x: (xp.ones(3), x * 2.0), np.ones(2))
     assert [part.tolist() for part in push(np.ones(2))] == [[0.0] * 3, [2.0, 2.0]]

@@ -111,9 +111,10 @@ class Linearization:
         pairs = zip(self.arrays, tangents, strict=True)
         sources = [recording.watched[id(x)].source for x, t in pairs if t is not None]
         for y, t in zip(self.results, found, strict=True):
-            lacks = Lacks(recording.records, recording.journal, sources, [y._tid])
+            tid = recording.tid_of(y, current_value=True)
+            lacks = Lacks(recording.records, recording.journal, sources, [tid])
             absent = lacks.sources if t is None else frozenset()
-            unseen = y._tid not in recording.known
+            unseen = tid not in recording.known
             lacks.tell(absent, "derivative", mode, never_zeros=True, unseen=unseen)
 
     # --- all directions ---------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def sparse_of(
     def derivative(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(caller, args, argnums)
         x = one_array(caller, inputs)
-        run = Linearization(caller, f, inputs, keywords)
+        run = Linearization(caller, f, inputs, keywords, outlives=True)
         check_real(caller, [x])
         check_results(caller, run.results)
         shape = sum(y.size for y in run.results), x.size
