@@ -151,7 +151,7 @@ def sparse_of(
     def derivative(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(caller, args, argnums)
         x = one_array(caller, inputs)
-        run = Linearization(caller, f, inputs, keywords, outlives=True)
+        run = Linearization(caller, f, inputs, keywords)
         check_real(caller, [x])
         check_results(caller, run.results)
         shape = sum(y.size for y in run.results), x.size
@@ -216,9 +216,11 @@ def structure_of(run: Linearization) -> Any:
     (x,) = run.arrays
     sets = IndexSets(x.size)
     sets.start(run.recording.watched[id(x)].source, tuple(x.shape))
+    tids = [run.recording.tid_of(y, current_value=True) for y in run.results]  # views are read
     for record in run.recording.records:
         sets.record(record)
-    return csr(stacked_rows([rows_of(sets, y) for y in run.results]))
+    rows = [rows_of(sets, tid, y.size) for tid, y in zip(tids, run.results, strict=True)]
+    return csr(stacked_rows(rows))
 
 
 def stacked_rows(parts: list[Any]) -> Any:
@@ -227,14 +229,14 @@ def stacked_rows(parts: list[Any]) -> Any:
     return sparse.vstack(parts, format="csr")
 
 
-def rows_of(sets: IndexSets, y: Array) -> Any:
+def rows_of(sets: IndexSets, tid: int, size: int) -> Any:
     """The index sets of a result, one row for each element."""
-    found = sets.held.get(y._tid)
+    found = sets.held.get(tid)
     if found is None:
-        return sets.none(y.size)
+        return sets.none(size)
     if isinstance(found, Sets):
         return found.rows
-    return found.row[np.zeros(y.size, np.int64)]
+    return found.row[np.zeros(size, np.int64)]
 
 
 # --- products -----------------------------------------------------------------------------------------
