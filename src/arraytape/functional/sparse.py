@@ -34,6 +34,9 @@ from .index_sets import IndexSets, Sets, csr
 from .linearization import Linearization
 
 
+MOST_PAIRS = 10**8  # of columns with a row in common, a column with itself among them
+
+
 def sparse_jacobian(
     f: Function, structure: Any = None, argnums: int = 0, *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
@@ -198,8 +201,14 @@ class Colouring(NamedTuple):
 
 
 def greedy(pattern: Any) -> Any:
-    """Colours of columns such that no two with a row in common have the same."""
+    """Colours of columns such that no two with a row in common have the same.
+
+    One for each where that would take most of them anyway, or much memory to find out.
+    """
     n = pattern.shape[1]
+    in_rows = np.diff(pattern.indptr).astype(np.int64)
+    if 2 * in_rows.max(initial=0) > n or in_rows @ in_rows > MOST_PAIRS:
+        return np.arange(n)
     meets = csr(pattern.T @ pattern)
     degrees = np.diff(meets.indptr)
     colours = np.full(n, -1)
