@@ -9,7 +9,7 @@ from .._array.array import Array, namespace
 from .._array.views import private_handle
 from .._exits.lacks import Lacks
 from .._exits.modes import mode_of
-from .._record.plan import Record, inputs_of, plan_of, results_of
+from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage.batched.data import REPLAY, active, new_axis_id
 from .._storage.storage import STORAGES
 from .._tape.arguments import UnconnectedGradients, differentiable, filled
@@ -131,15 +131,23 @@ class Linearization:
         return not self.recording.hooks and largest_of(self.recording.records) is not None
 
     def largest(self) -> int:
-        """The most elements of a followed value, of those that are known here."""
+        """The most elements of a followed value, of those that are known here.
+
+        Of ops with a joint rule also of others: it gives cotangents for all inputs.
+        """
         known = self.recording.known
         sizes = [part.size for part in (*self.arrays, *self.results)]
         for record in self.recording.records:
+            plan = plan_of(record)
+            if not isinstance(plan, Plan):
+                continue
             sizes += [
                 record[place].size
-                for place, at, which in getattr(plan_of(record), "lifts", ())
-                if (record[at] if at > 1 else results_of(record)[which]) in known
-                and type(record[place]) in STORAGES
+                for place, at, which in plan.lifts
+                if type(record[place]) in STORAGES
+                and (
+                    plan.op.joint or (results_of(record)[which] if at == 1 else record[at]) in known
+                )
             ]
         return max(sizes)
 

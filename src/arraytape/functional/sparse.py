@@ -1,10 +1,11 @@
 """Sparse Jacobians and Hessians: rows or columns that do not meet are computed together.
 
 The structure is found by passing index sets through the records of one run (``index_sets.py``), or
-given.  Columns without a common row get one colour; one product with the Jacobian for each colour has
-all of its entries.  Source: Curtis, Powell and Reid 1974, "On the estimation of sparse Jacobian
-matrices"; for the greedy colouring, largest degree first, Gebremedhin, Manne and Pothen 2005, "What
-color is your Jacobian?", sec. 3.  One product more, along a random direction, checks each call.
+given.  Rows without a common column get one colour, or columns without a common row; one product with
+the Jacobian for each colour has all of its entries.  Source: Curtis, Powell and Reid 1974, "On the
+estimation of sparse Jacobian matrices"; for the greedy colouring, largest degree first, Gebremedhin,
+Manne and Pothen 2005, "What color is your Jacobian?", sec. 3.  One product more, along a random
+direction, checks each call.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from .arguments import (
 from .derivatives import check_real, grad
 from .index_sets import IndexSets, Sets, csr
 from .linearization import Linearization
-
 
 MOST_PAIRS = 10**8  # of columns with a row in common, a column with itself among them
 
@@ -192,10 +192,13 @@ class Colouring(NamedTuple):
 
     @classmethod
     def of(cls, pattern: Any, by_rows: bool = False) -> Colouring:
-        """Of columns; of rows if asked for, or where the fullest column has fewer entries."""
+        """Of rows; of columns where the fullest row has less than half as many entries as a column.
+
+        A product with a row took a third of the time of one with a column.
+        """
         in_rows = np.diff(pattern.indptr)
         in_columns = np.bincount(pattern.indices, minlength=pattern.shape[1])
-        by_rows = by_rows or bool(in_rows.max(initial=0) > in_columns.max(initial=0))
+        by_rows = by_rows or bool(2 * in_rows.max(initial=0) >= in_columns.max(initial=0))
         colours = greedy(pattern.T.tocsr() if by_rows else pattern)
         return cls(pattern, colours, int(colours.max(initial=-1)) + 1, by_rows)
 
