@@ -221,11 +221,19 @@ def test_a_wrong_structure_is_an_error_that_names_an_entry(missing, dtype):
         xp.sparse_hessian(rosenbrock, structure)(x)
 
 
-def test_a_wrong_structure_of_columns_is_an_error():
-    structure = np.zeros((1, N))
-    structure[0, :5] = 1
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_wrong_structure_of_few_or_many_results_is_an_error(dtype):
+    wide = np.zeros((1, N))
+    wide[0, :5] = 1
     with pytest.raises(ValueError, match=r"lacks the entry \(0, 5\)"):
-        xp.sparse_jacobian(lambda x: xp.sum(x * x, keepdims=True), structure)(np.ones(N))
+        xp.sparse_jacobian(lambda x: xp.sum(x * x, keepdims=True), wide)(np.ones(N, dtype))
+    tall = np.tile(np.eye(3), (20, 1))
+    assert not Colouring.of(scipy.sparse.csr_array(tall)).by_rows
+    with pytest.raises(ValueError, match=r"lacks the entry \(31, 2\)"):
+        xp.sparse_jacobian(
+            lambda x: xp.concat([x] * 10 + [x + xp.roll(x, -1) * xp.asarray([0, 1, 0])] + [x] * 9),
+            tall,
+        )(np.ones(3, dtype))
 
 
 def test_much_rounding_is_no_wrong_structure():
