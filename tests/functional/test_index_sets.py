@@ -66,6 +66,6 @@ def test_a_structure_covers_the_jacobian(name, i):
             run = linearization.Linearization("test", f, Inputs("test", (wide,), 0))
             pattern = structure_of(run).toarray() != 0
             rows = run.by_rows(None)
-        dense = np.concatenate([np.asarray(r[0]).reshape(-1, x.size) for r in rows])
+        dense = np.concatenate([np.asarray(row).reshape(-1, x.size) for row in rows])
         missed = (dense != 0) & ~pattern
         assert not missed.any(), f"{name}: {np.argwhere(missed)[:3]}"

@@ -60,9 +60,7 @@ class Inputs:
 
     def value(self, y: Any) -> Any:
         """A result of the function: NumPy's where every leaf of ``chosen`` was."""
-        if self.kinds is None or IS_ARRAY in self.kinds:
-            return y
-        return in_numpy(y)
+        return y if self.kinds is None or IS_ARRAY in self.kinds else in_numpy(y)
 
 
 def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
@@ -216,10 +214,8 @@ def check_sequences(caller: str, **given: Any) -> None:
             )
 
 
-def with_aux(caller: str, y: Any, has_aux: bool) -> tuple[Any, Any]:
-    """What a function gave as (result, what it gave beside it), None where that is not asked for."""
-    if not has_aux:
-        return y, None
+def with_aux(caller: str, y: Any) -> tuple[Any, Any]:
+    """What a function gave as (result, what it gave beside it); TypeError for anything else."""
     if not isinstance(y, tuple) or len(y) != 2:
         raise TypeError(
             f"{caller}: with has_aux=True the function must give a tuple (result, aux), got "

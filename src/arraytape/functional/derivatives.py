@@ -142,14 +142,15 @@ def value_and_grad(
         with never_zeros(GradientTape()) as tape:
             tape.watch(inputs.chosen)
             y = f(*inputs.args, **keywords)
-        y, aux = with_aux("grad", y, has_aux)
+        y, aux = with_aux("grad", y) if has_aux else (y, None)
         check_scalar(y)
         found = tape.gradient(y, inputs.chosen, unconnected_gradients=ZERO)
         if verify:
             again = Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
             again.check("grad", lambda v: inner(nest.leaves(found), v))
-        value = inputs.value(y)
-        return (value, inputs.value(aux)) if has_aux else value, inputs.gradient(found)
+        if inputs.kinds is not None:
+            y, aux, found = inputs.value(y), inputs.value(aux), inputs.gradient(found)
+        return (y, aux) if has_aux else y, found
 
     return both
 
@@ -354,21 +355,20 @@ def jacobian_of(
         if forward:
             check_real(caller, nest.leaves(inputs.chosen))
         run = Linearization(caller, f, inputs, keywords, has_aux)
-        blocks = blocks_of(run, forward, chunk_size)
-        rows = [nest.pack(inputs.chosen, row) for row in blocks]
+        rows = rows_of(run, forward, chunk_size)
         if verify:
             again = Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
             again.check(caller, lambda v: [along(nest.leaves(row), v) for row in rows])
-        found = nest.pack(run.value, [inputs.gradient(row) for row in rows])
+        if inputs.kinds is not None:
+            rows = [inputs.gradient(row) for row in rows]
+        found = nest.pack(run.value, rows)
         return (found, inputs.value(run.aux)) if has_aux else found
 
     return derivative
 
 
-def blocks_of(
-    run: Linearization, forward: bool | None, chunk_size: int | None
-) -> list[list[Array]]:
-    """By result and input the Jacobian, in the mode that is asked for or fits the shapes."""
+def rows_of(run: Linearization, forward: bool | None, chunk_size: int | None) -> list[Any]:
+    """For each result its Jacobian, in the mode that is asked for or fits the shapes."""
     if forward:
         return run.by_columns(chunk_size)
     if forward is None and run.prefers_forward():

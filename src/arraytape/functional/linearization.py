@@ -52,6 +52,8 @@ class Linearization:
         has_aux: bool = False,
         outlives: bool = False,
     ) -> None:
+        self.value: Any
+        self.aux: Any
         self.inputs = inputs
         self.arrays: list[Array] = nest.leaves(inputs.chosen)
         self.tape = never_zeros(GradientTape(persistent=True))
@@ -59,7 +61,7 @@ class Linearization:
         with self.tape:
             self.tape.watch(inputs.chosen)
             y = f(*inputs.args, **(keywords or {}))
-            self.value, self.aux = with_aux(caller, y, has_aux)
+            self.value, self.aux = with_aux(caller, y) if has_aux else (y, None)
             self.results = arrays_in(caller, "result", self.value)
             if outlives:
                 self.results = [private_handle(part) for part in self.results]
@@ -120,8 +122,8 @@ class Linearization:
     # --- all directions ---------------------------------------------------------------------------
     def prefers_forward(self) -> bool:
         """Whether results are many, and many times what the inputs are, and all of them are real."""
-        results = sum([y.size for y in self.results])
-        if results < MANY or results < TALL * sum([x.size for x in self.arrays]):
+        results = elements(self.results)
+        if results < MANY or results < TALL * elements(self.arrays):
             return False
         real = all(x.dtype.kind == "f" for x in (*self.arrays, *self.results))
         return real and self.batches()
@@ -151,20 +153,23 @@ class Linearization:
             ]
         return max(sizes)
 
-    def by_rows(self, chunk_size: int | None) -> list[list[Array]]:
-        """By result and input the Jacobian, in reverse mode."""
-        return [jacobian(self.recording, y, self.arrays, ZERO, chunk_size) for y in self.results]
+    def by_rows(self, chunk_size: int | None) -> list[Any]:
+        """For each result its Jacobian in the nesting of what is differentiated, by reverse mode."""
+        sources = self.inputs.chosen
+        return [jacobian(self.recording, y, sources, ZERO, chunk_size) for y in self.results]
 
-    def by_columns(self, chunk_size: int | None) -> list[list[Array]]:
-        """By result and input the Jacobian, in forward mode.
+    def by_columns(self, chunk_size: int | None) -> list[Any]:
+        """As ``by_rows``, by forward mode.
 
-        In reverse mode after all where there is a NaN: its guard tells those that are none.
+        By reverse mode after all where there is a NaN: its guard tells those that are none.
         """
         columns = [self.columns_of(at, chunk_size) for at in range(len(self.arrays))]
-        rows = [list(row) for row in zip(*columns, strict=True)]
-        if any(has_nan(part) for row in rows for part in row):
+        if any(has_nan(part) for column in columns for part in column):
             return self.by_rows(chunk_size)
-        return rows if columns else [[] for _ in self.results]
+        return [
+            nest.pack(self.inputs.chosen, [column[i] for column in columns])
+            for i in range(len(self.results))
+        ]
 
     def columns_of(self, at: int, chunk_size: int | None) -> list[Array]:
         """For each result its Jacobian with respect to one input."""
@@ -215,3 +220,11 @@ def concerns(forward: ForwardPass, record: Record) -> bool:
     """Whether a tangent, or what became of one at an op without a rule, goes into a record."""
     tangents, missing = forward.tangents, forward.missing
     return any(tid in tangents or tid in missing for tid in inputs_of(record))
+
+
+def elements(arrays: Sequence[Array]) -> int:
+    """How many elements arrays have together."""
+    total = 0
+    for x in arrays:
+        total += x._data.size
+    return total

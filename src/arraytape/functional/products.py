@@ -70,8 +70,9 @@ def jvp(
         When tangents do not fit the primals.
     """
     inputs, y, found, aux = pushed("jvp", f, primals, tangents, has_aux, verify)
-    results = inputs.value(y), inputs.value(found)
-    return (*results, inputs.value(aux)) if has_aux else results
+    if inputs.kinds is not None:
+        y, found, aux = inputs.value(y), inputs.value(found), inputs.value(aux)
+    return (y, found, aux) if has_aux else (y, found)
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False) -> tuple[Any, ...]:
@@ -348,7 +349,8 @@ def pushed(
     accumulator = ForwardAccumulator(inputs.chosen, tuple(tangents))
     accumulator._never_zeros = True
     with accumulator:
-        y, aux = with_aux(caller, f(*inputs.args), has_aux)
+        y = f(*inputs.args)
+        y, aux = with_aux(caller, y) if has_aux else (y, None)
     arrays_in(caller, "result", y)
     found = accumulator.jvp(y, unconnected_gradients=ZERO)
     if verify:
