@@ -236,12 +236,18 @@ def test_a_wrong_structure_of_few_or_many_results_is_an_error(dtype):
         )(np.ones(3, dtype))
 
 
-def test_much_rounding_is_no_wrong_structure():
+@pytest.mark.parametrize("times", [1, 5])  # by rows, and by columns
+@pytest.mark.parametrize("structure", [None, np.eye(N)])
+def test_much_rounding_is_no_wrong_structure(times, structure):
     def f(x):
-        return 1e12 * x - (1e12 * x - x)
+        return xp.concat([1e12 * x - (1e12 * x - x) + xp.sqrt(x)] * times)
 
-    x = np.random.default_rng(0).normal(size=N)
-    np.testing.assert_allclose(xp.sparse_jacobian(f)(x).toarray(), xp.jacobian(f)(x), atol=1e-3)
+    x = np.random.default_rng(0).uniform(1.0, 2.0, size=N)
+    x[3] = 0.0
+    given = None if structure is None else np.tile(structure, (times, 1))
+    J = xp.sparse_jacobian(f, given)(x).toarray()
+    np.testing.assert_allclose(J, xp.jacrev(f)(x), atol=1e-3)
+    assert J[3, 3] == np.inf
 
 
 BAD = {

@@ -34,6 +34,7 @@ from .derivatives import check_real, grad
 from .index_sets import IndexSets, Sets, csr
 from .linearization import Linearization
 
+SEEN_AT_ONCE = 64  # rows that may have entries outside a structure
 MOST_PAIRS = 10**8  # of columns with a row in common, a column with itself among them
 
 
@@ -292,14 +293,15 @@ def entry_outside(
     The whole row is computed: much rounding alone is no evidence.
     """
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
-    for place in places:
-        unit = np.zeros(pattern.shape[0])
-        unit[place] = 1.0
-        line = taken(caller, product(run, unit, not colouring.by_rows))
-        inside = pattern.indices[pattern.indptr[place] : pattern.indptr[place + 1]]
-        outside = np.setdiff1d(np.flatnonzero(line), inside)
-        if outside.size:
-            found = int(place), int(outside[0])
+    for start in range(0, len(places), SEEN_AT_ONCE):
+        some = places[start : start + SEEN_AT_ONCE]
+        units = np.zeros((len(some), pattern.shape[0]))
+        units[np.arange(len(some)), some] = 1.0
+        lines = products_with(caller, run, units, not colouring.by_rows, None)
+        outside = (lines != 0) & ~np.isnan(lines) & ~pattern[some].toarray().astype(bool)
+        if outside.any():
+            line, at = (int(i) for i in np.argwhere(outside)[0])
+            found = int(some[line]), at
             return found[::-1] if colouring.by_rows else found
     return None
 
