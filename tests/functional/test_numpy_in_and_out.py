@@ -414,6 +414,17 @@ def test_second_derivatives_agree_in_every_form(form, dtype):
     np.testing.assert_allclose(np.asarray(on_arrays), found, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("kind", [float, np.asarray, xp.asarray])
+def test_a_value_that_left_into_an_inner_derivative_is_said(kind):
+    def f(x):
+        return xp.grad(lambda z: z * z)(kind(float(x[0]))) * x[1]
+
+    with pytest.warns(xp.TapeWarning, match="the value left the tape at .*test_numpy_in_and_out"):
+        assert xp.grad(f)(np.array([2.0, 3.0])).tolist() == [0.0, 4.0]
+    with pytest.raises(xp.LostGradientError, match="would be zeros"):
+        xp.grad(lambda x: xp.asarray(xp.grad(lambda z: z * z)(kind(float(x)))))(2.0)
+
+
 W = xp.asarray([3.0, 4.0])
 
 
