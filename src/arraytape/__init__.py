@@ -9,6 +9,7 @@ import typing as _typing
 from importlib import import_module as _import_module
 
 import numpy as _np
+from numpy import e, inf, nan, pi
 
 from . import _numpy_hook  # noqa: F401  (for what it attaches to the Array)
 from ._array.array import PUBLIC as _PUBLIC
@@ -254,8 +255,7 @@ __all__ = [
 ]  # fmt: skip
 
 __array_api_version__ = "2025.12"
-e: float = _np.e
-inf, nan, pi, newaxis = _np.inf, _np.nan, _np.pi, None
+newaxis = None
 bool = _np.bool
 int8 = _np.int8
 int16 = _np.int16
