@@ -6,6 +6,7 @@ function theorem: so any solver will do, compiled ones too, and nothing of its w
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .._util.errors import missing_from
@@ -21,9 +22,12 @@ from ._functions import (
     root,
 )
 
+if TYPE_CHECKING:
+    from . import scipy
+
 __all__ = [
     "NotASolution", "as_given", "custom_fixed_point", "custom_minimum", "custom_root", "fixed_point",
-    "linear_solve", "minimum", "root",
+    "linear_solve", "minimum", "root", "scipy",
 ]  # fmt: skip
 
 
@@ -33,4 +37,7 @@ def __dir__() -> list[str]:
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there
-    __getattr__ = missing_from(__name__, "implicit")
+    _missing = missing_from(__name__, "implicit")
+
+    def __getattr__(name):
+        return import_module(".scipy", __name__) if name == "scipy" else _missing(name)

@@ -197,18 +197,23 @@ class Numbers:
     def _errors(self, v: Vector, found: System) -> tuple[float, float]:
         """The relative size of the Newton step, and the relative error of the derivative.
 
-        The step tells the error, unless the Jacobian changes faster than x does.  A step that is large
-        beside x may be rounding, where x is 0 but for that: then the derivative at both ends tells.
+        The step tells the error, and so does the one after it where the Jacobian changes faster than x
+        does.  Where either is large, the derivatives at both ends of the step are compared: the step may
+        be rounding, as it is where x is 0 but for that.
         """
         step = found.step
         size, limit = relative(step, v), self.problem.tol / 100.0
-        off = float(np.max(np.abs(step), initial=0.0) + self.eps * np.max(np.abs(v), initial=0.0))
-        error = self._curvature(v, found) * off
-        if max(size, error) <= limit:
-            return size, max(size, error)
+        rounding = self._curvature(v, found) * self.eps * float(np.max(np.abs(v), initial=0.0))
+        error = max(size, rounding)
+        if size > 1e4 * self.eps:
+            after = found.solve(self.residual(v - step))
+            error = max(error, 2.0 * relative(after, step))
+        if error <= limit:
+            return size, error
         other = self.system(v - step)
         here, there = self._slope(v, found), self._slope(v - step, other)
         scale = float(np.max(np.abs(there), initial=0.0))
+        error = rounding
         if scale:
             error = max(error, float(np.max(np.abs(here - there))) / scale)
         if not self.is_rounding(step, max(scale or 1.0, float(np.max(np.abs(v))))):
@@ -217,11 +222,8 @@ class Numbers:
 
     def _curvature(self, v: Vector, found: System) -> float:
         """How fast the Jacobian changes relative to itself, by the residual a little away from v."""
-        whole = float(np.max(np.abs(v), initial=0.0)) or float(
-            np.max(np.abs(found.step), initial=0.0)
-        )
         signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
-        way = 1e-2 * signs * np.where(v == 0.0, whole, np.abs(v))
+        way = 1e-2 * signs * np.abs(v)
         if not way.any():
             return 0.0
         rest = self.residual(v + way) - found.residual - found.jacobian @ way
