@@ -46,7 +46,7 @@ class Equilibrium:
         return [np.outer(weights, x), weights]
 
 
-@benchmark("x hand", budget={20: 80.0, 200: 12.0}, size=[20, 200])
+@benchmark("x hand", budget={20: 150.0, 200: 25.0}, size=[20, 200])
 def track_root(size: int) -> float:
     """Value, checks and gradient, eager; by hand without the checks."""
     ours, theirs = pair(Equilibrium(size))

@@ -17,8 +17,8 @@ from .._record.stack import only_recorders
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from . import _solvers as solvers
-from ._layouts import Layout, Vector, handles
-from ._op import arrays_of, plain, solution
+from ._layouts import Layout, Vector, handles, plain
+from ._op import arrays_of, solution
 from ._problem import Numbers, Problem, Residual
 
 Solver = Callable[..., Any]

@@ -23,8 +23,7 @@ from . import _functions as functions
 from . import _solvers as solvers
 from ._checks import NotASolution, check_minimum
 from ._iterative import scipys
-from ._layouts import Layout, Vector
-from ._op import plain
+from ._layouts import Layout, Vector, plain
 
 # What SciPy's methods ask for; it warns of what they do not.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
