@@ -93,7 +93,7 @@ def pull(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> 
         leaves = handles(given)
         for i, x in zip(chosen, some, strict=True):
             leaves[i] = x
-        return problem.residual(v, leaves)
+        return problem.residual(handles([v])[0], leaves)
 
     _, back = xp.vjp(residual, *[given[i] for i in chosen])
     found = dict(zip(chosen, back(-weights), strict=True))
