@@ -66,10 +66,28 @@ def test_single_precision_stays_what_it_is():
     assert xp.grad(lambda a: xp.astype(cube_root(a), xp.float64))(a).dtype == xp.float32
 
 
+def test_half_precision_is_solved_in_single():
+    a = xp.asarray(8.0, dtype=xp.float16)
+    solution = lambda a: implicit.root(cube, xp.asarray(1.0, dtype=xp.float16), a)  # noqa: E731
+    assert (solution(a).dtype, float(solution(a))) == (xp.float16, 2.0)
+    assert xp.grad(solution)(a).dtype == xp.float16
+    close(xp.grad(solution)(a), 1.0 / 12.0, 1e-3)
+
+
+def test_slow_iterations_end_at_the_fixed_point():
+    slow = lambda a: implicit.fixed_point(lambda x, a: x - 1e-3 * (x**3 - a), 1.0, a)  # noqa: E731
+    close(slow(EIGHT), 2.0)
+    close(xp.grad(slow)(EIGHT), 1.0 / 12.0)
+
+
 def test_no_unknowns():
     x = implicit.root(cube, xp.zeros((0, 2)), EIGHT)
     assert x.shape == (0, 2)
     assert float(xp.grad(lambda a: xp.sum(implicit.root(cube, xp.zeros((0, 2)), a)))(EIGHT)) == 0.0
+    for matrix_free in (False, True):
+        lowest = implicit.minimum(lambda x: xp.sum(x**2), xp.zeros((0,)), matrix_free=matrix_free)
+        assert lowest.shape == (0,)
+    assert implicit.root(lambda x: x, []) == []
 
 
 def test_the_start_has_no_gradient():

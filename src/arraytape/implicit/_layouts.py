@@ -43,7 +43,7 @@ class Layout:
         self.name, self.what = name, what
         self.leaves = [self._leaf(x, nesting) for x in nest.leaves(nesting)]
         self.nesting = nest.pack(nesting, list(range(len(self.leaves))))
-        self.dtype = np.result_type(np.float16, *[real_of(x.dtype) for x in self.leaves])
+        self.dtype = np.result_type(np.float32, *[real_of(x.dtype) for x in self.leaves])
         self.dtype = self.dtype if self.leaves else np.dtype(np.float64)
         ends = np.cumsum([0, *[x.size for x in self.leaves]])
         self.parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
