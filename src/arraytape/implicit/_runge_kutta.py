@@ -38,15 +38,17 @@ class Explicit:
     def step(
         self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
     ) -> tuple[Any, ...]:
-        """The state after one step, and its stages.  k: the slope at (t, y), where it is known.
+        """The state after one step, its stages, and the state as it was computed here.
 
+        k : the slope at (t, y), where it is known.
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
         """
         stages = [field(t, y, args) if k is None else k]
         for s, c in enumerate(self.C[1:], start=1):
             at = y + weighted(self.A[s, :s], stages) * h
             stages.append(field(t + float(c) * h, at, args))
-        return y + h * weighted(self.B, stages), stages
+        new = y + h * weighted(self.B, stages)
+        return new, stages, new
 
     def slopes(
         self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any

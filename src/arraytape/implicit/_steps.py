@@ -11,8 +11,13 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
+from .._array.views import keep
+from .._util.blocks import Quiet
 from .._util.errors import user_line
 from ._field import Data, Field, on_host
+
+# How well steps that are taken again give the same state: rounding grows on the way.
+REPRODUCED = 1e-6
 
 
 @dataclass
@@ -144,6 +149,7 @@ class Piece:
     ) -> None:
         self.problem, self.start, self.stop, self.mesh = problem, start, stop, mesh
         self.hints = hints
+        self.first: Data | None = None
         self.where = where if where is None else where[(where >= start) & (where < stop)]
         self.offset = 0 if where is None else int(np.searchsorted(where, start))
 
@@ -160,7 +166,7 @@ class Piece:
         for i in range(self.start, self.stop):
             t, h = self.time_and_step(nodes, i)
             hint = () if self.hints is None else (self.hints[i],)
-            new, stages = method.step(problem.field, t, y, h, slope, args, *hint)
+            new, stages, computed = method.step(problem.field, t, y, h, slope, args, *hint)
             chosen = slice(0, 0) if points is None else self.chosen(i)
             slope = None
             if problem.dense or chosen.stop > chosen.start:
@@ -173,6 +179,7 @@ class Piece:
                     values.append(method.value(y, xp.expand_dims(curve, axis=1), x))
             states.append(new)
             y = new
+        self.check(computed)
         found: dict[str, Any] = {"end": y}
         if problem.at is None or problem.dense:
             found["states"] = xp.stack(states)
@@ -181,6 +188,24 @@ class Piece:
         if curves:
             found["curves"] = xp.stack(curves)
         return found
+
+    def check(self, end: Array) -> None:
+        """RuntimeError where the last step gave something else when it was taken first.
+
+        Rounding may differ, where memory lies otherwise.  Only plain data on the host are compared.
+        """
+        data = keep(end)
+        first, self.first = self.first, data if self.first is None else self.first
+        if first is None or not type(first) is type(data) is np.ndarray:
+            return
+        with Quiet():
+            change = np.abs(data - first).max(initial=0.0) / np.abs(first).max(initial=0.0)
+        if change > REPRODUCED:
+            raise RuntimeError(
+                "odeint: f gave something else when its steps were taken again for the gradient: the "
+                f"state differs by {change:.1e} of its size [at {user_line()}]. An array that f "
+                "uses was written to since, or it draws random numbers: pass these in args"
+            )
 
     def time_and_step(self, nodes: Array | None, i: int) -> tuple[Any, Any]:
         """Where step i begins, and its length."""
