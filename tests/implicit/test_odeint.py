@@ -408,6 +408,46 @@ def test_variables_and_watched_arrays_from_outside():
         xp.grad(lambda p: closure(p, method="Radau"))(p)
 
 
+def test_a_gradient_within_f_and_the_layers_of_a_network():
+    def hamiltonian(z, k):
+        return 0.5 * z[1] ** 2 + k * (1.0 - xp.cos(z[0]))
+
+    def motion(t, z, k):
+        slope = xp.grad(hamiltonian)(z, k)
+        return [slope[1], -slope[0]]
+
+    def end(k, f, **options):
+        return odeint(f, (0, 1), [1.0, 0.0], "DOP853", [1.0], args=(k,), **options, **TIGHT).y[0, 0]
+
+    direct = lambda t, z, k: [z[1], -k * xp.sin(z[0])]  # noqa: E731
+    expected = float(xp.grad(lambda k: end(k, direct))(xp.asarray(1.3)))
+    for adjoint in ("discrete", "continuous"):
+        found = xp.grad(lambda k, way=adjoint: end(k, motion, adjoint=way))(xp.asarray(1.3))
+        assert float(found) == pytest.approx(expected, rel=1e-7)
+
+    rng = np.random.default_rng(0)
+    layer, points = xp.nn.Dense(3), xp.asarray(rng.standard_normal((5, 3)))
+    layer(points)
+    gradients = []
+    for options in ({}, {"adjoint": "continuous"}, {"method": "RK4", "max_step": 0.1}):
+        with xp.GradientTape() as tape:
+            y = odeint(
+                lambda t, y: xp.tanh(layer(y)), (0.0, 1.0), points, t_eval=[1.0], **options
+            ).y
+            loss = xp.sum(y**2)
+        gradients.append(tape.gradient(loss, layer.trainable_variables))
+    for one in gradients[1:]:
+        for found, first in zip(one, gradients[0], strict=True):
+            np.testing.assert_allclose(np.asarray(found), np.asarray(first), rtol=1e-2, atol=1e-3)
+    layer.trainable_variables[0].assign(np.ones((3, 3)))
+    with xp.GradientTape() as tape:
+        y = odeint(lambda t, y: xp.tanh(layer(y)), (0.0, 1.0), points).y
+        loss = xp.sum(y**2)
+    layer.trainable_variables[0].assign(np.zeros((3, 3)))
+    with pytest.raises(RuntimeError, match="Variable"):
+        tape.gradient(loss, layer.trainable_variables)
+
+
 def test_args_may_be_nestings_and_views():
     def f(t, y, p, name, factor):
         assert name == "pendulum"

@@ -223,6 +223,7 @@ def by_adjoint(
 
         return y, pull if variables else alone
 
+    solved.__name__ = solved.__qualname__ = "odeint"  # as messages call it
     return xp.custom_gradient(solved)(problem.y0, xp.astype(start, times.dtype), times, *chosen)
 
 

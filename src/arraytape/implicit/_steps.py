@@ -203,8 +203,9 @@ class Piece:
         if change > REPRODUCED:
             raise RuntimeError(
                 "odeint: f gave something else when its steps were taken again for the gradient: the "
-                f"state differs by {change:.1e} of its size [at {user_line()}]. An array that f "
-                "uses was written to since, or it draws random numbers: pass these in args"
+                f"state differs by {change:.1e} of its size [at {user_line()}]. An array or "
+                "Variable that f uses was written to since, or it draws random numbers: pass these "
+                "in args"
             )
 
     def time_and_step(self, nodes: Array | None, i: int) -> tuple[Any, Any]:
