@@ -333,6 +333,9 @@ def enter_implicit(call):
     )
     call("implicit.linear_solve", lambda e: (
         I.linear_solve, [lambda x, a: a * x, np.asarray([1.0, 2.0]), 4.0], {"rtol": 1e-12, "maxiter": 10}))  # fmt: skip
+    call("implicit.odeint", lambda e: (
+        I.odeint, [lambda t, y, rate: -xp.tanh(rate) * y, (0.0, 1.0), [1.0, 2.0], "RK45", [0.5, 1.0], False],
+        {"args": (2.0,), "rtol": 1e-3, "atol": 1e-6, "first_step": 0.1, "max_step": 0.5, "adjoint": "discrete"}))  # fmt: skip
     call("implicit.NotASolution", lambda e: (I.NotASolution, ["why"], {}))
     call(
         "implicit.as_given",

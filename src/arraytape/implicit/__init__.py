@@ -2,6 +2,7 @@
 
 They do not come from the solver's steps but from the equation that its result solves, by the implicit
 function theorem: so any solver will do, compiled ones too, and nothing of its way is recorded.
+``odeint`` differentiates the steps that SciPy's solvers of differential equations take.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from ._functions import (
     minimum,
     root,
 )
+from .ode import odeint
 
 if TYPE_CHECKING:
     from . import scipy
 
 __all__ = [
     "NotASolution", "as_given", "custom_fixed_point", "custom_minimum", "custom_root", "fixed_point",
-    "linear_solve", "minimum", "root", "scipy",
+    "linear_solve", "minimum", "odeint", "root", "scipy",
 ]  # fmt: skip
 
 
