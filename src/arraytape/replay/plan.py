@@ -26,6 +26,7 @@ from .callback import Effect
 from .export import Export
 from .passes.blocks import blocked
 from .passes.factors import factored
+from .passes.rounding import rounded
 from .passes.simplify import simplified
 from .passes.ties import with_rare_ties
 from .reach.state import PLAIN, Changed, changed, same, same_data
@@ -74,6 +75,8 @@ class Plan:
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
         simple = self.program
+        if blocks:
+            self.program = rounded(self.program)
         self.program = with_rare_ties(self.program)
         if blocks:
             self.program = blocked(factored(self.program))

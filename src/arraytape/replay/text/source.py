@@ -17,6 +17,7 @@ import numpy as np
 
 from ..passes.blocks import BLOCK, BLOCKED, CASTS
 from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
+from ..passes.sums import DOT
 from ..passes.ufuncs import (
     SLOW_BESIDE_NUMBERS,
     SLOW_IN_PLACE,
@@ -238,6 +239,9 @@ class Source:
                 f"copyto({self.names[node]}, {self.text_of(node.args[0], True)}, 'unsafe')"
             )
             return
+        if node.op == DOT:
+            self.dot(node)
+            return
         ufunc = ufunc_of(node)
         if ufunc is not None:
             self.ufunc(place, node, ufunc)
@@ -264,6 +268,16 @@ class Source:
             self.names[node] = self.view(self.names[operands(node)[0]], value)
         else:
             self.assign(node, value)
+
+    def dot(self, node: Node) -> None:
+        """A sum of products, in the order of memory."""
+        names = [self.text_of(x, True) for x in node.args]
+        flat = [
+            name if len(x.shape) == 1 else self.view(name, f"{name}.ravel()")
+            for name, x in zip(names, node.args, strict=True)
+        ]
+        self.scalars.add(node)
+        self.assign(node, f"{flat[0]}.dot({flat[1]})")
 
     def view(self, name: str, text: str) -> str:
         """A name for a view of what has a name; of kept memory it is made once."""
