@@ -1,5 +1,7 @@
 """Passes keep what a program computes: random programs of raw calls, before and after each."""
 
+import gc
+import linecache
 import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain as chain_of
@@ -338,6 +340,15 @@ def test_what_a_users_function_is_given_stays_as_it_was():
     for value in (1.0, 2.0):
         source.function(np.full(SHAPE, value))
     assert [float(y[0, 0]) for y in kept] == [2.0, 4.0]
+
+
+def test_the_text_that_tracebacks_show_goes_with_its_function():
+    source = Source(simplified(traced(lambda x: [xp.tanh(x)], data(1)[:1])), "program")
+    file = source.function.__code__.co_filename
+    assert linecache.getline(file, 1).startswith("def program(")
+    del source
+    gc.collect()
+    assert file not in linecache.cache
 
 
 def test_views_of_memory_that_stays_are_made_once():

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import linecache
 import math
-from collections import deque
 from collections.abc import Callable
 from itertools import count
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -51,8 +51,6 @@ LARGE = 4096  # elements of data that is let go of as soon as it can be
 WORTH_SPREAD = 256  # elements beside which a number becomes an array
 SHARED = 1 << 16  # elements of masks whose integers wait for another choice
 NUMBER = count(1).__next__
-SHOWN: deque[str] = deque()  # the files of texts that tracebacks show, the oldest first
-MOST_SHOWN = 500
 
 
 class Source:
@@ -106,8 +104,8 @@ class Source:
         self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.text()}"
         file = f"<arraytape replay {NUMBER()} of {name}>"
         exec(compile(self.text, file, "exec"), self.scope)
-        show(file, self.text)
         self.function: Callable[..., Any] = self.scope[name]
+        show(file, self.text, self.function)
 
     def input(self, node: Node) -> str:
         self.names[node] = name = f"x{len(self.names)}"
@@ -255,6 +253,10 @@ class Source:
                 args = [", ".join(args)]
             value, scalar = spelled.text.format(*args), spelled.scalar
             self.scope.update(spelled.names)
+            if node.op == "any" and node not in self.last:  # guards alone look at it
+                self.names[node] = f"count_nonzero({args[0]})"
+                self.scalars.add(node)
+                return
         else:
             args = [self.text_of(x, True) for x in node.args]
             args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
@@ -659,12 +661,10 @@ def is_part(y: Node, x: Node, key: Any) -> bool:
     return part and key_of(y.args[1]) == key_of(key)
 
 
-def show(file: str, text: str) -> None:
-    """Let tracebacks show the lines of a text, in place of those of the oldest one."""
+def show(file: str, text: str, function: Any) -> None:
+    """Let tracebacks show the lines of a function's text for as long as there is the function."""
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    SHOWN.append(file)
-    if len(SHOWN) > MOST_SHOWN:
-        linecache.cache.pop(SHOWN.popleft(), None)
+    finalize(function, linecache.cache.pop, file, None).atexit = False
 
 
 def failed(guard: Guard) -> None:
