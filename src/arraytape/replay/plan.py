@@ -64,9 +64,11 @@ class Plan:
     """What takes the place of a function for calls like the one that was traced.
 
     blocks : whether last bits may differ: of what decides nothing, of large elementwise programs, which
-    run in blocks that fit the cache, and of large matrices, which are factored once.  replay : takes the arguments in the order of the
-    parameters, gives the result.  MISFIT for others; Changed, Apart, GuardFailed or what NumPy raises
-    where the program does not hold: nothing was written then.
+    run in blocks that fit the cache, and of large matrices, which are factored once.
+
+    replay : takes the arguments in the order of the parameters, gives the result.  MISFIT for others;
+    Changed, Apart, GuardFailed or what NumPy raises where the program does not hold: nothing was written
+    then.
     """
 
     def __init__(self, call: Call, name: str, blocks: bool = True) -> None:

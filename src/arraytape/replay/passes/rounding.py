@@ -56,9 +56,12 @@ SMOOTH = frozenset(
 def rounded(program: Program) -> Program:
     """The program, shorter, with other last bits."""
     short = with_signs_joined(loosened(program, LOOSE))
-    if any(node.op == "divide" for node in short.nodes):  # that is no softmax
+    exact = deciding(short)
+    divided = [node for node in short.nodes if node.op == "divide" and node not in exact]
+    if any(by_reciprocal(node, lambda one: one) for node in divided):  # where it is no softmax
         short = with_signs_joined(loosened(short, {**LOOSE, "divide": (by_reciprocal,)}))
-    return with_dots(short, deciding(short))
+        exact = deciding(short)
+    return with_dots(short, exact)
 
 
 def loosened(program: Program, rules: Rules) -> Program:
