@@ -6,6 +6,7 @@ program touches little memory.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import math
 from collections.abc import Callable
@@ -70,6 +71,7 @@ class Source:
         self.arrays: dict[Node, str] = {}  # names of the arrays that scalars are taken of
         self.lines: list[str] = []
         self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
+        self.squares: dict[Node, str] = {}  # names of their sums, of values that guards look at
         self.kept = Memory()
         self.new_number = count().__next__
         self.views: dict[str, str] = {}  # names of views of other memory, by their text
@@ -622,13 +624,9 @@ class Source:
         floats = all(type(x) is Node and x.shape and x.dtype.kind == "f" for x in node.args)
         if kinds != {"no NaN"} or not floats:
             return False
-        squares: list[str] = []
-        for x in node.args:
-            squares.append(f"q{len(squares)}")
-            flat = self.text_of(x, True) + ("" if len(x.shape) == 1 else ".ravel('K')")
-            self.lines.append(f"q = {flat}; {squares[-1]} = q.dot(q)")
+        squares = [self.square_of(x) for x in node.args]
         self.scope["isnan"] = np.isnan
-        most = self.named(f"most_{node.dtype}", np.finfo(node.dtype).max / 1024)
+        most = self.named(f"most_{node.dtype}", most_of(node.dtype))
         args = [self.text_of(x, True) for x in node.args]
         args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
         whole = f"{self.function_of(node)}({', '.join(args)})"
@@ -637,6 +635,14 @@ class Source:
             f"    if isnan({whole}).any(): failed(guards[{looks[0]}])",
         ]
         return True
+
+    def square_of(self, x: Node) -> str:
+        """A name for the sum of squares of a value, for looks at what is made of it."""
+        if x not in self.squares:
+            self.squares[x] = f"q{len(self.squares)}"
+            flat = self.text_of(x, True) + ("" if len(x.shape) == 1 else ".ravel('K')")
+            self.lines.append(f"q = {flat}; {self.squares[x]} = q.dot(q)")
+        return self.squares[x]
 
     def guard(self, i: int, guard: Guard) -> None:
         name = self.names[guard.node]
@@ -653,6 +659,12 @@ class Source:
         else:
             look = f"{name}.tobytes() != {self.named(f'k{len(self.scope)}', guard.expected)}"
         self.lines.append(f"if {look}: failed(guards[{i}])")
+
+
+@functools.cache
+def most_of(dtype: np.dtype[Any]) -> Any:
+    """What sums of squares may be at most for no sum of products to overflow, however it is rounded."""
+    return np.finfo(dtype).max / 1024
 
 
 def is_part(y: Node, x: Node, key: Any) -> bool:
