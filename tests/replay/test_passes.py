@@ -713,7 +713,8 @@ def written_twice(x, y):
     [
         (lambda x, y: [xp.sum(x * y)], ["dot"]),
         (lambda x, y: [xp.sum(-xp.exp(x), axis=0)], ["exp", "negative", "sum"]),
-        (lambda x, y: [0.1 * (x / 3.0)], ["multiply"]),
+        (lambda x, y: [0.1 * (x / 4.0)], ["multiply"]),
+        (lambda x, y: [0.1 * (x / 49.0)], ["divide", "multiply"]),  # 49 / 49 is 1
         (lambda x, y: [x / rows(y)], ["add", "divide", "divide", "multiply", "sqrt", "square", "sum"]),
         (lambda x, y: [x / xp.sum(y, axis=1, keepdims=True)], ["divide", "sum"]),  # may be tiny
         (lambda x, y: [x / 1e250], ["divide"]),

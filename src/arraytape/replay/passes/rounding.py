@@ -306,7 +306,10 @@ def choice_of_zeros(node: Node, new: New) -> Node | None:
 
 # --- factors ------------------------------------------------------------------------------------------
 def by_reciprocal(node: Node, new: New) -> Node | None:
-    """``x / c`` is ``x * (1 / c)`` where c is much smaller data, and neither tiny nor huge."""
+    """``x / c`` is ``x * (1 / c)`` where c is much smaller data, and neither tiny nor huge.
+
+    A number c must be a power of two: ``49.0 / 49.0`` stays 1.
+    """
     x, c = node.args
     if (
         type(x) is not Node
@@ -316,7 +319,7 @@ def by_reciprocal(node: Node, new: New) -> Node | None:
     ):
         return None
     if type(c) in (int, float):
-        few, (least, most) = node.size > 1, (abs(c), abs(c))
+        few, (least, most) = abs(math.frexp(c)[0]) == 0.5, (abs(c), abs(c))
     elif type(c) is Node and c.dtype == node.dtype and c.op != CONSTANT:
         few, (least, most) = c.size * LEAST <= node.size, bounds(c)
     else:
