@@ -799,7 +799,7 @@ def test_a_row_of_nan_stays_nan():
 @pytest.mark.parametrize("part", range(3))
 def test_rounded_programs_compute_the_same(small_choices, part):
     shorter = 0
-    for seed in range(part, 240, 3):
+    for seed in range(part, 120, 3):
         program = grown(seed, data(seed))
         simple = simplified(program)
         short = rounded(simple)
@@ -813,7 +813,7 @@ def test_rounded_programs_compute_the_same(small_choices, part):
                     assert (ours.shape, ours.dtype) == (wanted.shape, wanted.dtype)
                     scale = max(1.0, np.abs(wanted).max())
                     np.testing.assert_allclose(ours, wanted, rtol=1e-9, atol=1e-12 * scale)
-    assert shorter > 10
+    assert shorter > 5
 
 
 # --- factors ------------------------------------------------------------------------------------------
