@@ -222,13 +222,29 @@ def _to_second(t, lost, tie, xp):
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
+def _below(x1, x2, storage):
+    """Where x2 is the maximum: it is greater, or NaN."""
+    return _or_nan(x1 < x2, x2, storage)
+
+
+def _above(x1, x2, storage):
+    """Where x2 is the minimum: it is less, or NaN."""
+    return _or_nan(x1 > x2, x2, storage)
+
+
+def _or_nan(lost, x2, storage):
+    nan = x2 != x2
+    none = not nan if isinstance(nan, bool) else storage.unless_none(nan) is None
+    return lost if none else lost | nan
+
+
 maximum = elementwise(
     "maximum",
     _to_first,
     _to_second,
     selects=True,
     saves={
-        "lost": lambda x1, x2: (x1 < x2) | (x2 != x2),
+        "lost": _below,
         "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
     },
 )
@@ -238,7 +254,7 @@ minimum = elementwise(
     _to_second,
     selects=True,
     saves={
-        "lost": lambda x1, x2: (x1 > x2) | (x2 != x2),
+        "lost": _above,
         "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
     },
 )
