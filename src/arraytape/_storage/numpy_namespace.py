@@ -22,7 +22,7 @@ from .special import HostSpecial
 # NumPy's overloads of reduce do not accept a keepdims that is a variable.
 add: Any = np.add
 multiply: Any = np.multiply
-FLOAT64 = np.dtype("float64")
+DOUBLE = np.dtype("float64")
 maximum: Any = np.maximum
 minimum: Any = np.minimum
 logical_or: Any = np.logical_or
@@ -315,7 +315,7 @@ def sinc_derivative(x: Any, /, order: int) -> Any:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if x.dtype is not FLOAT64 or not x.size:
+    if x.dtype is not DOUBLE or not x.size:
         return np.mean(x, axis=axis, keepdims=keepdims)
     # As np.mean, without its detour in Python.
     total = add.reduce(x, axis, None, None, keepdims)

@@ -222,12 +222,12 @@ def _to_second(t, lost, tie, xp):
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
-def _below(x1, x2, storage):
+def _lost_to_greater(x1, x2, storage):
     """Where x2 is the maximum: it is greater, or NaN."""
     return _or_nan(x1 < x2, x2, storage)
 
 
-def _above(x1, x2, storage):
+def _lost_to_less(x1, x2, storage):
     """Where x2 is the minimum: it is less, or NaN."""
     return _or_nan(x1 > x2, x2, storage)
 
@@ -244,7 +244,7 @@ maximum = elementwise(
     _to_second,
     selects=True,
     saves={
-        "lost": _below,
+        "lost": _lost_to_greater,
         "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
     },
 )
@@ -254,7 +254,7 @@ minimum = elementwise(
     _to_second,
     selects=True,
     saves={
-        "lost": _above,
+        "lost": _lost_to_less,
         "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
     },
 )
