@@ -315,7 +315,7 @@ def sinc_derivative(x: Any, /, order: int) -> Any:
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if x.dtype is not DOUBLE or not x.size:
+    if x.dtype is not DOUBLE or not x.shape or not x.size:
         return np.mean(x, axis=axis, keepdims=keepdims)
     # As np.mean, without its detour in Python.
     total = add.reduce(x, axis, None, None, keepdims)
