@@ -10,6 +10,8 @@ import cmath
 import math
 from typing import Any
 
+from numpy import False_
+
 from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
@@ -222,20 +224,17 @@ def _to_second(t, lost, tie, xp):
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
-def _lost_to_greater(x1, x2, storage):
+# Of a number that is no NaN, as in maximum(x, 0.0), one comparison says where it is the result.
+def _lost_to_greater(x1, x2):
     """Where x2 is the maximum: it is greater, or NaN."""
-    return _or_nan(x1 < x2, x2, storage)
-
-
-def _lost_to_less(x1, x2, storage):
-    """Where x2 is the minimum: it is less, or NaN."""
-    return _or_nan(x1 > x2, x2, storage)
-
-
-def _or_nan(lost, x2, storage):
     nan = x2 != x2
-    none = not nan if isinstance(nan, bool) else storage.unless_none(nan) is None
-    return lost if none else lost | nan
+    return x1 < x2 if nan is False or nan is False_ else (x1 < x2) | nan
+
+
+def _lost_to_less(x1, x2):
+    """Where x2 is the minimum: it is less, or NaN."""
+    nan = x2 != x2
+    return x1 > x2 if nan is False or nan is False_ else (x1 > x2) | nan
 
 
 maximum = elementwise(
