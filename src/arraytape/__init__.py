@@ -160,6 +160,7 @@ if _typing.TYPE_CHECKING:
         cofactors,  # noqa: F401  (not public: rules ask the namespace for it)
         inverse_again,  # noqa: F401  (as cofactors)
         matmul,
+        matmul_adjoint,  # noqa: F401  (as cofactors)
         matrix_transpose,
         solve_again,  # noqa: F401  (as cofactors)
         tensordot,
@@ -298,7 +299,8 @@ _CHAPTERS = (
 )
 # with some that are not public, for which rules ask the namespace;
 _FOR_RULES = (
-    "cofactors", "inverse_again", "power_derivative", "reinterpreted", "sinc_derivative", "solve_again",
+    "cofactors", "inverse_again", "matmul_adjoint", "power_derivative", "reinterpreted",
+    "sinc_derivative", "solve_again",
 )  # fmt: skip
 # modules; and other names by the module that has them.
 _MODULES = {

@@ -104,6 +104,14 @@ PRIMITIVES = {
         Case(xp.linalg.solve, with_core(STACKS, (2, 2), (2, 3)), regular),
         Case(xp.linalg.solve, [((3, 2, 2), (2,)), ((2, 1, 2, 2), (2,)), ((1, 1), (1,))], regular),
     ],
+    "matmul_adjoint": [
+        Case(
+            lambda a, b, first=first, second=second: xp.matmul_adjoint(a, b, first, second),
+            with_core(STACKS, (3, 2) if first else (2, 3), (4, 3) if second else (3, 4)),
+        )
+        for first in (False, True)
+        for second in (False, True)
+    ],
     "solve_again": [
         Case(xp.solve_again, with_core(STACKS, (2, 2), (2, 3)), regular),
         Case(

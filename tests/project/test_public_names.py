@@ -14,6 +14,7 @@ MODULES = ["", *LAZY, "linalg", "fft", "testing.storages"]
 PRIVATE = (
     "cofactors",
     "inverse_again",
+    "matmul_adjoint",
     "solve_again",
     "power_derivative",
     "sinc_derivative",

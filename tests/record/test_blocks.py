@@ -201,3 +201,39 @@ def test_numpys_errstate_which_an_interruption_may_leave_open_is_nowhere_used():
     used = [file.name for file in files if "with np.errstate(" in file.read_text()]
     assert len(files) > 100
     assert used == []
+
+
+def test_what_runs_quietly_leaves_nothing_to_others():
+    variable, before = ContextVar("variable", default=0), np.geterr()
+
+    def run(fails):
+        variable.set(1)
+        assert set(np.geterr().values()) == {"ignore"}
+        if fails:
+            raise ValueError("on the way")
+        return np.seterr(all="raise")
+
+    assert blocks.quietly(run, False) == dict.fromkeys(before, "ignore")
+    with pytest.raises(ValueError, match="on the way"):
+        blocks.quietly(run, True)
+    assert (np.geterr(), variable.get()) == (before, 0)
+
+
+def test_numpys_settings_in_a_users_rule_end_with_the_pass():
+    before, seen = np.geterr(), []
+
+    @xp.custom_gradient
+    def square(x):
+        def pull(g):
+            seen.append(np.seterr(all="raise"))
+            return g * 2.0 * x
+
+        return x * x, pull
+
+    with GradientTape() as tape:
+        x = xp.asarray(3.0)
+        tape.watch(x)
+        y = square(x)
+    assert float(tape.gradient(y, x)) == 6.0
+    assert set(seen[0].values()) == {"ignore"}
+    assert np.geterr() == before

@@ -5,7 +5,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, testing
-from arraytape._tape import letting_go, summary
+from arraytape._tape import letting_go, recording, summary
 from arraytape._tape.letting_go import LettingGo
 from helpers.peaks import peak_of
 from helpers.samples import CASES
@@ -20,6 +20,7 @@ def eager_to_let_go(monkeypatch):
     for name, value in {**settings, "FEW": 1 << 40, "MANY": 1 << 40}.items():
         monkeypatch.setattr(letting_go, name, value)
     monkeypatch.setattr(summary, "LARGE", 1)
+    monkeypatch.setattr(recording, "LARGE", 1)
     found = {"runs": 0, "reruns": 0, "passed": 0, "hollow": 0}
     run, guarded, filled = LettingGo.run, LettingGo.guarded, letting_go.filled
 

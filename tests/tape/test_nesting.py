@@ -8,6 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, TapeWarning
+from arraytape._record.plan import plan_of
 from arraytape._record.stack import recorders
 
 pytestmark = pytest.mark.any_storage
@@ -200,3 +201,39 @@ def test_an_outer_tape_that_was_left_first_takes_the_inner_gradient_for_a_consta
     with outer:
         h = y * x
     near(outer.gradient(h, x), 108.0)
+
+
+@pytest.mark.parametrize("dtype", [xp.float64, xp.complex128])
+def test_a_products_gradient_is_two_records_of_products_and_no_views(dtype):
+    a, b = (xp.ones(shape, dtype=dtype) for shape in ((2, 3), (3, 4)))
+    with GradientTape() as outer:
+        outer.watch([a, b])
+        with GradientTape() as inner:
+            inner.watch([a, b])
+            y = a @ b
+        inner.gradient(y, [a, b], output_gradients=xp.ones_like(y))
+    names = [plan_of(record).name for record in outer._recording.records]
+    assert names == ["matmul", "matmul_adjoint", "matmul_adjoint"]
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("second", [False, True])
+def test_adjoint_products_have_the_value_and_gradients_of_matmul(first, second, near):
+    def complex_array(*shape):
+        parts = np.arange(1.0, 1 + 2 * np.prod(shape)).reshape(2, *shape)
+        return xp.asarray(np.cos(parts[0]) + 1j * np.sin(parts[1]))
+
+    def adjoint(x):
+        return xp.conj(x).mT
+
+    a = complex_array(*((4, 3) if first else (3, 4)))
+    b = complex_array(*((2, 4) if second else (4, 2)))
+    weights = complex_array(3, 2)
+    with GradientTape(persistent=True) as tape:
+        tape.watch([a, b])
+        y = xp.matmul_adjoint(a, b, first, second)
+        z = (adjoint(a) if first else a) @ (adjoint(b) if second else b)
+    np.testing.assert_array_equal(y.to_numpy(), z.to_numpy())
+    found, expected = (tape.gradient(value, [a, b], output_gradients=weights) for value in (y, z))
+    for g, h in zip(found, expected, strict=True):
+        near(g, h.to_numpy())

@@ -261,6 +261,9 @@ def shared(xp: Any, index_add: Function, copied: Function) -> dict[str, Function
         "getitem": lambda x, key: x[key_of(key)],
         "moved": lambda x, device: copied(x),
         "reshaped": xp.reshape,
+        "matmul_adjoint": lambda x, y, first, second: (
+            (xp.conj(x).mT if first else x) @ (xp.conj(y).mT if second else y)
+        ),
         "solve_again": lambda x, b, adjoint=False: xp.linalg.solve(
             xp.conj(x).mT if adjoint else x, b
         ),

@@ -145,6 +145,9 @@ def what_it_uses(op: Op) -> dict[str, Any]:
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
 
 
+FEW = 3  # inputs: for so many the record of each subset is written out
+
+
 class Form(NamedTuple):
     """What decides the source of a compiled function."""
 
@@ -348,7 +351,7 @@ def record(s: Source, form: Form) -> None:
             s.line("out = 0")
             s.line(f"wide = {needs_fit(form)}")
             saved = save(s, form)
-            if len(op.inputs) <= 2 and has_one_form(op):
+            if len(op.inputs) <= FEW and has_one_form(op):
                 record_each_subset(s, form, saved)
             else:
                 record_any_subset(s, form, saved)
@@ -420,32 +423,34 @@ def layouts(form: Form) -> dict[str, str]:
 
 
 def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """One or two inputs, one result: the record of each subset of followed inputs is written out."""
+    """Few inputs, one result: the record of each subset of followed inputs is written out."""
     for head, wide in (("if not wide:", False), ("else:", True)):
         with s.block(head), s.block("for recorder in recorders:"):
             s.line("followed = recorder.followed")
             choose_subset(s, form, places(form, saved) | layouts(form), wide)
-            s.line("else: continue")
             s.line("followed.add(out)")
             if wide:
                 with s.block('if result.dtype.kind == "c":'):
                     s.line("recorder.notice(WIDES[1], ())")
 
 
-def choose_subset(s: Source, form: Form, values: dict[str, str], wide: bool) -> None:
-    """Branch by which inputs a recorder follows; subset 1 is the first input, 2 the second, 3 both."""
-    first, *second = (f"t_{x}" for x in form.op.inputs)
-    with s.block(f"if {first} in followed:"):
-        if second:
-            with s.block(f"if {second[0]} in followed:"):
-                record_subset(s, form.op, 3, values, wide)
-            with s.block("else:"):
-                record_subset(s, form.op, 1, values, wide)
-        else:
-            record_subset(s, form.op, 1, values, wide)
-    if second:
-        with s.block(f"elif {second[0]} in followed:"):
-            record_subset(s, form.op, 2, values, wide)
+def choose_subset(
+    s: Source, form: Form, values: dict[str, str], wide: bool, at: int = 0, subset: int = 0
+) -> None:
+    """Branch by which inputs a recorder follows, from number ``at`` on; of those before, ``subset``.
+
+    A subset has a bit for each input: 1 is the first input, 2 the second, 3 both.
+    """
+    inputs = form.op.inputs
+    if at < len(inputs):
+        with s.block(f"if t_{inputs[at]} in followed:"):
+            choose_subset(s, form, values, wide, at + 1, subset | 1 << at)
+        with s.block("else:"):
+            choose_subset(s, form, values, wide, at + 1, subset)
+    elif subset:
+        record_subset(s, form.op, subset, values, wide)
+    else:
+        s.line("continue")
 
 
 def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:

@@ -258,18 +258,39 @@ def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
     }
 
 
-Step = tuple[int, Rule, int, tuple[tuple[int, ...], tuple[int, int] | None] | None]
+Picker = Callable[[Record], tuple[Any, ...]]
+Step = tuple[int, Rule, int, tuple[Picker, bool, tuple[int, int] | None] | None]
 
 
 def step(pull: Pull) -> Step:
-    """A pull as (where the tid is, rule, the one kept value it takes or 0, None or all it needs)."""
+    """A pull as (where the tid is, rule, the one kept value it takes or 0, None or all it needs).
+
+    All it needs: what picks the kept values, whether the rule takes the namespace after these, and the
+    places of shape and dtype to fit, or None.
+    """
     at, rule, only, asks, fit = pull
     if fit is None and (only or rule is same):
         # A line that is one product is called without a Python frame.
         code = getattr(rule, "__code__", None)
         product = code is not None and code.co_code in PRODUCTS
         return at, operator.mul if product else rule, only, None
-    return at, rule, 0, (asks, fit)
+    kept = [place for place in asks if place]
+    if 0 in asks[: len(kept)]:
+        rule = namespace_last(rule, asks.index(0))
+    return at, rule, 0, (picker(kept), 0 in asks, fit)
+
+
+def picker(places: Sequence[int]) -> Picker:
+    """What gives the values at these places of a record, as a tuple and without a Python frame."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    first = places[0] if places else 0
+    return itemgetter(slice(first, first + len(places)))
+
+
+def namespace_last(rule: Rule, at: int) -> Rule:
+    """A rule that takes the namespace, its kept value number ``at``, after all others."""
+    return lambda g, *kept: rule(g, *kept[:at], kept[-1], *kept[at:-1])
 
 
 class Structural:

@@ -50,9 +50,19 @@ def cofactors(x: Any, xp: Any) -> Any:
 
 def solve_again(x1: Any, x2: Any, adjoint: bool, xp: Any) -> Any:
     """The solution of x1 @ x = x2, or of x1^H @ x = x2."""
-    if adjoint:
-        x1 = xp.matrix_transpose(xp.conj(x1) if x1.dtype.kind == "c" else x1)
-    return xp.linalg.solve(x1, x2)
+    return xp.linalg.solve(conjugate_transpose(x1, xp) if adjoint else x1, x2)
+
+
+def conjugate_transpose(x: Any, xp: Any) -> Any:
+    """x^H; of real matrices a view."""
+    return xp.matrix_transpose(xp.conj(x) if x.dtype.kind == "c" else x)
+
+
+def matmul_adjoint(x1: Any, x2: Any, first: bool, second: bool, xp: Any) -> Any:
+    """x1 @ x2, or with x1^H, or with x2^H."""
+    if first:
+        x1 = conjugate_transpose(x1, xp)
+    return x1 @ (conjugate_transpose(x2, xp) if second else x2)
 
 
 def inverse_again(x: Any, singular: Any, xp: Any) -> Any:
@@ -222,6 +232,9 @@ class Standard:
 
     def solve_again(self, x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
         return solve_again(x1, x2, adjoint, self)
+
+    def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
+        return matmul_adjoint(x1, x2, first, second, self)
 
     def inverse_again(self, x: Any, singular: Any, /) -> Any:
         return inverse_again(x, singular, self)

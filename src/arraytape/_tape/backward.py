@@ -15,7 +15,17 @@ import numpy as np
 from numpy import ndarray
 
 from .._array.array import Array
-from .._record.plan import PLANS, STEPS, Plan, Pull, Record, Structural, inputs_of, results_of
+from .._record.plan import (
+    PLANS,
+    STEPS,
+    Plan,
+    Pull,
+    Record,
+    Structural,
+    inputs_of,
+    results_of,
+    same,
+)
 from .._storage.batched.data import REPLAY, Batched, active
 from .._storage.storage import HERE
 from .data import RawData
@@ -280,20 +290,26 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
             elif more is None:
                 part = g
             else:
-                asks, fit = more
-                part = rule(g, *[record[i] if i else data.xp for i in asks])
+                picked, with_xp, fit = more
+                if rule is same:
+                    part = g
+                elif with_xp:
+                    part = rule(g, *picked(record), data.xp)
+                else:
+                    part = rule(g, *picked(record))
                 if part is None:
                     continue
                 if fit is not None:
                     shape, dtype = record[fit[0]], record[fit[1]]
-                    if part.dtype is not dtype:
+                    raw = part._data if lifts else part  # an Array's properties are Python frames
+                    if raw.dtype is not dtype:
                         part = data.fit(part, shape, dtype, PLANS[record[0]].name)
-                    elif part.shape != shape:
-                        if part.shape[1:] == shape and type(part) is ndarray:
+                    elif raw.shape != shape:
+                        if type(part) is ndarray and raw.shape[1:] == shape:
                             part = reduce(part, 0)
                         else:
                             part = data.fit(part, shape, dtype, PLANS[record[0]].name)
-                    elif lifts and type(part._data) is Batched:  # its dtype does not say so
+                    elif type(raw) is Batched and lifts:  # its dtype does not say so
                         part = data.fit(part, shape, dtype, PLANS[record[0]].name)
             tid = record[at]
             if part is g:

@@ -263,9 +263,12 @@ class ArrayData(RawData):
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:
             data = items[place]
-            if hasattr(data, "dtype"):
+            if type(data) is np.ndarray or hasattr(data, "dtype"):
                 tid = items[source]
-                items[place] = wrap(data, tid[output] if type(tid) is tuple else tid, KEPT)
+                array = items[place] = Array()  # as ``wrap``, without a call
+                array._data = data
+                array._tid = tid[output] if type(tid) is tuple else tid
+                array._state = KEPT
         return tuple(items)
 
     def settle(self, contribution: Any, shape: Any) -> Any:

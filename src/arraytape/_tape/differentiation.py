@@ -12,9 +12,9 @@ from .._array.paths import Path
 from .._exits.modes import mode_of
 from .._record.stack import new_tid, watched
 from .._storage.batched.data import REPLAY, active
-from .._storage.storage import HERE, is_complex, storage_of
+from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
-from .._util.blocks import Quiet
+from .._util.blocks import quietly
 from .._util.errors import shown, user_line
 from .arguments import (
     UnconnectedGradients,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .._exits.lacks import Lacks
 
 Place = tuple[int, Path]
+ZERO = UnconnectedGradients.ZERO  # the look-up in the class takes as long as a small op
 
 
 def gradient(
@@ -50,7 +51,7 @@ def gradient(
 ) -> Any:
     """See ``GradientTape.gradient``."""
     recording.check_usable()
-    zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+    zero = unconnected(unconnected_gradients) is ZERO
     guard = guards(nan)
     left = None
     if recording.journal:
@@ -79,7 +80,13 @@ class Differentiation:
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
         strays: dict[int, int] = {}  # tids for what is not followed: a target may be its own source
-        self.places = [self.place_of(x, strays) for x in asked]
+        watched = recording.watched
+        self.places = [
+            (entry.source, entry.path)
+            if (entry := watched.get(id(x))) is not None
+            else self.place_of(x, strays)
+            for x in asked
+        ]
         tids = [tid for tid, _ in self.places]
         self.starts = [
             recording.tid_of(x, current_value=True) or strays.get(id(x), 0) for x in targets
@@ -95,10 +102,7 @@ class Differentiation:
             self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
     def place_of(self, x: Array, strays: dict[int, int]) -> Place:
-        """The tid of a source, and the path from there to it."""
-        entry = self.recording.watched.get(id(x))
-        if entry is not None:
-            return entry.source, entry.path
+        """The tid of a source that is not watched, and the path from there to it."""
         tid = self.recording.tid_of(x)
         if not tid:
             tid = strays[id(x)] = strays.get(id(x)) or new_tid()
@@ -113,28 +117,38 @@ class Differentiation:
         picks : whether the seeds pick elements of the targets.  guard : whether a NaN calls for the
         guarded rerun.  last : whether nothing will be asked of a one-shot tape after this.
         """
-        storage, recorded = storage_of(seeds[0]._data), watched()
-        data = ArrayData if recorded else RawData
+        first = seeds[0]._data
+        storage, recorded = storage_of(first), watched()
+        here = storage.at(first)
+        if here is HERE and not recorded and not self.recording.attended():
+            return quietly(self.found, storage, recorded, seeds, picks, guard, last)
+        with here, active(REPLAY) if recorded or self.recording.attended() else HERE:
+            return quietly(self.found, storage, recorded, seeds, picks, guard, last)
 
-        def guarded() -> list[Any]:
-            pass_ = GuardedPass(data(storage), self.recording.known)
-            pass_.picks = picks
-            return self.through(pass_, seeds)
+    def found(
+        self, storage: Storage, recorded: bool, seeds: Sequence[Array], picks: bool, guard: bool,
+        last: bool,
+    ) -> list[Any]:  # fmt: skip
+        """The gradients by the pass that the tape and its data ask for: see ``run``."""
+        recording, data = self.recording, ArrayData if recorded else RawData
+        if last and not recorded and self.lets_go(seeds):
+            return self.letting_go(data(storage), seeds, guard)
+        if recording.numerics is not None:
+            return self.checked(data(storage), seeds, picks, guard)
+        if guard and recorded and hides_a_cusp(recording.records):
+            return self.guarded(data(storage), seeds, picks)
+        found = self.through(BackwardPass(data(storage), recording.known), seeds)
+        for g in found if guard else ():
+            if g is not None and has_nan(g):
+                tell_once()
+                return self.guarded(data(storage), seeds, picks)
+        return found
 
-        replayed = active(REPLAY) if recorded or self.recording.attended() else HERE
-        with Quiet(), storage.at(seeds[0]._data), replayed:
-            if last and not recorded and self.lets_go(seeds):
-                return self.letting_go(data(storage), seeds, guard)
-            if self.recording.numerics is not None:
-                return self.checked(data(storage), seeds, picks, guard)
-            if guard and recorded and hides_a_cusp(self.recording.records):
-                return guarded()
-            found = self.through(BackwardPass(data(storage), self.recording.known), seeds)
-            for g in found if guard else ():
-                if g is not None and has_nan(g):
-                    tell_once()
-                    return guarded()
-            return found
+    def guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
+        """The gradients by a pass that leaves out what selections did not take."""
+        pass_ = GuardedPass(data, self.recording.known)
+        pass_.picks = picks
+        return self.through(pass_, seeds)
 
     def checked(self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool) -> list[Any]:
         """The gradients by a pass that looks at values, for a tape with ``check_numerics``."""
@@ -179,13 +193,13 @@ class Differentiation:
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:
         """What a pass found for a source: never a seed, a view, or one buffer twice."""
-        g, data = pass_.cotangents.get(tid), pass_.data
+        g, data, borrowed = pass_.cotangents.get(tid), pass_.data, pass_.borrowed
         if g is None:
             return None
         part = data.walk(g, path) if path else g
-        if tid in pass_.borrowed or not data.owns(part):
+        if tid in borrowed or not data.owns(part):
             part = data.copied(part)
-        pass_.borrowed.add(tid)
+        borrowed.add(tid)
         return data.result(part)
 
     # --- answers ----------------------------------------------------------------------------------
@@ -199,9 +213,12 @@ class Differentiation:
         if self.lacks is not None:
             self.tell_of_exits(self.lacks, found)
         for g in found:
-            if g is None and not zero:
-                self.warn_of_strays(found)
+            if g is None:
                 break
+        else:
+            return list(found)
+        if not zero:
+            self.warn_of_strays(found)
         shapes = [None] * len(found) if shapes is None else shapes
         rows = zip(self.asked, found, shapes, strict=True)
         return [

@@ -8,6 +8,7 @@ derivative of any other is the transpose of its VJP, which a tape takes of the r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from threading import get_ident
 from typing import Any
 
 from .._array.aliasing import AddRecord, PutRecord
@@ -18,10 +19,10 @@ from .._array.views import current, laid_out, location, private_handle
 from .._exits.journal import Journal
 from .._exits.lacks import Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import BaseRecorder, Stack, only_recorders, push, recorders, remove
+from .._record.stack import STACK, BaseRecorder, push, recorders, remove
 from .._storage.batched.data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
-from .._util.blocks import Quiet, Setting
+from .._util.blocks import quietly
 from .._util.places import block_frame
 from .arguments import UnconnectedGradients, differentiable, filled
 from .backward import contributions
@@ -91,12 +92,22 @@ class ForwardPass(BaseRecorder):
         if errors:
             self.missing |= dict.fromkeys(results_of(record), errors[0])
             return
-        with self.outside(), Quiet():
-            found = plan.push(self, record)
-            for tid, tangent in zip(results_of(record), found, strict=True):
-                if tangent is not None:
-                    current(tangent)  # a view is read while the recorders around may see it
-                    self.tangents[tid] = tangent
+        quietly(self.push, plan, record)
+
+    def push(self, plan: Plan | Structural, record: Record) -> None:
+        """Find the tangents of a record's results; only the recorders around this one see the ops.
+
+        For good: it is called in a context of its own.
+        """
+        around = recorders()
+        if self in around:
+            around = around[: around.index(self)]
+        STACK.set((get_ident(), around))
+        found = plan.push(self, record)
+        for tid, tangent in zip(results_of(record), found, strict=True):
+            if tangent is not None:
+                current(tangent)  # a view is read while the recorders around may see it
+                self.tangents[tid] = tangent
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """A value left: from now on remember where constants enter."""
@@ -116,13 +127,6 @@ class ForwardPass(BaseRecorder):
             unseen = tid not in self.known
             absent = lacks.sources if found is None else frozenset()
             lacks.tell(absent, "derivative", mode, never_zeros=never_zeros, unseen=unseen)
-
-    def outside(self) -> Setting[Stack]:
-        """Within it only the recorders around this one see what the tangents' ops do."""
-        around = recorders()
-        if self in around:
-            around = around[: around.index(self)]
-        return only_recorders(*around)
 
     # --- tangents ---------------------------------------------------------------------------------
     def through(self, plan: Plan, record: Record) -> list[Array | None]:

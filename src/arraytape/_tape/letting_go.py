@@ -65,12 +65,12 @@ def keeps_much(recording: Recording) -> bool:
     step = len(records) // (MANY if recording.watches_large else FEW) + 1
     sizes: dict[int, int] = {}
     for record in records[step // 2 :: step]:
-        for item in record:
+        for item in record[3:]:  # after the number, a result and an input
             kind = type(item)
             if kind is ndarray:
                 if item.nbytes >= LARGE:
                     sizes[id(item)] = item.nbytes
-            elif kind is not int and kind in STORAGES and is_large(item):
+            elif kind is not int and kind is not tuple and kind in STORAGES and is_large(item):
                 sizes[id(item)] = bytes_of(item)
     return bool(sizes) and sum(sizes.values()) * step >= MUCH
 

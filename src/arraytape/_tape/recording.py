@@ -30,7 +30,7 @@ from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
 from .profile import Profile
-from .summary import is_large
+from .summary import LARGE, is_large
 from .sweeping import sweeping
 
 UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
@@ -146,7 +146,9 @@ class Recording(BaseRecorder):
         self.warned = False
         self.profile = Profile() if profile else None
         self.limit = None if memory_limit is None else MemoryLimit(memory_limit)
-        self.accounts = tuple(part for part in (self.limit, self.profile) if part is not None)
+        self.accounts: tuple[Any, ...] = ()
+        if profile or memory_limit is not None:
+            self.accounts = tuple(part for part in (self.limit, self.profile) if part is not None)
         self.observers: tuple[Observer, ...] = ()
         self.packing: Packing | None = None
         self.numerics: Any = None  # the Checks of a tape with check_numerics
@@ -368,7 +370,8 @@ class Recording(BaseRecorder):
         return tuple(sorted(self.variables, key=lambda variable: variable._current_id()))
 
     def follow(self, x: Array) -> None:
-        kind = x._data.dtype.kind
+        data = x._data
+        kind = data.dtype.kind
         if kind != "f" and kind != "c":
             warnings.warn(
                 f"watch(): dtype {x.dtype} has no gradient (shape {x.shape}): only real and complex "
@@ -378,29 +381,40 @@ class Recording(BaseRecorder):
             )
             return
         # A view is followed through its root, so what is read through other aliases counts too.
-        root, path = location(x)
+        root, path = location(x) if x._state & IS_VIEW else (x, ())
         with MOVING:
-            tid = root._ensure_id()
-            entry = self.watched.get(id(x))
-            if entry is not None and entry.root == tid and tid in self.known:
-                return
+            tid = root._tid
+            if tid <= 0:
+                tid = root._ensure_id()
+            known = tid in self.known
+            if known:
+                entry = self.watched.get(id(x))
+                if entry is not None and entry.root == tid:
+                    return
             if kind == "c":
                 self.careful = True
-            if not self.watches_large and is_large(x._data):
-                self.watches_large = True
-                self.choose_record()
+            if not self.watches_large and (type(data) is not np.ndarray or data.nbytes >= LARGE):
+                self.watch_large(data)
             if x._has_state and not any(x is other for other in self.variables):
                 self.variables.append(x)
-            self.watched[id(x)] = Watched(x, tid, *self.source_of(root, tid, path))
+            source = tid
+            if known:
+                source, path = self.source_of(root, tid, path)
+            else:
+                if path:
+                    self.implied.add(tid)
+                self.leaves.add(tid)
+                self.known.add(tid)
+            self.watched[id(x)] = Watched(x, tid, source, path)
+
+    def watch_large(self, data: Any) -> None:
+        """From the first large array on, records of dead results go."""
+        if is_large(data):
+            self.watches_large = True
+            self.choose_record()
 
     def source_of(self, root: Array, tid: int, path: Path) -> tuple[int, Path]:
-        """The tid at which the gradient of what is watched now comes together, and the path to it."""
-        if tid not in self.known:
-            if path:
-                self.implied.add(tid)
-            self.leaves.add(tid)
-            self.known.add(tid)
-            return tid, path
+        """Where the gradient comes together of what is watched when records have its root already."""
         if not path and tid not in self.implied:
             return tid, path
         # What was recorded of the root counts for other sources, not for what is watched from now on.

@@ -128,7 +128,10 @@ def cut(stack: Stack, frames: Container[int]) -> Stack:
 def block_frame() -> int:
     """The address of the innermost running frame that counts: that of a block that begins."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not counts(frame):
+    while frame is not None:
+        known = FOREIGN.get(frame.f_code.co_filename)  # as ``counts``, without a frame of its own
+        if known or (known is None and counts(frame)):
+            break
         frame = frame.f_back
     return id(frame)
 

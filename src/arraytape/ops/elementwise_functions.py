@@ -10,6 +10,8 @@ import cmath
 import math
 from typing import Any
 
+from numpy import False_
+
 from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, READ_ONLY, REAL, sum_to
 from .._array.views import alias
@@ -222,13 +224,26 @@ def _to_second(t, lost, tie, xp):
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
+# Of a number that is no NaN, as in maximum(x, 0.0), one comparison says where it is the result.
+def _lost_to_greater(x1, x2):
+    """Where x2 is the maximum: it is greater, or NaN."""
+    nan = x2 != x2
+    return x1 < x2 if nan is False or nan is False_ else (x1 < x2) | nan
+
+
+def _lost_to_less(x1, x2):
+    """Where x2 is the minimum: it is less, or NaN."""
+    nan = x2 != x2
+    return x1 > x2 if nan is False or nan is False_ else (x1 > x2) | nan
+
+
 maximum = elementwise(
     "maximum",
     _to_first,
     _to_second,
     selects=True,
     saves={
-        "lost": lambda x1, x2: (x1 < x2) | (x2 != x2),
+        "lost": _lost_to_greater,
         "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
     },
 )
@@ -238,7 +253,7 @@ minimum = elementwise(
     _to_second,
     selects=True,
     saves={
-        "lost": lambda x1, x2: (x1 > x2) | (x2 != x2),
+        "lost": _lost_to_less,
         "tie": lambda x1, x2, storage: storage.unless_none(x1 == x2),
     },
 )

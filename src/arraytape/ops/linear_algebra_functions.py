@@ -20,30 +20,31 @@ from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
     """``g @ x2^H``, summed over broadcast axes"""
+    many = len(x2.shape)
+    if many > 1 and len(shape) > 1:
+        return sum_to(xp.matmul_adjoint(g, x2, False, True), shape, xp)
     x2 = conjugate(x2, xp)
-    if len(x2.shape) == 1:
+    if many == 1:
         return g[..., None] * x2
-    if len(shape) == 1:
-        if len(x2.shape) == 2:
-            return g @ xp.matrix_transpose(x2)
-        g = g[..., None, :]
-        return sum_to((g @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
-    return sum_to(g @ xp.matrix_transpose(x2), shape, xp)
+    if many == 2:
+        return g @ xp.matrix_transpose(x2)
+    return sum_to((g[..., None, :] @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
 
 
 def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
     """``x1^H @ g``, summed over broadcast axes"""
+    many = len(x1.shape)
+    if many > 1 and len(shape) > 1:
+        return sum_to(xp.matmul_adjoint(x1, g, True, False), shape, xp)
     x1 = conjugate(x1, xp)
-    if len(x1.shape) == 1:
+    if many == 1:
         if len(shape) == 1:
             return g[..., None] * x1
         return sum_to(x1[:, None] * g[..., None, :], shape, xp)
-    if len(shape) == 1:
-        axes = tuple(range(len(g.shape)))
-        if len(axes) == 1:
-            return g @ x1
-        return xp.sum(g[..., None] * x1, axis=axes)
-    return sum_to(xp.matrix_transpose(x1) @ g, shape, xp)
+    axes = tuple(range(len(g.shape)))
+    if len(axes) == 1:
+        return g @ x1
+    return xp.sum(g[..., None] * x1, axis=axes)
 
 
 @primitive(
@@ -82,6 +83,39 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     ValueError
         When the shapes do not fit together, or one is ().
     """
+
+
+def _adjoint_first(g: Any, x2: Any, shape: Any, first: bool, second: bool, xp: Any) -> Any:
+    """``g @ b^H``, or the adjoint of it where ``first``, with b the second factor"""
+    if first:
+        return sum_to(xp.matmul_adjoint(x2, g, second, True), shape, xp)
+    return sum_to(xp.matmul_adjoint(g, x2, False, not second), shape, xp)
+
+
+def _adjoint_second(g: Any, x1: Any, shape: Any, first: bool, second: bool, xp: Any) -> Any:
+    """``a^H @ g``, or the adjoint of it where ``second``, with a the first factor"""
+    if second:
+        return sum_to(xp.matmul_adjoint(g, x1, True, first), shape, xp)
+    return sum_to(xp.matmul_adjoint(x1, g, not first, False), shape, xp)
+
+
+# Its rules are made of itself, so a tape of a gradient has one record for each product, and no views.
+@primitive(
+    _adjoint_first,
+    _adjoint_second,
+    linear_in=("x1", "x2"),
+    samples=(
+        sample((2, 3), (3, 4), first=False, second=False),
+        sample((3, 2), (3, 4), first=True, second=False),
+        sample((2, 3), (4, 3), first=False, second=True),
+        sample((3, 2), (4, 3), first=True, second=True),
+        sample((2, 1, 3, 2), (4, 3, 2), first=True, second=False),
+        sample((2, 3), (5, 2, 3), first=False, second=True),
+        sample((0, 3), (2, 3), first=False, second=True),
+    ),
+)
+def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
+    """matmul of matrices, for rules: ``first`` and ``second`` say which is conjugated and transposed."""
 
 
 @primitive(

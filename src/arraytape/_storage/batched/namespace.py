@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._record.op import REGISTRY
-from .. import numpy_namespace
+from .. import numpy_namespace, standard
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
 from . import products
@@ -370,6 +370,9 @@ class BatchedNamespace:
 
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         return self.sum(self.conj(x1) * x2, axis=axis)
+
+    def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
+        return standard.matmul_adjoint(x1, x2, first, second, self)
 
     def inverse_again(self, x: Any, singular: Any, /) -> Any:
         (data, where), axis_ids = aligned((x, singular))

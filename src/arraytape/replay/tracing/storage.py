@@ -55,6 +55,9 @@ class TracedNamespace:
     def solve_again(self, x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
         return standard.solve_again(x1, x2, adjoint, self)
 
+    def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
+        return standard.matmul_adjoint(x1, x2, first, second, self)
+
     def inverse_again(self, x: Any, singular: Any, /) -> Any:
         return call("inverse_again", inverse_again, x, singular)
 
