@@ -242,5 +242,5 @@ def counts(module: Module) -> str:
 
 
 def snake_case(name: str) -> str:
-    """``DenseLayer`` as ``dense_layer``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    """``DenseLayer`` as ``dense_layer``, ``Conv2D`` as ``conv2d``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()
