@@ -67,6 +67,7 @@ class Layer(Module):
             self.make(x)
             self.built = True
         except BaseException as error:
+            vars(self).clear()
             vars(self).update(kept)
             if not isinstance(error, Exception):
                 raise

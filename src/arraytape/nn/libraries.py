@@ -80,15 +80,21 @@ def constant(library: Any, host: np.ndarray[Any, Any], x: Any) -> Any:
     return library.asarray(host)  # JAX moves it, and one that it traces has no device
 
 
-def as_state(value: Any, variable: Variable) -> Array:
+def as_state(owner: str, value: Any, variable: Variable) -> Array:
     """A value that was computed, for a Variable to hold: detached, of its dtype, where it is.
 
-    TypeError for what a trace of another library has no value of yet.
+    TypeError under vmap, where it is a value for each example, and for what a trace of another library
+    has no value of yet.
     """
     if isinstance(value, Array):
+        if getattr(value._data, "axis_ids", ()) and not isinstance(variable._data, type(value._data)):
+            raise TypeError(
+                f"{owner}: the Variable {variable.name!r} is to hold one value, and under vmap there is "
+                f"one for each example: call it outside of vmap [at {user_line()}]"
+            )
         return xp.astype(detached(value), variable.dtype, copy=False)
     given = value.detach().cpu() if hasattr(value, "detach") else value
-    return xp.asarray(np.array(given), dtype=variable.dtype, device=variable.device)
+    return xp.asarray(np.asarray(given), dtype=variable.dtype, device=variable.device)
 
 
 def stopped(library: Any, x: Any) -> Any:

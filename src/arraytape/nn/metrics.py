@@ -26,6 +26,7 @@ from ..module import Module
 from ..variable import Variable, detached, together
 from .initializers import one_of, real
 from .layers import flag, whole
+from .libraries import as_state
 
 __all__ = [
     "AUC", "Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "MeanAbsoluteError",
@@ -100,7 +101,7 @@ class Metric(Module):
 
     def _add(self, *pairs: tuple[Variable, Any]) -> None:
         """Add to Variables, to all or to none."""
-        values = [(variable, on_host(value)) for variable, value in pairs]
+        values = [(variable, as_state(self.name, on_host(value), variable)) for variable, value in pairs]
 
         def change() -> None:
             for variable, value in values:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._array.array import Array
 from .._util.errors import describe, shown, user_line
-from ..variable import Variable
+from ..variable import Variable, together
 from . import initializers
 from .layers import Initial, Layer, flag, whole
 from .libraries import as_state, beside, inexact, library_of
@@ -247,10 +247,14 @@ class BatchNormalization(Layer):
             )
         values = []
         for variable, value in zip(state, current, strict=True):
-            flat = as_state(library.reshape(value, variable.shape), variable)
+            flat = as_state(self.name, library.reshape(value, variable.shape), variable)
             values.append(variable.value() * self.momentum + flat * (1.0 - self.momentum))
-        for variable, value in zip(state, values, strict=True):
-            variable.assign(value)
+
+        def change() -> None:
+            for variable, value in zip(state, values, strict=True):
+                variable.assign(value)
+
+        together(state, change)
 
 
 def moments(library: Any, x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
