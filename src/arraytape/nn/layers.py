@@ -366,12 +366,20 @@ class Embedding(Layer):
 class Flatten(Layer):
     """All axes but the first as one: a row for each example.
 
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+
     Examples
     --------
     >>> import arraytape as xp
     >>> Flatten()(xp.ones((4, 3, 2))).shape
     (4, 6)
     """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
 
     def call(self, x: Any) -> Any:
         """Change the shape.

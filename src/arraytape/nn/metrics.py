@@ -216,24 +216,11 @@ class Compared(Averaged):
         sample_weight : Array or array_like, optional
             A weight for each example.
         """
-        self._average(self.compare(y_true, y_pred), sample_weight)
+        self._average(self._compare(y_true, y_pred), sample_weight)
 
-    def compare(self, y_true: Any, y_pred: Any) -> Array:
-        """Compute the figure of each example: what a subclass defines.
-
-        Parameters
-        ----------
-        y_true : Array or array_like
-            The labels.
-        y_pred : Array or array_like
-            The predictions.
-
-        Returns
-        -------
-        Array
-            The figures.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no compare()")
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+        """The figure of each example: what a subclass defines."""
+        raise NotImplementedError(f"{type(self).__name__} has no _compare()")
 
 
 class Accuracy(Compared):
@@ -245,7 +232,7 @@ class Accuracy(Compared):
         How messages call it.
     """
 
-    def compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         return as_floats(xp.equal(*alike(self.name, y_true, y_pred)))
 
@@ -265,7 +252,7 @@ class BinaryAccuracy(Compared):
         super().__init__(name)
         self.threshold = real("BinaryAccuracy", "threshold", threshold)
 
-    def compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
         return as_floats(as_floats(predictions > self.threshold) == as_floats(labels))
@@ -280,7 +267,7 @@ class CategoricalAccuracy(Compared):
         How messages call it.
     """
 
-    def compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred, 1)
         return as_floats(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
@@ -295,7 +282,7 @@ class SparseCategoricalAccuracy(Compared):
         How messages call it.
     """
 
-    def compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = numbers(self.name, y_true), numbers(self.name, y_pred)
         if not predictions.ndim or labels.shape != predictions.shape[:-1]:
@@ -315,7 +302,7 @@ class MeanSquaredError(Compared):
         How messages call it.
     """
 
-    def compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
         return (as_floats(predictions) - as_floats(labels)) ** 2
@@ -350,7 +337,7 @@ class MeanAbsoluteError(Compared):
         How messages call it.
     """
 
-    def compare(self, y_true: Any, y_pred: Any) -> Array:
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
         """Compare both."""
         labels, predictions = alike(self.name, y_true, y_pred)
         return xp.abs(as_floats(predictions) - as_floats(labels))

@@ -36,7 +36,8 @@ class Common(TypedDict, total=False):
 class Optimizer(Module):
     """What ``SGD``, ``Adam`` and others share, and what an optimizer of one's own derives from.
 
-    A subclass names its slots in ``slot_names`` and overrides ``update``.  The state (learning rate,
+    A subclass names its slots in ``slot_names``, those that are real for complex Variables, too, in
+    ``real_slots``, and overrides ``update``.  The state (learning rate,
     count of steps, slots) consists of Variables, so a checkpoint holds it.
 
     Parameters
