@@ -12,7 +12,7 @@ from typing import Any
 from ._record.stack import only_recorders
 from ._util import nest
 from ._util.containers import keep_whole
-from ._util.errors import failure, user_line
+from ._util.errors import entrance, failure, user_line
 from .variable import Variable
 
 
@@ -96,6 +96,7 @@ class Module:
         except RecursionError as error:
             raise failure(f"the attributes of {said(self)}", error) from error
 
+    @entrance
     def summary(
         self, *args: Any, print_fn: Callable[[str], Any] | None = None, **keywords: Any
     ) -> None:
@@ -113,9 +114,16 @@ class Module:
 
         Raises
         ------
+        TypeError
+            When ``print_fn`` cannot be called.
         ValueError
             When two paths read the same, or lists are nested too deeply.
         """
+        if print_fn is not None and not callable(print_fn):
+            raise TypeError(
+                f"summary: print_fn must be a function of a text, got {type(print_fn).__name__} "
+                f"[at {user_line()}]"
+            )
         shapes = shapes_of(self, args, keywords) if args or keywords else {}
         (print if print_fn is None else print_fn)(table(self, shapes))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, refuse, user_line
 from ..module import Module
 from ..variable import Variable
 
@@ -34,8 +34,12 @@ class Sequential(Module):
 
     def __init__(self, layers: Iterable[Callable[..., Any]] = (), name: str | None = None) -> None:
         super().__init__(name)
+        try:
+            several = list(layers)
+        except Exception as error:
+            refuse(error, "Sequential", layers)
         self.layers: list[Callable[..., Any]] = []
-        for layer in layers:
+        for layer in several:
             self.add(layer)
 
     def add(self, layer: Callable[..., Any]) -> None:
@@ -114,12 +118,10 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 
     Raises
     ------
-    KeyError
-        When there is no such path.
     TypeError
-        When ``module`` is no Module.
+        When ``module`` is no Module, or ``values`` no mapping.
     ValueError
-        When a value has another shape than its Variable, or a layer has no Variables yet.
+        When there is no such path, a value has another shape than its Variable, or a layer has no Variables yet.
 
     Examples
     --------
@@ -135,11 +137,15 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
         raise TypeError(
             f"functional_call: takes a Module, got {describe(module)} [at {user_line()}]"
         )
+    if not isinstance(values, Mapping):
+        raise TypeError(
+            f"functional_call: takes a dict of values by path, got {describe(values)} [at {user_line()}]"
+        )
     variables = module.named_variables()
     replaced: dict[int, Any] = {}
     for path, value in values.items():
         if path not in variables:
-            raise KeyError(
+            raise ValueError(
                 f"functional_call: {module.name} has no Variable {path!r}; there are "
                 f"{', '.join(variables) or 'none yet, so call it once'} [at {user_line()}]"
             )

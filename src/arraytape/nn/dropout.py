@@ -18,7 +18,7 @@ from .._define.define_op import unregistered
 from .._util.errors import describe, refuse, user_line
 from ..variable import Variable, detached
 from . import initializers
-from .layers import Layer, Seed, flag
+from .layers import Layer, Seed, flag, whole
 from .libraries import constant, inexact, library_of
 
 
@@ -73,7 +73,7 @@ class Dropout(Layer):
         self.rate = initializers.real("Dropout", "rate", rate, 0.0)
         if self.rate >= 1.0:
             raise ValueError(f"Dropout: rate must lie in [0, 1), got {rate} [at {user_line()}]")
-        self.noise_shape = None if noise_shape is None else tuple(noise_shape)
+        self.noise_shape = shape_of(noise_shape)
         key = np.random.default_rng(seed).integers(2**63 - 1)
         self.seed_generator_state = Variable(
             xp.asarray(np.array([key, 0]), device="cpu"), False, f"{self.name}/seed_generator_state"
@@ -92,6 +92,13 @@ class Dropout(Layer):
         RuntimeError
             Within ``jax.jit``.
         """
+        try:
+            return self._dropped(x, training, key)
+        except Exception as error:
+            refuse(error, self.name, x, key=key)
+
+    def _dropped(self, x: Any, training: bool, key: Any) -> Any:
+        """The result, and a state that has moved on."""
         library = self._library(x)
         if not flag(self.name, "training", training):
             return x
@@ -143,6 +150,17 @@ class Dropout(Layer):
         return tuple(
             n if length is None else length for length, n in zip(wanted, shape, strict=True)
         )
+
+
+def shape_of(given: Any) -> tuple[int | None, ...] | None:
+    """A shape with None for some lengths; TypeError or ValueError else."""
+    if given is None:
+        return None
+    if not isinstance(given, list | tuple):
+        raise TypeError(
+            f"Dropout: noise_shape must be None or a tuple, got {describe(given)} [at {user_line()}]"
+        )
+    return tuple(None if n is None else whole("Dropout", "noise_shape", n) for n in given)
 
 
 def draw(key: Any, shape: Any = ()) -> Any:

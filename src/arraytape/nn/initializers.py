@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._util.errors import describe, missing_from, refuse, shown, user_line
+from .._util.errors import describe, entrance, missing_from, refuse, shown, user_line
 
 __all__ = [
     "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Initializer", "LecunNormal",
@@ -52,6 +52,7 @@ class Initializer:
         drawn = np.random.default_rng(generator if self.seed is None else self.seed)
         return np.asarray(self.draw(tuple(shape), drawn)).astype(dtype)
 
+    @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
         """Draw the values: what a subclass defines.
 
@@ -87,6 +88,7 @@ class Constant(Initializer):
         super().__init__()
         self.value = real("Constant", "value", value)
 
+    @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
         """Make the values."""
         return np.full(shape, self.value)
@@ -124,6 +126,7 @@ class RandomNormal(Initializer):
         self.mean = real(type(self).__name__, "mean", mean)
         self.stddev = real(type(self).__name__, "stddev", stddev, 0.0)
 
+    @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
         """Draw the values."""
         return generator.normal(self.mean, self.stddev, shape)
@@ -142,6 +145,7 @@ class TruncatedNormal(RandomNormal):
         Where the values come from; None: from the generator of the layer.
     """
 
+    @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
         """Draw the values."""
         drawn = generator.normal(size=shape)
@@ -166,6 +170,7 @@ class RandomUniform(Initializer):
         self.minval = real("RandomUniform", "minval", minval)
         self.maxval = real("RandomUniform", "maxval", maxval, self.minval)
 
+    @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
         """Draw the values."""
         return generator.uniform(self.minval, self.maxval, shape)
@@ -203,6 +208,7 @@ class VarianceScaling(Initializer):
         kinds = ("truncated_normal", "untruncated_normal", "uniform")
         self.distribution = one_of(type(self).__name__, "distribution", distribution, kinds)
 
+    @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
         """Draw the values."""
         inputs, outputs = fans(shape)
@@ -350,6 +356,7 @@ class Orthogonal(Initializer):
         super().__init__(seed)
         self.gain = real("Orthogonal", "gain", gain)
 
+    @entrance
     def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
         """Draw the values."""
         if len(shape) < 2:

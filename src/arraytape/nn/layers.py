@@ -12,7 +12,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._util.errors import describe, refuse, shown, user_line
+from .._util.errors import describe, entrance, refuse, shown, user_line
 from ..module import Module
 from ..variable import Variable
 from . import activations, initializers
@@ -84,6 +84,7 @@ class Layer(Module):
             The data of the first call.
         """
 
+    @entrance
     def add_weight(
         self,
         name: str,
@@ -115,6 +116,7 @@ class Layer(Module):
         Variable
             The Variable.
         """
+        check_name(f"{self.name}.add_weight", name)
         there: Variable | None = getattr(self, name, None)
         if there is not None:  # set by hand
             return there
@@ -158,9 +160,12 @@ class Layer(Module):
         ValueError
             When its shape does not fit.
         """
-        self._library(x)
-        self.build(x)
-        return self.call(x)
+        try:
+            self._library(x)
+            self.build(x)
+            return self.call(x)
+        except Exception as error:
+            refuse(error, self.name, x)
 
     def _library(self, x: Any) -> Any:
         """The namespace of ``x``; an error for what is no array, or has too few axes."""
@@ -174,10 +179,10 @@ class Layer(Module):
 
     def _refuse_width(self, x: Any, wanted: int) -> None:
         """ValueError for data whose last axis is not the one that the Variables were made for."""
-        if x.shape[-1] != wanted:
+        if not x.ndim or x.shape[-1] != wanted:
             raise ValueError(
                 f"{self.name}: was made for {wanted} inputs, but the last axis of "
-                f"{describe(x)} has {x.shape[-1]} [at {user_line()}]"
+                f"{describe(x)} has {x.shape[-1] if x.ndim else 'none'} [at {user_line()}]"
             )
 
 
@@ -319,7 +324,10 @@ class Embedding(Layer):
         self.input_dim = whole("Embedding", "input_dim", input_dim)
         self.output_dim = whole("Embedding", "output_dim", output_dim)
         self.embeddings_initializer = initializers.get(embeddings_initializer)
-        self.dtype = np.dtype(dtype)
+        try:
+            self.dtype = np.dtype(dtype)
+        except Exception as error:
+            refuse(error, "Embedding", dtype=dtype)
         self.embeddings = None
 
     def make(self, x: Any) -> None:
@@ -433,6 +441,12 @@ def whole(owner: str, name: str, given: Any, least: int = 1) -> int:
             f"{owner}: {name} must be at least {least}, got {shown(given)} [at {user_line()}]"
         )
     return number
+
+
+def check_name(owner: str, name: Any) -> None:
+    """TypeError for a name that is no text."""
+    if not isinstance(name, str):
+        raise TypeError(f"{owner}: the name must be a str, got {describe(name)} [at {user_line()}]")
 
 
 def flag(owner: str, name: str, given: Any) -> bool:

@@ -30,7 +30,7 @@ def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
     if not isinstance(x, np.ndarray | np.generic | int | float | complex):
         try:
             found = array_namespace(x)
-        except TypeError:
+        except Exception:  # it is none, or pretends to be one
             found = None
     if found is None:
         raise TypeError(
@@ -67,7 +67,7 @@ def beside(value: Any, x: Any) -> Any:
     """A layer's Variable as an operand beside ``x``: as it is, or as a constant of the library of x."""
     if not isinstance(value, Variable) or isinstance(x, Array):
         return value
-    library = array_namespace(x)
+    library = library_of("a layer", x)
     host = np.array(np.asarray(detached(value).to_device("cpu")))
     found = constant(library, host, x)
     return library.astype(found, x.dtype) if kind_of(library, x) in "fc" else found

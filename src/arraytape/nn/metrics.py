@@ -21,11 +21,11 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._util.errors import describe, missing_from, user_line
+from .._util.errors import describe, entrance, missing_from, refuse, user_line
 from ..module import Module
 from ..variable import Variable, detached, together
 from .initializers import one_of, real
-from .layers import flag, whole
+from .layers import check_name, flag, whole
 from .libraries import as_state
 
 __all__ = [
@@ -47,6 +47,7 @@ class Metric(Module):
         How messages call it, and the first part of its Variables' names.
     """
 
+    @entrance
     def add_variable(self, shape: Sequence[int], name: str) -> Variable:
         """Make a Variable of zeros in double precision.
 
@@ -62,6 +63,7 @@ class Metric(Module):
         Variable
             The Variable, which is not trainable.
         """
+        check_name(f"{self.name}.add_variable", name)
         return Variable(xp.zeros(tuple(shape), device="cpu"), False, f"{self.name}/{name}")
 
     def update_state(self, *args: Any, **keywords: Any) -> None:
@@ -480,7 +482,10 @@ class AUC(Confusion):
         count = whole("AUC", "num_thresholds", num_thresholds, 2)
         self.curve = one_of("AUC", "curve", curve, ("ROC", "PR"))
         self.from_logits = flag("AUC", "from_logits", from_logits)
-        inner = np.arange(1, count - 1) / (count - 1)
+        try:
+            inner = np.arange(1, count - 1) / (count - 1)
+        except Exception as error:
+            refuse(error, "AUC", num_thresholds)
         names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         self._make(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
 

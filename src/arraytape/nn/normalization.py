@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._array.array import Array
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, refuse, shown, user_line
 from ..variable import Variable, together
 from . import initializers
 from .layers import Initial, Layer, flag, whole
@@ -212,7 +212,13 @@ class BatchNormalization(Layer):
         ValueError
             When its shape does not fit, or there is no element to take statistics of.
         """
-        training = flag(self.name, "training", training)
+        try:
+            return self._normalized(x, flag(self.name, "training", training))
+        except Exception as error:
+            refuse(error, self.name, x)
+
+    def _normalized(self, x: Any, training: bool) -> Any:
+        """The result, and running statistics that have moved on."""
         library = self._library(x)
         self.build(x)
         (axis,) = axes_of(self.name, x, self.axis)

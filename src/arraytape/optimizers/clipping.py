@@ -10,11 +10,12 @@ import math
 from typing import Any
 
 from .._util import nest
-from .._util.errors import user_line
+from .._util.errors import describe, entrance, user_line
 from ..nn.libraries import inexact, kind_of, library_of
 from .scipy import number
 
 
+@entrance
 def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) -> Any:
     """Cut each element to a range.
 
@@ -61,6 +62,7 @@ def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) 
     return each(clip, gradients)
 
 
+@entrance
 def clip_by_norm(gradients: Any, clip_norm: float) -> Any:
     """Scale each Array whose norm is greater than ``clip_norm`` to that norm.
 
@@ -98,6 +100,7 @@ def clip_by_norm(gradients: Any, clip_norm: float) -> Any:
     return each(clip, gradients)
 
 
+@entrance
 def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> tuple[Any, Any]:
     """Scale Arrays all by one factor, so that their norm together is at most ``clip_norm``.
 
@@ -136,6 +139,11 @@ def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> 
     """
     most = number("clip_by_global_norm", "clip_norm", clip_norm, 0.0, math.inf)
     norm = global_norm(t_list) if use_norm is None else use_norm
+    if kind_of(library_of("clip_by_global_norm: use_norm", norm, "must be an Array"), norm) != "f":
+        raise TypeError(
+            f"clip_by_global_norm: use_norm must be a floating-point Array, got {describe(norm)} "
+            f"[at {user_line()}]"
+        )
 
     def clip(g: Any) -> Any:
         return scaled(library_of("clip_by_global_norm", g), g, norm, most)
@@ -143,6 +151,7 @@ def clip_by_global_norm(t_list: Any, clip_norm: float, use_norm: Any = None) -> 
     return each(clip, t_list), norm
 
 
+@entrance
 def global_norm(t_list: Any) -> Any:
     """Compute the norm of all Arrays together: the root of the sum of all squares.
 

@@ -177,6 +177,11 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     ) -> None:
         super().__init__(name)
         owner = "PiecewiseConstantDecay"
+        for name, given in (("boundaries", boundaries), ("values", values)):
+            if not isinstance(given, list | tuple):
+                raise TypeError(
+                    f"{owner}: {name} must be a list, got {describe(given)} [at {user_line()}]"
+                )
         self.boundaries = [real(owner, "a boundary", one) for one in boundaries]
         self.values = [real(owner, "a value", one, 0.0) for one in values]
         if len(self.values) != len(self.boundaries) + 1:
