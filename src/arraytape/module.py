@@ -100,7 +100,7 @@ class Module:
     def summary(
         self, *args: Any, print_fn: Callable[[str], Any] | None = None, **keywords: Any
     ) -> None:
-        """Print a table of all Modules inside: shapes of results, numbers of parameters, what is trained.
+        """Print a table of all Modules inside: shapes of results, parameters, what is trained.
 
         Parameters
         ----------

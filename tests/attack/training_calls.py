@@ -106,7 +106,10 @@ def enter(call):
         run = (lambda *a, name=name: getattr(initializers, name)(*a)) if name == "Initializer" else (
             lambda *a, name=name: getattr(initializers, name)(*a)((3, 2)))  # fmt: skip
         call(f"nn.initializers.{name}", lambda e, run=run, args=args: (run, [*args], {}))
-    call("nn.initializers.Initializer.draw", lambda e: (initializers.Ones().draw, [(3, 2), np.random.default_rng(0)], {}))
+    call(
+        "nn.initializers.Initializer.draw",
+        lambda e: (initializers.Ones().draw, [(3, 2), np.random.default_rng(0)], {}),
+    )
     call("nn.initializers.get", lambda e: (initializers.get, ["he_normal"], {}))
     for name, (args, given) in METRICS.items():
         call(f"nn.metrics.{name}", lambda e, name=name, args=args, given=given: (
@@ -114,10 +117,16 @@ def enter(call):
         call(f"nn.metrics.{name} of", lambda e, name=name, args=args, given=given: (
             lambda *a: updated(getattr(metrics, name)(*args), *a), [*given], {}))  # fmt: skip
     call("nn.metrics.Metric", lambda e: (metrics.Metric, ["name"], {}))
-    call("nn.metrics.Metric.add_variable", lambda e: (metrics.Metric("m").add_variable, [(2,), "total"], {}))
+    call(
+        "nn.metrics.Metric.add_variable",
+        lambda e: (metrics.Metric("m").add_variable, [(2,), "total"], {}),
+    )
     call("nn.metrics.Metric.update_state", lambda e: (metrics.Mean().update_state, [1.0], {}))
     call("nn.metrics.Metric.result", lambda e: (lambda x: metrics.Mean()(x), [1.0], {}))
-    call("nn.metrics.Metric.reset_state", lambda e: (lambda name: metrics.Mean(name).reset_state(), ["m"], {}))
+    call(
+        "nn.metrics.Metric.reset_state",
+        lambda e: (lambda name: metrics.Mean(name).reset_state(), ["m"], {}),
+    )
     enter_optimizers(call)
 
 
@@ -135,15 +144,22 @@ def enter_layers(call):
     call("nn.Layer", lambda e: (nn.Layer, ["name", 0], {}))
     call("nn.Layer.build", lambda e: (lambda x: Scale("s", (2,)).build(x), [data(3)], {}))
     call("nn.Layer.make", lambda e: (lambda x: Scale("s", (2,))(x), [data(3)], {}))
-    call("nn.Layer.call", lambda e: (lambda x: dense().call(x), [data(3)[..., :1] * xp.ones(3)], {}))
+    call(
+        "nn.Layer.call", lambda e: (lambda x: dense().call(x), [data(3)[..., :1] * xp.ones(3)], {})
+    )
     call("nn.Layer.add_weight", lambda e: (
         lambda *a: Scale(*a)(data(3)), ["s", (2,), "ones", False, xp.float32], {}))  # fmt: skip
-    call("nn.Sequential", lambda e: (lambda *a: nn.Sequential(*a)(data(3)), [[nn.relu, nn.Flatten()], "name"], {}))
+    call(
+        "nn.Sequential",
+        lambda e: (lambda *a: nn.Sequential(*a)(data(3)), [[nn.relu, nn.Flatten()], "name"], {}),
+    )
     call("nn.Sequential.add", lambda e: (lambda f: nn.Sequential().add(f), [nn.relu], {}))
     call("nn.Sequential.pop", lambda e: (lambda f: nn.Sequential([f]).pop(), [nn.relu], {}))
     call("nn.functional_call", lambda e: (
         nn.functional_call, [dense(), {"bias": xp.ones(2)}, xp.ones((1, 3))], {}))  # fmt: skip
-    call("module.summary", lambda e: (summary_of, [xp.ones((1, 3))], {"print_fn": lambda text: None}))
+    call(
+        "module.summary", lambda e: (summary_of, [xp.ones((1, 3))], {"print_fn": lambda text: None})
+    )
 
 
 def enter_optimizers(call):
@@ -155,18 +171,32 @@ def enter_optimizers(call):
         {"nesterov": True, "weight_decay": 0.1, "clipnorm": 1.0, "clipvalue": None, "global_clipnorm": None}))  # fmt: skip
     call("optimizers.Adam with all", lambda e: (
         lambda **k: stepped(optimizers.Adam(0.1, **k)), [], {"amsgrad": True, "weight_decay": 0.1, "global_clipnorm": 1.0}))  # fmt: skip
-    call("optimizers.Optimizer.exclude_from_weight_decay", lambda e: (decays, [[xp.Variable(1.0)], ["bias"]], {}))
+    call(
+        "optimizers.Optimizer.exclude_from_weight_decay",
+        lambda e: (decays, [[xp.Variable(1.0)], ["bias"]], {}),
+    )
     gradients = {"a": xp.ones(2), "b": [None, xp.asarray(3.0)]}
-    call("optimizers.clip_by_value", lambda e: (optimizers.clip_by_value, [gradients, -1.0, 1.0], {}))
+    call(
+        "optimizers.clip_by_value", lambda e: (optimizers.clip_by_value, [gradients, -1.0, 1.0], {})
+    )
     call("optimizers.clip_by_norm", lambda e: (optimizers.clip_by_norm, [gradients, 1.0], {}))
-    call("optimizers.clip_by_global_norm", lambda e: (optimizers.clip_by_global_norm, [gradients, 1.0, None], {}))
+    call(
+        "optimizers.clip_by_global_norm",
+        lambda e: (optimizers.clip_by_global_norm, [gradients, 1.0, None], {}),
+    )
     call("optimizers.global_norm", lambda e: (optimizers.global_norm, [gradients], {}))
     for name, args in SCHEDULES.items():
         call(f"optimizers.schedules.{name}", lambda e, name=name, args=args: (
             lambda *a: getattr(schedules, name)(*a)(3), [*args], {}))  # fmt: skip
         call(f"optimizers.schedules.{name} of", lambda e, name=name, args=args: (
             getattr(schedules, name)(*args), [xp.asarray([1, 2])], {}))  # fmt: skip
-    call("optimizers.schedules.LearningRateSchedule", lambda e: (schedules.LearningRateSchedule, ["name"], {}))
-    call("optimizers.schedules.LearningRateSchedule.rate", lambda e: (lambda step: schedules.Constant(0.1)(step), [3], {}))
+    call(
+        "optimizers.schedules.LearningRateSchedule",
+        lambda e: (schedules.LearningRateSchedule, ["name"], {}),
+    )
+    call(
+        "optimizers.schedules.LearningRateSchedule.rate",
+        lambda e: (lambda step: schedules.Constant(0.1)(step), [3], {}),
+    )
     call("optimizers.schedules.ReduceLROnPlateau.update", lambda e: (
         schedules.ReduceLROnPlateau(0.1).update, [1.0], {}))  # fmt: skip

@@ -72,7 +72,9 @@ def test_a_network_is_pickled_copied_and_saved(tmp_path):
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), fresh):
         assert [*other.named_variables()] == [*model.named_variables()]
         near(other(IMAGES), np.asarray(model(IMAGES)), 0.0)
-        near(other(IMAGES, training=True), np.asarray(copy.deepcopy(model)(IMAGES, training=True)), 0)
+        near(
+            other(IMAGES, training=True), np.asarray(copy.deepcopy(model)(IMAGES, training=True)), 0
+        )
     assert "layers.1" in repr(model)
     assert "not trainable" in repr(model)
 
@@ -120,9 +122,17 @@ def test_functional_call_reaches_variables_of_ones_own_modules():
     ("act", "error", "says"),
     [
         (lambda m: nn.functional_call(m, {"bias": xp.ones(2)}, X), ValueError, r"\(3,\), got"),
-        (lambda m: nn.functional_call(m, {"b": xp.ones(3)}, X), ValueError, "no Variable 'b'; there"),
+        (
+            lambda m: nn.functional_call(m, {"b": xp.ones(3)}, X),
+            ValueError,
+            "no Variable 'b'; there",
+        ),
         (lambda m: nn.functional_call(nn.relu, {}, X), TypeError, "takes a Module, got function"),
-        (lambda m: nn.functional_call(nn.Dense(2), {}, X), ValueError, "made Variables in the call"),
+        (
+            lambda m: nn.functional_call(nn.Dense(2), {}, X),
+            ValueError,
+            "made Variables in the call",
+        ),
         (lambda m: nn.functional_call(nn.Dense(2), {"bias": X}, X), ValueError, "call it once"),
         (lambda m: nn.Sequential([3]), TypeError, "a layer must be callable, got int"),
         (lambda m: nn.Sequential().pop(), IndexError, "no layer to take away"),

@@ -25,13 +25,26 @@ def margins(n, size, stride, dilation, padding):
 def by_loops(x, sizes, strides, dilations, padding, at, outside=0.0):
     """``at`` of each window, with the elements of NumPy data that lie in it."""
     axes = len(sizes)
-    pads = [margins(*one, padding) for one in zip(x.shape[-1 - axes : -1], sizes, strides, dilations, strict=True)]
+    pads = [
+        margins(*one, padding)
+        for one in zip(x.shape[-1 - axes : -1], sizes, strides, dilations, strict=True)
+    ]
     x = np.pad(x, [(0, 0), *pads, (0, 0)], constant_values=outside)
     spans = [(k - 1) * d + 1 for k, d in zip(sizes, dilations, strict=True)]
     counts = [(n - s) // t + 1 for n, s, t in zip(x.shape[1:-1], spans, strides, strict=True)]
     places = itertools.product(*map(range, counts))
     found = [
-        at(x[(slice(None), *[slice(p * t, p * t + s, d) for p, t, s, d in zip(place, strides, spans, dilations, strict=True)])])
+        at(
+            x[
+                (
+                    slice(None),
+                    *[
+                        slice(p * t, p * t + s, d)
+                        for p, t, s, d in zip(place, strides, spans, dilations, strict=True)
+                    ],
+                )
+            ]
+        )
         for place in places
     ]
     return np.stack(found, axis=1).reshape(x.shape[0], *counts, -1)
@@ -60,7 +73,7 @@ def layer_of(axes, sizes, strides, padding, dilations):
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
 def test_a_convolution_is_the_sum_over_each_window(case):
     axes, sizes, strides, padding, dilations = case
-    x = RNG.normal(size=(2, 9, 7, 3)[: axes + 1] + (3,))
+    x = RNG.normal(size=(*(2, 9, 7, 3)[: axes + 1], 3))
     layer = layer_of(*case)
     found = np.asarray(layer(xp.asarray(x)))
     kernel, bias = np.asarray(layer.kernel), np.asarray(layer.bias)
@@ -76,7 +89,7 @@ def test_a_convolution_is_the_sum_over_each_window(case):
 @pytest.mark.parametrize("case", CONVOLUTIONS[1:7:2], ids=str)
 def test_gradients_of_a_convolution_to_second_order_in_both_modes(case):
     axes = case[0]
-    x = RNG.normal(size=(1, 5, 4, 2)[: axes + 1] + (2,))
+    x = RNG.normal(size=(*(1, 5, 4, 2)[: axes + 1], 2))
     layer = layer_of(*case)
     layer(xp.asarray(x))
 
@@ -97,7 +110,7 @@ POOLS = [
 @pytest.mark.parametrize("case", POOLS, ids=str)
 def test_pooling_takes_the_greatest_or_the_mean_of_each_window(case):
     kind, sizes, strides, padding = case
-    shape = (2, 8, 7, 3)[: len(sizes) + 1] + (3,)
+    shape = (*(2, 8, 7, 3)[: len(sizes) + 1], 3)
     x = RNG.permutation(np.linspace(-2.0, 2.0, np.prod(shape))).reshape(shape)  # all far apart
     greatest = kind.__name__.startswith("Max")
     reduce = np.nanmax if greatest else np.nanmean

@@ -33,7 +33,7 @@ def auc(curve):
             return sklearn.roc_auc_score(BINARY, SCORES, sample_weight=w)
         w = np.ones(N) if w is None else w
         grid = np.array([-1e-7, *(np.arange(1, 200) / 200 + 1e-9), 1 + 1e-7])
-        above = SCORES > grid[:, None]
+        above = grid[:, None] < SCORES
         tp, fp = above @ (BINARY * w), above @ ((1 - BINARY) * w)
         area, total = 0.0, tp[0]
         for i in range(len(grid) - 1):
@@ -46,6 +46,10 @@ def auc(curve):
         return area
 
     return area
+
+
+def scored(f):
+    return lambda w: f(BINARY, SCORES > 0.5, sample_weight=w)
 
 
 PREDICTED = LOGITS.argmax(axis=1)
@@ -64,8 +68,8 @@ CASES = {
         metrics.RootMeanSquaredError, (TRUTH, GUESS),
         lambda w: math.sqrt(np.average((TRUTH - GUESS) ** 2, weights=w)),
     ),
-    "Precision": (metrics.Precision, (BINARY, SCORES), lambda w: sklearn.precision_score(BINARY, SCORES > 0.5, sample_weight=w)),
-    "Recall": (metrics.Recall, (BINARY, SCORES), lambda w: sklearn.recall_score(BINARY, SCORES > 0.5, sample_weight=w)),
+    "Precision": (metrics.Precision, (BINARY, SCORES), scored(sklearn.precision_score)),
+    "Recall": (metrics.Recall, (BINARY, SCORES), scored(sklearn.recall_score)),
     "AUC": (lambda: metrics.AUC(801), (BINARY, SCORES - 1e-3), auc("ROC")),
     "AUC of PR": (lambda: metrics.AUC(801, "PR"), (BINARY, SCORES - 1e-3), auc("PR")),
 }  # fmt: skip
@@ -146,8 +150,16 @@ def test_logits_lists_and_weights_of_rows_are_taken():
 @pytest.mark.parametrize(
     ("act", "error", "says"),
     [
-        (lambda: metrics.Accuracy()([1, 2], [1]), ValueError, "accuracy: labels .* differ in shape"),
-        (lambda: metrics.SparseCategoricalAccuracy()([0], [1.0, 2.0]), ValueError, "one for each row"),
+        (
+            lambda: metrics.Accuracy()([1, 2], [1]),
+            ValueError,
+            "accuracy: labels .* differ in shape",
+        ),
+        (
+            lambda: metrics.SparseCategoricalAccuracy()([0], [1.0, 2.0]),
+            ValueError,
+            "one for each row",
+        ),
         (lambda: metrics.Mean()([1j]), TypeError, "takes real numbers"),
         (lambda: metrics.Mean()([1.0], [1.0, 2.0]), ValueError, "sample_weight"),
         (lambda: metrics.AUC(1), ValueError, "num_thresholds must be at least 2"),

@@ -175,7 +175,15 @@ def test_a_run_goes_on_from_a_checkpoint_or_a_pickle(name, tmp_path):
 
 
 @pytest.mark.parametrize("at", range(1, 7))
-@pytest.mark.parametrize("name", ["Nesterov with a schedule, decay and clipping", "AdamW with a schedule and clipping", "RMSprop, all of it", "Lion"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Nesterov with a schedule, decay and clipping",
+        "AdamW with a schedule and clipping",
+        "RMSprop, all of it",
+        "Lion",
+    ],
+)
 def test_a_step_that_is_interrupted_changes_nothing(name, at, monkeypatch):
     u, v, optimizer = Variable(START), Variable(CENTER), RULES[name][0]()
     g = xp.asarray([0.5, -3.0, 1.0])

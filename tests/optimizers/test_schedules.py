@@ -88,7 +88,9 @@ def plateau_of_keras(values, factor, patience, cooldown, delta, least):
     return rates
 
 
-@pytest.mark.parametrize("options", [(0.5, 2, 0, 1e-4, 0.0), (0.1, 1, 2, 0.05, 0.005), (0.5, 3, 1, 0.0, 0.1)])  # fmt: skip
+@pytest.mark.parametrize(
+    "options", [(0.5, 2, 0, 1e-4, 0.0), (0.1, 1, 2, 0.05, 0.005), (0.5, 3, 1, 0.0, 0.1)]
+)
 @pytest.mark.parametrize("mode", ["min", "max"])
 def test_a_rate_falls_on_a_plateau_eagerly_and_in_replays(options, mode):
     values = np.round(np.random.default_rng(3).uniform(0.0, 1.0, 40) + 1 / np.arange(1, 41), 2)
@@ -180,7 +182,9 @@ def test_clipping_has_derivatives():
     x = xp.asarray([3.0, 4.0])
     found = xp.jacobian(lambda g: optimizers.clip_by_norm(g, 1.0))(x)
     unit = np.array([0.6, 0.8])
-    np.testing.assert_allclose(np.asarray(found), (np.eye(2) - np.outer(unit, unit)) / 5, atol=1e-15)
+    np.testing.assert_allclose(
+        np.asarray(found), (np.eye(2) - np.outer(unit, unit)) / 5, atol=1e-15
+    )
     zero = xp.jacobian(lambda g: optimizers.clip_by_norm(g, 1.0))(xp.zeros(2))
     np.testing.assert_array_equal(np.asarray(zero), np.eye(2))
 

@@ -121,7 +121,8 @@ SAYS = {
         lambda x: xp.sqrt(x), np.array([0.0, 1.0]), ["f is not finite close to this input"]
     ),
     "what was cut": (
-        lambda x: x * xp.stop_gradient(x), np.array([2.0]), ["reverse mode gives 2, finite differences 4"]
+        lambda x: x * xp.stop_gradient(x), np.array([2.0]),
+        ["reverse mode gives 2, finite differences 4"],
     ),
     "all cut": (lambda x: xp.stop_gradient(x**2), np.array([2.0]), ["All that differ are 0: a term"]),
     "transposed": (transposed, RNG.normal(size=(3, 3)), ["The gradient is the transposed one"]),
@@ -132,7 +133,8 @@ SAYS = {
          "element (0,) and argument 'x' element (0,): reverse mode gives", "ratio 0.8333"],
     ),
     "single precision": (
-        lambda x: HALF(x), np.array([3.0], dtype=np.float32), ["differ by more than 0.001", "factor of 2"]
+        lambda x: HALF(x), np.array([3.0], dtype=np.float32),
+        ["differ by more than 0.001", "factor of 2"],
     ),
 }  # fmt: skip
 

@@ -113,15 +113,16 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     Returns
     -------
     object
-        The result of the call.  Variables that are assigned to, such as running statistics, stay changed;
-        attributes that the call sets are lost.
+        The result of the call.  Variables that are assigned to, such as running statistics, stay
+        changed; attributes that the call sets are lost.
 
     Raises
     ------
     TypeError
         When ``module`` is no Module, or ``values`` no mapping.
     ValueError
-        When there is no such path, a value has another shape than its Variable, or a layer has no Variables yet.
+        When there is no such path, a value has another shape than its Variable, or a layer has no
+        Variables yet.
 
     Examples
     --------
@@ -159,7 +160,11 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     likeness = with_values(module, replaced, {})
     result = likeness(*args, **keywords)
     kept = {id(variable) for variable in variables.values()}
-    new = [v for v in likeness.variables if id(v) not in kept and id(v) not in map(id, replaced.values())]
+    new = [
+        v
+        for v in likeness.variables
+        if id(v) not in kept and id(v) not in map(id, replaced.values())
+    ]
     if new:
         raise ValueError(
             f"functional_call: {module.name} made Variables in the call ({new[0].name!r}), which are "
@@ -169,7 +174,7 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 
 
 def with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
-    """A likeness of a Module, or of a nesting, with values in the place of Variables; the rest shared."""
+    """A likeness of a Module, or of a nesting, with values in the place of Variables."""
     if isinstance(part, Variable):
         return replaced.get(id(part), part)
     if id(part) in made:

@@ -104,7 +104,7 @@ class Convolution(Layer):
         return y if self.activation is None else self.activation(y)
 
 
-CONVOLUTION = '''{title}
+CONVOLUTION = """{title}
 
     Data have the axes ``{axes}``; kernel and bias are made on the first call.  What is computed is
     the correlation, as in Keras and PyTorch: the kernel is not turned around.
@@ -139,14 +139,14 @@ CONVOLUTION = '''{title}
     --------
     >>> import arraytape as xp
     >>> {example}
-    '''
+    """
 
 
 class Conv1D(Convolution):
     __doc__ = CONVOLUTION.format(
         title="A convolution along one axis.", axes="(..., places, channels)", or_pair="",
         paddings='"valid", "same", "causal"',
-        causal='\n        "causal": zeros before the data alone, so that no result depends on later places.',
+        causal='\n        "causal": zeros before the data alone: no result depends on later places.',
         example='Conv1D(4, 3, padding="same", seed=0)(xp.ones((2, 10, 3))).shape\n    (2, 10, 4)',
     )  # fmt: skip
     axes = 1
@@ -232,7 +232,7 @@ class AveragePooling(Pooling):
         return total / library.astype(constant(library, counts, x), x.dtype)
 
 
-POOLING = '''{title}
+POOLING = """{title}
 
     Data have the axes ``{axes}``.
 
@@ -251,7 +251,7 @@ POOLING = '''{title}
     --------
     >>> import arraytape as xp
     >>> {example}
-    '''
+    """
 ONE = {"axes": "(..., places, channels)", "or_pair": ""}
 TWO = {"axes": "(..., rows, columns, channels)", "or_pair": " or pair of int"}
 
@@ -318,7 +318,7 @@ class GlobalPooling(Layer):
         )
 
 
-GLOBAL = '''{title}
+GLOBAL = """{title}
 
     Data have the axes ``{axes}``.
 
@@ -333,7 +333,7 @@ GLOBAL = '''{title}
     --------
     >>> import arraytape as xp
     >>> {example}
-    '''
+    """
 
 
 class GlobalAveragePooling1D(GlobalPooling):
@@ -388,7 +388,9 @@ class Windows:
         outside : what there is beyond the data.
         """
         first = x.ndim - 1 - len(self.sizes)
-        spans = [(size - 1) * rate + 1 for size, rate in zip(self.sizes, self.dilations, strict=True)]
+        spans = [
+            (size - 1) * rate + 1 for size, rate in zip(self.sizes, self.dilations, strict=True)
+        ]
         for axis, span in enumerate(spans):
             before, after = self.margins(x.shape[first + axis], span, self.strides[axis])
             x = padded(library, x, first + axis, before, after, outside)

@@ -19,7 +19,7 @@ from .._util.errors import describe, refuse, user_line
 from ..variable import Variable, detached
 from . import initializers
 from .layers import Layer, Seed, flag, whole
-from .libraries import constant, inexact, library_of
+from .libraries import constant, inexact
 
 
 class Dropout(Layer):
@@ -44,14 +44,14 @@ class Dropout(Layer):
     -----
     The state is the Variable ``seed_generator_state``: the key and the number of calls.  A call may be
     given a key of its own, an integer or an Array of one or two: ``layer(x, training=True, key=7)`` sets
-    the same elements to zero each time, and leaves the state alone.  Under ``vmap`` all examples have the
-    same elements set to zero.  Within ``jax.jit`` the random numbers would be those of the trace for
+    the same elements to zero each time, and leaves the state alone.  Under ``vmap`` all examples have
+    the same elements set to zero.  Within ``jax.jit`` the random numbers would be those of the trace for
     good, so a call with ``training=True`` is an error there.
 
     References
     ----------
     Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from overfitting".
-    Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3": the counter-based generator Philox.
+    Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", for the generator Philox.
 
     Examples
     --------

@@ -87,7 +87,9 @@ def as_state(owner: str, value: Any, variable: Variable) -> Array:
     has no value of yet.
     """
     if isinstance(value, Array):
-        if getattr(value._data, "axis_ids", ()) and not isinstance(variable._data, type(value._data)):
+        if getattr(value._data, "axis_ids", ()) and not isinstance(
+            variable._data, type(value._data)
+        ):
             raise TypeError(
                 f"{owner}: the Variable {variable.name!r} is to hold one value, and under vmap there is "
                 f"one for each example: call it outside of vmap [at {user_line()}]"
@@ -113,4 +115,3 @@ def flattened(library: Any, x: Any, kept: int) -> Any:
 def is_looked_at(x: Any) -> bool:
     """Whether a look at the values of an Array costs nothing: data of NumPy's without a hidden axis."""
     return isinstance(x, Array) and isinstance(x._data, np.ndarray)
-

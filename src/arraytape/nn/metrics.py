@@ -103,7 +103,9 @@ class Metric(Module):
 
     def _add(self, *pairs: tuple[Variable, Any]) -> None:
         """Add to Variables, to all or to none."""
-        values = [(variable, as_state(self.name, on_host(value), variable)) for variable, value in pairs]
+        values = [
+            (variable, as_state(self.name, on_host(value), variable)) for variable, value in pairs
+        ]
 
         def change() -> None:
             for variable, value in values:

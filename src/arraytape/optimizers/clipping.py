@@ -196,7 +196,7 @@ def norm_of(library: Any, g: Any) -> Any:
 
 
 def scaled(library: Any, g: Any, norm: Any, most: float) -> Any:
-    """``g`` by the factor that takes ``norm`` to ``most``, where it is greater; NaN where it is no number."""
+    """``g`` by the factor that takes ``norm`` to ``most``, where it is greater; NaN where it is NaN."""
     above = norm > most
     factor = library.where(above, most / library.where(above, norm, 1.0), 1.0)
     factor = library.where(library.isfinite(norm), factor, math.nan)

@@ -404,7 +404,9 @@ class ReduceLROnPlateau(LearningRateSchedule):
         first = real(owner, "initial_learning_rate", initial_learning_rate, 0.0)
         self.factor = real(owner, "factor", factor, 0.0)
         if self.factor >= 1.0:
-            raise ValueError(f"{owner}: factor must be less than 1, got {factor} [at {user_line()}]")
+            raise ValueError(
+                f"{owner}: factor must be less than 1, got {factor} [at {user_line()}]"
+            )
         self.patience = whole(owner, "patience", patience, 0)
         self.mode = one_of(owner, "mode", mode, ("min", "max"))
         self.min_delta = real(owner, "min_delta", min_delta, 0.0)

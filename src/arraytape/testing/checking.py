@@ -39,8 +39,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 SHRINKING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 CHECK = "Check the rule of the op behind this element, and that f gives the same each time"
 SECOND = (
-    "With order=1 first derivatives are compared alone. A rule whose gradient is itself computed outside "
-    "of Arrays, or by a rule that is wrong, has no right derivative of its own"
+    "With order=1 first derivatives are compared alone. A rule whose gradient is itself computed "
+    "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
 )
 SIMPLE = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
 SECONDS = 5.0  # for which elements are looked at, one after the other
@@ -65,8 +65,8 @@ def check_gradients(
         A function of Arrays that gives an Array, of any shape, or a nesting of Arrays.
     inputs : array_like, sequence or nesting
         One array, or anything else that is no list or tuple: f's one argument.  A list or tuple: the
-        arguments of f in order, each an array or a nesting of arrays (a dict, a list, a dataclass).  What
-        has no floating-point numbers is passed on as it is.
+        arguments of f in order, each an array or a nesting of arrays (a dict, a list, a dataclass).
+        What has no floating-point numbers is passed on as it is.
     order : int or collection of int, default: 2
         1 checks gradients, 2 also Hessian-vector products; (2,) these alone.
     modes : Sequence[str], default: ('rev', 'fwd')
@@ -258,7 +258,9 @@ class Problem:
             if not close(got, slope, rtol) and not self.agrees(got, slope_along, other, rtol, h):
                 Finding(self, mode, rtol, h).raise_second(ways[mode], got, slope)
 
-    def agrees(self, got: float, at: Callable[..., float], along: Any, rtol: float, h: float) -> bool:
+    def agrees(
+        self, got: float, at: Callable[..., float], along: Any, rtol: float, h: float
+    ) -> bool:
         """Whether a slope is that of the differences with the step at which these settle best."""
         slope, error = settled(lambda t: at(*self.moved(along, t)), h, self.exact)
         return bool(error <= 100 * rtol * max(1.0, abs(slope)) and close(got, slope, rtol + error))
@@ -285,7 +287,9 @@ class Problem:
             parameters = list(inspect.signature(self.f).parameters.values())
         except (TypeError, ValueError):
             return str(argument)
-        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        positional = [
+            p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
         return positional[argument].name if argument < len(positional) else str(argument)
 
     def name_of_result(self, number: int) -> str:
@@ -325,7 +329,7 @@ class Finding:
     def compared(
         self, at: Callable[..., float], got: Callable[[Place], float]
     ) -> tuple[list[tuple[Place, float, float, float]], int]:
-        """The elements that differ, with both values and the error of the differences; how many were seen."""
+        """The elements that differ, with both values and the differences' error; how many were seen."""
         wrong, seen, started = [], 0, time.monotonic()
         for place in self.places():
             along = self.unit(place)
@@ -371,7 +375,7 @@ class Finding:
         raise AssertionError(f"{message}{self.count(wrong, seen)}. {hint}")
 
     def of_result(self, place: Place) -> tuple[int, float, float]:
-        """The element of the results that differs most, with both slopes: by f's own results, not their sum."""
+        """The element of the results that differs most, with both slopes, of f's own results."""
         problem, along = self.problem, self.unit(place)
         expected = np.atleast_1d(
             settled(lambda t: problem.flat(*problem.moved(along, t)), self.h, problem.exact)[0]
@@ -437,7 +441,9 @@ class Finding:
                 f"differences of gradients give {slope!r}"
             )
         _, place, other, value, expected_value = worst
-        what = "f" if len(problem.shapes) == 1 and not problem.shapes[0][0] else "a sum of f's results"
+        what = (
+            "f" if len(problem.shapes) == 1 and not problem.shapes[0][0] else "a sum of f's results"
+        )
         raise AssertionError(
             f"second order, {self.mode}: second derivative of {what} with respect to "
             f"{problem.name_of_input(place)} and {problem.name_of_input(other)}: "
@@ -488,13 +494,13 @@ class Finding:
             )
         if not np.isfinite(values).all():
             return (
-                "The derivative overflows or is 0/0 where f is finite: guard the branch by where() on its "
-                "input, and look with GradientTape(check_numerics=True)"
+                "The derivative overflows or is 0/0 where f is finite: guard the branch by where() on "
+                "its input, and look with GradientTape(check_numerics=True)"
             )
         if not values.any():
             return (
-                "All that differ are 0: a term is missing, cut off by stop_gradient, an integer dtype, or "
-                "a custom rule that leaves it out"
+                "All that differ are 0: a term is missing, cut off by stop_gradient, an integer dtype, "
+                "or a custom rule that leaves it out"
             )
         with Quiet():
             ratios = values / expected
@@ -516,7 +522,7 @@ class Finding:
             (i[::-1], part) in table and close(a, table[i[::-1], part][1], 1e-3)
             for (i, part), (a, _) in table.items()
         ):  # fmt: skip
-            return "The gradient is the transposed one: likely an operand of a product in the wrong place"
+            return "The gradient is the transposed one: likely operands of a product in the wrong order"
         return ""
 
     def kink(self, place: Place, j: int | None = None) -> str:
@@ -543,8 +549,8 @@ class Finding:
         if gaps[1] > 30.0 * gaps[0]:
             return "f jumps there, so it has no derivative: move the input away from the jump"
         return (
-            f"f has a kink there: its slope is {narrow[0]:.6g} from the left and {narrow[1]:.6g} from the "
-            "right, so that any derivative is a matter of convention. Move the input away from the kink"
+            f"f has a kink there: its slope is {narrow[0]:.6g} from the left and {narrow[1]:.6g} from "
+            "the right, so that any derivative is a matter of convention. Move the input away from it"
         )
 
 
@@ -609,7 +615,9 @@ def simple(value: Any, slope: Any) -> str:
     if abs(ratio + 1.0) < 1e-4:
         return "It has the other sign: likely a sign in a rule of your own"
     if complex(slope).imag and close(np.conj(value), slope, 1e-3):
-        return "It is the complex conjugate: likely a conj() that a rule of your own lacks, or has too much"
+        return (
+            "It is the complex conjugate: likely a conj() too many or too few in a rule of your own"
+        )
     if any(abs(ratio - one) < 1e-4 * abs(one) for one in SIMPLE):
         return f"Likely a factor of {1.0 / ratio.real:.4g} is missing in a rule of your own"
     return ""
