@@ -8,6 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import checkpoint, nn, optimizers
+from arraytape.testing import storages
 from helpers.nets import near
 
 IMAGES = xp.asarray(np.random.default_rng(0).normal(size=(6, 8, 8, 1)))
@@ -59,6 +60,30 @@ def test_a_network_learns_in_replays_as_it_does_eagerly():
             assert one.counts["replayed"] >= 9, one.reasons
     np.testing.assert_array_equal(found[0][0], found[1][0])
     for a, b in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+STORAGES = [storages.hostile, storages.frozen, storages.strict]
+
+
+@pytest.mark.parametrize("storage", STORAGES, ids=lambda storage: storage.__name__)
+def test_a_network_learns_the_same_on_another_device(storage):
+    found = []
+    for place in ("cpu", storage().devices()[-1]):
+        model, accuracy = network(), nn.metrics.SparseCategoricalAccuracy()
+        rate = optimizers.schedules.ExponentialDecay(0.01, 10, 0.5)
+        optimizer = optimizers.AdamW(rate, clipnorm=1.0)
+        x, labels = IMAGES.to_device(place), xp.asarray([0, 1, 2, 0, 1, 2], device=place)
+        for _ in range(3):
+            with xp.GradientTape() as tape:
+                loss = xp.mean(nn.softmax_cross_entropy(labels, model(x, training=True)))
+            variables = model.trainable_variables
+            pairs = zip(tape.gradient(loss, variables), variables, strict=True)
+            optimizer.apply_gradients(pairs)
+        accuracy.update_state(labels, model(x))
+        state = [*model.variables, *optimizer.variables, *accuracy.variables]
+        found.append([np.asarray(v.to_device("cpu")) for v in state])
+    for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
