@@ -150,7 +150,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             return
         data = variable._data
         self.variable_values.append((variable, data))
-        changed = any(
+        # What this run itself assigned is made anew: elsewhere than on the host nobody may compare it.
+        own = any(variable is other for other, _ in self.assigned_variables)
+        looked_at = not own or type(data) is np.ndarray
+        changed = looked_at and any(
             variable is other and not same_values(data, first) for other, first in self.first_values
         )
         if changed:
