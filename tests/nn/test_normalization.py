@@ -94,17 +94,29 @@ def test_running_statistics_move_in_replays_as_they_do_eagerly():
 
 def test_a_second_run_moves_running_statistics_no_further():
     found = []
-    for wrap in (lambda f: f, xp.recompute_grad):
-        layer, x = nn.BatchNormalization(), xp.asarray(X[0])
-        layer(x)
-        step = wrap(lambda x, layer=layer: layer(x, training=True))
-        with xp.GradientTape() as tape:
-            tape.watch(x)
-            loss = xp.sum(step(x) ** 3)
-        gradients = tape.gradient(loss, [x, layer.gamma])
-        found.append([*map(np.asarray, gradients), np.asarray(layer.moving_mean)])
-    for a, b in zip(*found, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12)
+    ways = [(f, g) for f in (lambda f: f, xp.recompute_grad) for g in (lambda f: f, xp.function)]
+    for again, replayed in ways:
+        x, model = (
+            xp.asarray(X[0]),
+            nn.Sequential([nn.BatchNormalization(), nn.Dropout(0.5, seed=0)]),
+        )
+        model(x)
+        run = again(lambda x, model=model: model(x, training=True))
+
+        @replayed
+        def step(x, run=run, gamma=model.layers[0].gamma):
+            with xp.GradientTape() as tape:
+                tape.watch(x)
+                loss = xp.sum(run(x) ** 3)
+            return tape.gradient(loss, [x, gamma])
+
+        gradients = [np.asarray(g) for _ in range(4) for g in step(x)]
+        found.append([*gradients, *map(np.asarray, model.variables)])
+        if replayed is xp.function:
+            assert step.counts["replayed"] == 2
+    for one in found[1:]:
+        for a, b in zip(one, found[0], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 def test_under_vmap_there_is_no_batch():

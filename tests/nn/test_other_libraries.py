@@ -83,6 +83,8 @@ def test_losses_schedules_and_clipping_compute_on_other_libraries_arrays(library
     steps = np.arange(20)
     expected = np.asarray(rate(xp.asarray(steps)))
     np.testing.assert_allclose(np.asarray(rate(library(steps))), expected, rtol=1e-13, atol=1e-16)
+    plateau = optimizers.schedules.ReduceLROnPlateau(0.5)
+    assert np.asarray(plateau(library(steps))).tolist() == [0.5] * 20
     parts, norm = optimizers.clip_by_global_norm([library(logits), None, library(labels)], 1.0)
     np.testing.assert_allclose(float(norm), np.sqrt(np.sum(logits**2) + 6.0), rtol=1e-13)
     np.testing.assert_allclose(np.asarray(parts[0]), logits / float(norm), rtol=1e-13)

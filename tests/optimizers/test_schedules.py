@@ -60,7 +60,9 @@ CASES = {
 def test_a_schedule_is_its_formula_for_numbers_arrays_and_replays(name):
     schedule, formula = CASES[name]
     expected = [formula(int(step)) for step in STEPS]
-    np.testing.assert_allclose(np.asarray(schedule(xp.asarray(STEPS))), expected, rtol=1e-9)
+    for steps in (xp.asarray(STEPS), STEPS):
+        np.testing.assert_allclose(np.asarray(schedule(steps)), expected, rtol=1e-9)
+    assert float(schedule(np.int64(7))) == float(schedule(7))
     replayed = xp.function(schedule)
     count = xp.Variable(0, trainable=False)
     for step in STEPS[:6]:

@@ -13,6 +13,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import arraytape as xp
 
 from .._array.array import Array
@@ -40,7 +42,8 @@ class LearningRateSchedule(Module):
 
     def __call__(self, step: Any) -> Any:
         """Compute the learning rate after ``step`` steps, a number or an Array of such."""
-        given = xp.asarray(step) if isinstance(step, int | float) else step
+        plain = isinstance(step, int | float | np.ndarray | np.generic)
+        given = xp.asarray(step) if plain else step
         library = library_of(self.name, given)
         return self.rate(library, library.astype(given, library.float64))
 
@@ -421,7 +424,8 @@ class ReduceLROnPlateau(LearningRateSchedule):
 
     def rate(self, library: Any, step: Any) -> Any:
         """Compute the learning rate: the same for all steps until the next update."""
-        return library.zeros_like(step) + detached(self.state["learning_rate"])
+        held = detached(self.state["learning_rate"])
+        return library.zeros_like(step) + (held if isinstance(step, Array) else float(held))
 
     @entrance
     def update(self, value: Any) -> None:
