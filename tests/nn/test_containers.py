@@ -155,6 +155,18 @@ def test_functional_call_reaches_variables_of_ones_own_modules():
     assert float(model.parts["slope"]) == 2.0
 
 
+def test_functional_call_does_not_pass_over_variables_that_a_function_closes_over():
+    layer = nn.Dense(3, seed=0)
+    model = nn.Sequential([layer, lambda x: layer(x) * 2.0])
+    x = xp.ones((2, 3))
+    model(x)
+    values = {name: v.value() for name, v in model.named_variables().items()}
+    with pytest.raises(ValueError, match=r"reads the Variable 'dense/kernel' itself.*'layers\.0\."):
+        nn.functional_call(model, values, x)
+    itself = dict(model.named_variables())  # the Variables themselves are values, too
+    near(nn.functional_call(model, itself, x), np.asarray(model(x)))
+
+
 @pytest.mark.parametrize(
     ("act", "error", "says"),
     [

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from .._record.stack import Bystander, entered
 from .._util import nest
 from .._util.errors import describe, refuse, user_line
 from ..module import Module
@@ -121,8 +122,8 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     TypeError
         When ``module`` is no Module, or ``values`` no mapping.
     ValueError
-        When there is no such path, a value has another shape than its Variable, or a layer has no
-        Variables yet.
+        When there is no such path, a Variable is read all the same, a value has another shape than its
+        Variable, or a layer has no Variables yet.
 
     Examples
     --------
@@ -158,7 +159,8 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
             )
         replaced[id(variables[path])] = value
     likeness = with_values(module, replaced, {})
-    result = likeness(*args, **keywords)
+    with entered(RefuseReplaced(replaced, variables)):
+        result = likeness(*args, **keywords)
     kept = {id(variable) for variable in variables.values()}
     new = [
         v
@@ -171,6 +173,31 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
             f"lost: call it once before [at {user_line()}]"
         )
     return result
+
+
+class RefuseReplaced(Bystander):
+    """Stands on the stack during a call, and refuses reads of Variables that values stand for.
+
+    A function that closes over a Module reads them: no attribute leads there.
+    """
+
+    def __init__(self, replaced: Mapping[int, Any], variables: Mapping[str, Variable]) -> None:
+        given = {id(value) for value in replaced.values()}
+        self.refused = {
+            id(variable): path
+            for path, variable in variables.items()
+            if id(variable) in replaced and id(variable) not in given
+        }
+
+    def accessed(self, variable: Any, /) -> None:
+        """Raise for a Variable whose value is given."""
+        path = self.refused.get(id(variable))
+        if path is not None:
+            raise ValueError(
+                f"functional_call: the call reads the Variable {variable.name!r} itself, not the value "
+                f"given for {path!r}: a function or method that is kept as an attribute, or closes over "
+                f"a Module, leads around it. Keep the Module as an attribute [at {user_line()}]"
+            )
 
 
 def with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:

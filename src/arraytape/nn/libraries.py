@@ -68,6 +68,7 @@ def beside(value: Any, x: Any) -> Any:
     if not isinstance(value, Variable) or isinstance(x, Array):
         return value
     library = library_of("a layer", x)
+    value._sync()  # it is read
     host = np.array(np.asarray(detached(value).to_device("cpu")))
     found = constant(library, host, x)
     return library.astype(found, x.dtype) if kind_of(library, x) in "fc" else found
