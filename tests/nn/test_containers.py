@@ -70,9 +70,10 @@ def test_a_network_learns_in_replays_as_it_does_eagerly(name):
         found.append((losses, [np.asarray(v) for v in (*model.variables, *optimizer.variables)]))
         if wrap is xp.function:
             assert one.counts["replayed"] >= 7, one.reasons
-    np.testing.assert_array_equal(found[0][0], found[1][0])
+    # But for last bits, which replays may change.
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9)
     for a, b in zip(found[0][1], found[1][1], strict=True):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-11)
 
 
 STORAGES = [storages.hostile, storages.frozen, storages.strict]

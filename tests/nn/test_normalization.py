@@ -88,8 +88,8 @@ def test_running_statistics_move_in_replays_as_they_do_eagerly():
         found.append([*ys, *map(np.asarray, layer.variables)])
         if wrap is xp.function:
             assert step.counts["replayed"] == 3
-    for a, b in zip(*found, strict=True):
-        np.testing.assert_array_equal(a, b)
+    for a, b in zip(*found, strict=True):  # but for last bits, which replays may change
+        np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 def test_a_second_run_moves_running_statistics_no_further():
