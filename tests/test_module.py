@@ -98,7 +98,7 @@ def test_the_name_is_the_class_in_snake_case_unless_given():
         def __init__(self):  # without super().__init__()
             self.v = variable("v")
 
-    assert MyHTTPLayer2D().name == "my_http_layer2_d"
+    assert MyHTTPLayer2D().name == "my_http_layer2d"
     assert (Outer().name, Inner("given").name, Module().name) == ("outer", "given", "module")
     assert repr(Outer()).startswith("Outer 'outer': 8 parameters in 8 Variables")
     assert snake_case("DenseLayer") == "dense_layer"

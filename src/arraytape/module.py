@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
+from ._record.stack import only_recorders
 from ._util import nest
 from ._util.containers import keep_whole
-from ._util.errors import failure, user_line
+from ._util.errors import entrance, failure, user_line
 from .variable import Variable
 
 
@@ -92,6 +95,37 @@ class Module:
             return named(walk(self), self.name)
         except RecursionError as error:
             raise failure(f"the attributes of {said(self)}", error) from error
+
+    @entrance
+    def summary(
+        self, *args: Any, print_fn: Callable[[str], Any] | None = None, **keywords: Any
+    ) -> None:
+        """Print a table of all Modules inside: shapes of results, parameters, what is trained.
+
+        Parameters
+        ----------
+        *args : object
+            What the Module is called with, once, to see the shapes; layers make their Variables in
+            it.  Without arguments nothing is called, and the shapes are left out.
+        print_fn : callable, optional
+            Takes the lines, as one text; by default ``print``.
+        **keywords : object
+            What it is called with, by name.
+
+        Raises
+        ------
+        TypeError
+            When ``print_fn`` cannot be called.
+        ValueError
+            When two paths read the same, or lists are nested too deeply.
+        """
+        if print_fn is not None and not callable(print_fn):
+            raise TypeError(
+                f"summary: print_fn must be a function of a text, got {type(print_fn).__name__} "
+                f"[at {user_line()}]"
+            )
+        shapes = shapes_of(self, args, keywords) if args or keywords else {}
+        (print if print_fn is None else print_fn)(table(self, shapes))
 
     def __repr__(self) -> str:
         """The Variables and submodules as a tree, with shapes and numbers of parameters."""
@@ -216,6 +250,84 @@ def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
         yield from parts_of(part, f"{path}.{key}" if path else str(key), seen)
 
 
+Shapes = dict[int, list[str]]  # by the id of a Module, of each of its results
+
+
+def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Shapes:
+    """The shapes of what Modules give while one is called, no recorder of which knows.
+
+    A profile function sees the returns of ``__call__``, so that calls themselves cost nothing.
+    """
+    found: Shapes = {}
+
+    def seen(frame: FrameType, event: str, result: Any) -> None:
+        code = frame.f_code
+        if event != "return" or code.co_name != "__call__" or not code.co_argcount:
+            return
+        owner = frame.f_locals.get(code.co_varnames[0])
+        if isinstance(owner, Module) and getattr(type(owner).__call__, "__code__", None) is code:
+            shape = shape_of(result)
+            if shape not in found.setdefault(id(owner), []):
+                found[id(owner)].append(shape)
+
+    before = sys.getprofile()
+    with only_recorders():
+        sys.setprofile(seen)
+        try:
+            module(*args, **keywords)  # type: ignore[operator]
+        finally:
+            sys.setprofile(before)
+    return found
+
+
+def shape_of(result: Any) -> str:
+    """The shapes of a nesting of arrays as a text."""
+    parts = nest.parts_of(result)
+    if parts is None:
+        return str(tuple(result.shape)) if hasattr(result, "shape") else type(result).__name__
+    if isinstance(parts, dict):
+        return "{" + ", ".join(f"{key}: {shape_of(part)}" for key, part in parts.items()) + "}"
+    return "[" + ", ".join(map(shape_of, parts)) + "]"
+
+
+def table(module: Module, shapes: Shapes) -> str:
+    """A Module's parts as a table, and the totals below it."""
+    rows = [("layer (type)", "output shape", "parameters", "trainable")]
+    found = list(walk(module))
+    own = [("", module), *[(path, leaf) for path, leaf in found if isinstance(leaf, Module)]]
+    for path, part in own:
+        indent = "  " * sum(path.startswith(f"{other}.") or not other for other, _ in own if path)
+        label = part.name if path in ("", part.name) else f"{path} {part.name!r}"
+        sizes = counted(part)
+        trained = "-" if not sizes[0] else "yes" if sizes[0] == sizes[1] else "no"
+        trained = "in part" if trained == "no" and sizes[1] else trained
+        shape = ", ".join(shapes.get(id(part), ["?" if shapes else ""]))
+        rows.append((f"{indent}{label} ({type(part).__name__})", shape, f"{sizes[0]:,}", trained))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c:>{widths[2]}}  {d}".rstrip() for a, b, c, d in rows
+    ]
+    total, trained_total, size = counted(module)
+    line = "-" * max(map(len, lines))
+    ends = [
+        f"parameters:     {total:,} ({size:,} bytes)",
+        f"trainable:      {trained_total:,}",
+        f"not trainable:  {total - trained_total:,}",
+    ]
+    return "\n".join([said(module), line, lines[0], line, *lines[1:], line, *ends])
+
+
+def counted(module: Module) -> tuple[int, int, int]:
+    """How many numbers a Module's Variables hold, how many of these are trained, and the bytes."""
+    found = [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
+    trained = sum(variable.size for variable in found if variable.trainable)
+    return (
+        sum(variable.size for variable in found),
+        trained,
+        sum(variable.size * variable.dtype.itemsize for variable in found),
+    )
+
+
 def said(module: Module) -> str:
     """A Module in a few words."""
     return f"{type(module).__name__} {module.name!r}"
@@ -242,5 +354,5 @@ def counts(module: Module) -> str:
 
 
 def snake_case(name: str) -> str:
-    """``DenseLayer`` as ``dense_layer``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    """``DenseLayer`` as ``dense_layer``, ``Conv2D`` as ``conv2d``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower()

@@ -11,7 +11,7 @@ import numpy as np
 from ._array.array import KEPT, Array, wrap
 from ._array.views import keep, recorded_copy
 from ._define.docstrings import SYMBOLS
-from ._record.stack import new_tid, recorders
+from ._record.stack import new_tid, recorders, tell_assigned
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout, user_line
 from ._util.locks import reentrant_lock
@@ -136,6 +136,7 @@ class Variable(Array):
             When shape, dtype or device would change.
         """
         data = own_data(self._fitting(self._host_data(value)))
+        tell_assigned(self)
         with REPLACING:
             self._data = data
         return self
@@ -191,6 +192,7 @@ class Variable(Array):
 
     def _replace(self, before: Any, data: Any) -> bool:
         """Replace the data unless another thread has: then what was computed of it does not hold."""
+        tell_assigned(self)
         with REPLACING:
             if self._data is not before:
                 return False

@@ -30,6 +30,7 @@ FILES = (
     "bad_inputs.py",
     "good_calls.py",
     "tool_calls.py",
+    "training_calls.py",
     "bad_values.py",
     "../helpers/numpy_calls.py",
 )

@@ -17,7 +17,7 @@ from arraytape._record.op import REGISTRY
 from arraytape.module import Module
 from helpers import numpy_calls
 
-from . import tool_calls
+from . import tool_calls, training_calls
 
 VALUES = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.66]])
 SQUARE = np.asarray([[2.0, 0.3, 0.7], [0.3, 1.9, 0.6], [0.7, 0.6, 3.1]])
@@ -568,5 +568,5 @@ def as_arrays(value):
 for _enter in (enter_namespace, enter_special, enter_methods, enter_functional, enter_tapes, enter_rules,
                enter_learning, enter_diagnose, enter_numpy):  # fmt: skip
     _enter()
-for _enter in tool_calls.ENTER:
+for _enter in (*tool_calls.ENTER, training_calls.enter):
     _enter(call)

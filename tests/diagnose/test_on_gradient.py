@@ -259,3 +259,63 @@ def test_errors():
         tape.watch(part)
         with pytest.raises(ValueError, match="is a watched view"):
             diagnose.on_gradient(part, print)
+
+
+# --- several values -------------------------------------------------------------------------------
+def test_one_function_sees_the_gradients_of_several_values_when_a_pass_is_done():
+    x, seen = xp.asarray([1.0, 2.0]), []
+    with xp.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, z, w = xp.exp(x), xp.sin(x), xp.cos(x)
+        remove = diagnose.on_gradient({"y": y, "more": [z, w]}, seen.append)
+        both, first, other = xp.sum(y * z), xp.sum(y), xp.sum(w)
+    tape.gradient(both, x)
+    (one,) = seen
+    np.testing.assert_allclose(np.asarray(one["y"]), np.sin([1.0, 2.0]))
+    np.testing.assert_allclose(np.asarray(one["more"][0]), np.exp([1.0, 2.0]))
+    assert one["more"][1] is None
+    tape.gradient(first, x)
+    tape.gradient(other, x)  # nothing of an earlier pass is left
+    assert [g is None for g in (seen[1]["y"], *seen[1]["more"])] == [False, True, True]
+    assert [g is None for g in (seen[2]["y"], *seen[2]["more"])] == [True, True, False]
+    remove()
+    tape.gradient(both, x)
+    assert len(seen) == 3
+
+
+def test_several_values_are_seen_to_second_order_and_in_an_outer_pass():
+    x, seen = xp.asarray(0.5), []
+    with xp.GradientTape() as outer:
+        outer.watch(x)
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y, z = xp.exp(x), xp.sin(x)
+            diagnose.on_gradient([y, z], seen.append)
+            loss = y * z
+        g = tape.gradient(loss, x)
+    assert len(seen) == 1
+    found = float(outer.gradient(g, x))
+    np.testing.assert_allclose(found, 2.0 * np.exp(0.5) * np.cos(0.5))
+
+
+@pytest.mark.parametrize(
+    ("values", "f", "error", "says"),
+    [
+        (lambda y: [y, 1.0], print, TypeError, "takes an Array, got float"),
+        (lambda y: [y, xp.ones(2)], print, ValueError, "no tape that records here follows"),
+        (lambda y: [], print, ValueError, "there is no Array in list"),
+        (lambda y: [y], lambda gs: gs[0], ValueError, "sees them and must give None"),
+    ],
+)
+def test_several_values_that_cannot_be_seen_are_an_error_and_leave_no_hook(values, f, error, says):
+    x = xp.asarray([1.0, 2.0])
+
+    def run():
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = xp.exp(x)
+            diagnose.on_gradient(values(y), f)
+        tape.gradient(y, x)
+
+    with pytest.raises(error, match=says):
+        run()

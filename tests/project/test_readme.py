@@ -26,6 +26,7 @@ BLOCKS = {  # how many a page has at least
     ROOT / "docs" / "distributed.md": 4,
     ROOT / "docs" / "diagnose.md": 3,
     ROOT / "docs" / "diagnose_graph.md": 4,
+    ROOT / "docs" / "training.md": 6,
 }
 PAGES = [*BLOCKS]
 BLOCK = re.compile(r"```python\n(.*?)```", flags=re.S)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ParamSpec, TypeVar, overload
 
 from .._array.array import Array
@@ -77,6 +77,9 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
 
     Variables and watched Arrays from outside may be used, as long as they are not written to
     before the backward pass.  Writes to other arrays cannot be noticed: pass these as arguments.
+    Variables that f itself assigns to hold in the second run what they held before the first, and
+    after it what they did before it: so ``nn.Dropout`` sets the same elements to zero again, and running
+    statistics move once.
 
     A policy is about the ops that f runs, also in functions that it calls, and about operators.  Views
     and writes (``x[0]``, ``x += y``) give no results to keep, and what a ``vmap`` inside f computes is
@@ -132,6 +135,7 @@ class RecomputedCall(Call):
         self.function, self.arguments, self.keeping = function, arguments, keeping
         self.kept_arrays = [*arguments.inputs.arrays, *(keeping.arrays() if keeping else ())]
         self.captures, self.variable_values = tuple(first.captures), first.variable_values
+        self.state = tuple(first.assigned_variables)
         self.cusped, self.careful = first.cusped, self.careful or first.careful
 
     def recompute(
@@ -149,7 +153,8 @@ class RecomputedCall(Call):
             self.name, tids, first_values=self.variable_values, interceptors=giving
         )
         replay = active(REPLAY)  # vmaps around it may have ended
-        with seen_by(self.keeping), only_recorders(*recorders(), recorder), replay:
+        seen = only_recorders(*recorders(), recorder)
+        with seen_by(self.keeping), seen, replay, held_again(self.state):
             y = self.function(*inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
             results = recorder.result_ids(leaves)
@@ -190,6 +195,22 @@ class RecomputedCall(Call):
                 f"{len(leaves)} Arrays where there were {len(self.results)}, or other shapes "
                 f"[at {user_line()}]"
             )
+
+
+@contextmanager
+def held_again(state: Sequence[tuple[Any, Any]]) -> Iterator[None]:
+    """Within it Variables hold what they held before a function assigned to them; then what they do now.
+
+    So a second run draws the random numbers of the first, and moves no running mean on.
+    """
+    now = [(variable, variable._data) for variable, _ in state]
+    try:
+        for variable, data in state:
+            variable._data = data
+        yield
+    finally:
+        for variable, data in now:
+            variable._data = data
 
 
 def matters(variable: Any, records: Sequence[Record], results: Sequence[int]) -> bool:

@@ -24,6 +24,7 @@ from .._record.stack import (
     BaseRecorder,
     Bystander,
     Recorder,
+    SeesAssignments,
     only_recorders,
     recorders,
     tell,
@@ -73,7 +74,7 @@ class FollowedIds(set[int]):
         return len(self) > 0 or any(recorder.followed for recorder in self.hidden)
 
 
-class FunctionRecorder(BaseRecorder, SeesCalls):
+class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     """The private recorder of one run of a user's function.
 
     Parameters
@@ -105,6 +106,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls):
         The trainable Variables that the function reads.
     variable_values
         All Variables that it reads, with the data that they held.
+    assigned_variables
+        The Variables that the function assigns to, with the data that they held before.
     changed_variables
         Those that hold other values than in the first run.
     noticed
@@ -137,6 +140,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls):
         self.interceptors = (*around, *interceptors)
         self.variables: list[Any] = []
         self.variable_values: list[tuple[Any, Any]] = []
+        self.assigned_variables: list[tuple[Any, Any]] = []
         self.changed_variables: list[Any] = []
         self.cusped = self.careful = self.has_missing_rules = False
 
@@ -146,7 +150,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls):
             return
         data = variable._data
         self.variable_values.append((variable, data))
-        changed = any(
+        # What this run itself assigned is made anew: elsewhere than on the host nobody may compare it.
+        own = any(variable is other for other, _ in self.assigned_variables)
+        looked_at = not own or type(data) is np.ndarray
+        changed = looked_at and any(
             variable is other and not same_values(data, first) for other, first in self.first_values
         )
         if changed:
@@ -155,6 +162,14 @@ class FunctionRecorder(BaseRecorder, SeesCalls):
             self.variables.append(variable)
         if changed or variable._trainable:
             self.followed.add(variable._current_id())
+
+    def assigned(self, variable: Any, /) -> None:
+        """Remember what a Variable held before the function assigned to it, here or in calls within."""
+        if not any(variable is other for other, _ in self.assigned_variables):
+            self.assigned_variables.append((variable, variable._data))
+        for recorder in self.followed.hidden:
+            if isinstance(recorder, SeesAssignments):
+                recorder.assigned(variable)
 
     def record(self, record: Record) -> None:
         """Take one record: refuse or collect what is captured, and keep what the rest tells."""

@@ -118,6 +118,20 @@ class BaseRecorder(OfThisProcess):
         """Pass over it."""
 
 
+class SeesAssignments:
+    """A recorder that is told before a Variable's value is replaced while it is on the stack."""
+
+    def assigned(self, variable: Any, /) -> None:
+        """Called before the value is replaced."""
+
+
+def tell_assigned(variable: Any) -> None:
+    """Tell the recorders that want to know that a Variable's value is about to be replaced."""
+    for recorder in recorders():
+        if isinstance(recorder, SeesAssignments):
+            recorder.assigned(variable)
+
+
 def tell(recorder: Recorder, record: Record) -> None:
     """Hand a structural record with one result to a recorder, unless it was left meanwhile."""
     followed = recorder.followed

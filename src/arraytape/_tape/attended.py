@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from threading import get_ident
 from typing import Any
 
 from .._array.array import Array
@@ -18,6 +19,19 @@ from .recording import Hook, Recording
 
 def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
     """``backward``, one record at a time, with what attends the recording."""
+    groups = groups_of(recording.hooks.values())
+    for group in groups:
+        group.begin()
+    try:
+        go_back(pass_, recording)
+    finally:
+        found = [group.end() for group in groups]
+    for group, gradients in zip(groups, found, strict=True):
+        group.show(gradients)
+
+
+def go_back(pass_: BackwardPass, recording: Recording) -> None:
+    """The loop of an attended pass."""
     hooks, profile = dict(recording.hooks), recording.profile
     makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
@@ -33,6 +47,46 @@ def attended_backward(pass_: BackwardPass, recording: Recording) -> None:
             profile.went_back(record, time.perf_counter() - since)
     for tid in hooks.keys() - makers.keys():
         show(pass_, tid, hooks[tid])
+
+
+class Group:
+    """Hooks of several values, whose cotangents one function sees together when a pass is done.
+
+    call : takes a list with an Array for each value, or None where no cotangent came to it.
+    """
+
+    def __init__(self, count: int, call: Callable[[list[Array | None]], Any]) -> None:
+        self.count, self.call = count, call
+        self.passes: dict[int, list[list[Array | None]]] = {}  # those under way, by thread
+
+    def begin(self) -> None:
+        """A pass begins in this thread; others may be under way around it."""
+        self.passes.setdefault(get_ident(), []).append([None] * self.count)
+
+    def end(self) -> list[Array | None]:
+        """The pass has ended: what was seen in it."""
+        return self.passes[get_ident()].pop()
+
+    def show(self, found: list[Array | None]) -> None:
+        """Hand over what was seen in a pass, if anything."""
+        if any(g is not None for g in found):
+            self.call(found)
+
+
+class Member:
+    """The hook of one value in a group."""
+
+    def __init__(self, group: Group, number: int) -> None:
+        self.group, self.number = group, number
+
+    def __call__(self, g: Array) -> None:
+        self.group.passes[get_ident()][-1][self.number] = g
+
+
+def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
+    """The groups among the hooks of a recording, each once."""
+    members = [hook for several in hooks for hook in several if isinstance(hook, Member)]
+    return list({id(member.group): member.group for member in members}.values())
 
 
 def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int]:

@@ -13,15 +13,17 @@ import numpy as np
 
 from .._array.array import Array, namespace
 from .._record.stack import Paused, recorders
+from .._tape.attended import Group, Member
 from .._tape.packing import PACKING, Pack, Packing, Unpack
 from .._tape.recording import Hook, Recording
+from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import describe, entrance, user_line
 
 
 # --- cotangents -----------------------------------------------------------------------------------
 @entrance
-def on_gradient(x: Array, f: Hook) -> Callable[[], None]:
+def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     """Have ``f`` called with the gradient of a value when a backward pass has all of it.
 
         with GradientTape() as tape:
@@ -36,12 +38,14 @@ def on_gradient(x: Array, f: Hook) -> Callable[[], None]:
 
     Parameters
     ----------
-    x : Array
-        A value that a recording tape follows: watched, or made of what is.
+    x : Array, or nesting of Arrays
+        A value that a recording tape follows: watched, or made of what is; or several.
     f : Callable
         Takes the gradient, an Array of the value's shape and dtype.  Gives None, or an Array of the same
         shape and dtype, which takes its place from there on.  Several see a value's gradient in the
-        order in which they were given, each what the one before has made of it.
+        order in which they were given, each what the one before has made of it.  For a nesting it is
+        called once, when a pass is done, with the gradients in that nesting, None where there came none;
+        it sees them, as ``torch.autograd.graph.register_multi_grad_hook`` does, and replaces nothing.
 
     Returns
     -------
@@ -51,7 +55,7 @@ def on_gradient(x: Array, f: Hook) -> Callable[[], None]:
     Raises
     ------
     TypeError
-        When x is no Array or f cannot be called.
+        When x is no Array nor a nesting of Arrays, or f cannot be called.
     ValueError
         When no tape that records here follows x, or x is a watched view of another Array; in the
         backward pass: when f gives something else.
@@ -63,10 +67,46 @@ def on_gradient(x: Array, f: Hook) -> Callable[[], None]:
     Jacobian; again where a gradient holds a NaN, and so is computed a second time, guarded.  A write to
     the Array that it is given changes no gradient.
     """
-    if not isinstance(x, Array):
-        raise TypeError(f"on_gradient() takes an Array, got {describe(x)} [at {user_line()}]")
     if not callable(f):
         raise TypeError(f"on_gradient() takes a function, got {describe(f)} [at {user_line()}]")
+    if nest.parts_of(x) is not None:
+        return on_gradients(x, f)
+    return hooked(x, f)
+
+
+def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
+    """Have ``f`` called with the gradients of several values together, when a pass is done."""
+    leaves = nest.leaves(x)
+    if not leaves:
+        raise ValueError(f"on_gradient(): there is no Array in {describe(x)} [at {user_line()}]")
+
+    def call(found: list[Array | None]) -> None:
+        given = f(nest.pack(x, found))
+        if given is not None:
+            raise ValueError(
+                "on_gradient: the function of several gradients sees them and must give None, got "
+                f"{describe(given)} [at {user_line()}]"
+            )
+
+    group, removals = Group(len(leaves), call), list[Callable[[], None]]()
+
+    def remove() -> None:
+        while removals:
+            removals.pop()()
+
+    try:
+        for number, leaf in enumerate(leaves):
+            removals.append(hooked(leaf, Member(group, number)))
+    except BaseException:
+        remove()
+        raise
+    return remove
+
+
+def hooked(x: Any, f: Hook) -> Callable[[], None]:
+    """Have the tapes that record here call ``f`` with the gradient of one value."""
+    if not isinstance(x, Array):
+        raise TypeError(f"on_gradient() takes an Array, got {describe(x)} [at {user_line()}]")
     taken = []
     for recording in recordings_here():
         entry = recording.watched.get(id(x))

@@ -1,23 +1,60 @@
-"""Layers, activations and losses: array-API code over the public namespace.
+"""Layers, activations, losses, initializers and metrics: array-API code over the public namespace.
 
     from arraytape import nn
 
-It is imported on demand, and nothing in the core knows it.
+It is imported on demand, and nothing in the core knows it.  Layers, activations and losses also take
+arrays of other libraries of the standard, and compute with these.
 """
 
 from typing import TYPE_CHECKING
 
 from .._util.errors import missing_from
 from ..module import Module
+from . import initializers, metrics
 from .activations import log_softmax, relu, sigmoid, softmax, softplus, tanh
-from .layers import Dense
+from .containers import Sequential, functional_call
+from .convolution import (
+    AveragePooling1D,
+    AveragePooling2D,
+    Conv1D,
+    Conv2D,
+    GlobalAveragePooling1D,
+    GlobalAveragePooling2D,
+    GlobalMaxPooling1D,
+    GlobalMaxPooling2D,
+    MaxPooling1D,
+    MaxPooling2D,
+)
+from .dropout import Dropout
+from .layers import Dense, Embedding, Flatten, Layer
 from .losses import mean_squared_error, softmax_cross_entropy
+from .normalization import BatchNormalization, LayerNormalization
 
 __all__ = [
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "BatchNormalization",
+    "Conv1D",
+    "Conv2D",
     "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
+    "Layer",
+    "LayerNormalization",
+    "MaxPooling1D",
+    "MaxPooling2D",
     "Module",
+    "Sequential",
+    "functional_call",
+    "initializers",
     "log_softmax",
     "mean_squared_error",
+    "metrics",
     "relu",
     "sigmoid",
     "softmax",

@@ -6,15 +6,18 @@ exactly 0, and that of the one taken is exact, also at 0 and at infinity.
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 
-import arraytape as xp
-
-from .._array.array import Array
 from .._util.errors import describe, shown, user_line
+from .libraries import inexact as as_floats
+from .libraries import kind_of, library_of, stopped
+
+A = TypeVar("A")
 
 
-def relu(x: Array, /) -> Array:
+def relu(x: A, /) -> A:
     """The positive part of each element; NaN stays NaN.
 
     Parameters
@@ -27,11 +30,11 @@ def relu(x: Array, /) -> Array:
     Array
         Of the shape and dtype of ``x``.  The derivative at 0 is 0, as TensorFlow's and PyTorch's.
     """
-    x = real("relu", x)
-    return xp.where(x <= 0, 0, x)
+    xp, given = real("relu", x)
+    return xp.where(given <= 0, 0, given)  # type: ignore[no-any-return]
 
 
-def sigmoid(x: Array, /) -> Array:
+def sigmoid(x: A, /) -> A:
     """``1 / (1 + exp(-x))`` of each element, accurate also where it is nearly 0.
 
     Parameters
@@ -44,13 +47,13 @@ def sigmoid(x: Array, /) -> Array:
     Array
         Of the shape of ``x``.
     """
-    x = inexact("sigmoid", x)
-    positive = x > 0
-    e = xp.exp(xp.where(positive, -x, x))
-    return xp.where(positive, 1, e) / (1 + e)
+    xp, given = inexact("sigmoid", x)
+    positive = given > 0
+    e = xp.exp(xp.where(positive, -given, given))
+    return xp.where(positive, 1, e) / (1 + e)  # type: ignore[no-any-return]
 
 
-def softplus(x: Array, /) -> Array:
+def softplus(x: A, /) -> A:
     """``log(1 + exp(x))`` of each element, a smooth ``relu``.
 
     Parameters
@@ -63,13 +66,14 @@ def softplus(x: Array, /) -> Array:
     Array
         Of the shape of ``x``.  The derivative is the sigmoid: 1 at infinity, 0.5 at 0.
     """
-    x = inexact("softplus", x)
-    positive = x > 0
+    xp, given = inexact("softplus", x)
+    positive = given > 0
     # abs(x) in place of the first where would have no curvature at 0.
-    return xp.where(positive, x, 0) + xp.log1p(xp.exp(xp.where(positive, -x, x)))
+    below = xp.where(positive, -given, given)
+    return xp.where(positive, given, 0) + xp.log1p(xp.exp(below))  # type: ignore[no-any-return]
 
 
-def tanh(x: Array, /) -> Array:
+def tanh(x: A, /) -> A:
     """The hyperbolic tangent of each element: ``arraytape.tanh``, which also takes complex data.
 
     Parameters
@@ -82,10 +86,10 @@ def tanh(x: Array, /) -> Array:
     Array
         Of the shape of ``x``.
     """
-    return xp.tanh(array("tanh", x))
+    return library_of("tanh", x).tanh(x)  # type: ignore[no-any-return]
 
 
-def softmax(x: Array, /, axis: int = -1) -> Array:
+def softmax(x: A, /, axis: int = -1) -> A:
     """``exp(x) / sum(exp(x))`` along an axis: positive weights whose sum is 1.
 
     Parameters
@@ -100,11 +104,12 @@ def softmax(x: Array, /, axis: int = -1) -> Array:
     Array
         Of the shape of ``x``.
     """
-    e = xp.exp(below_zero("softmax", x, axis))
-    return e / xp.sum(e, axis=axis, keepdims=True)
+    xp, below = below_zero("softmax", x, axis)
+    e = xp.exp(below)
+    return e / xp.sum(e, axis=axis, keepdims=True)  # type: ignore[no-any-return]
 
 
-def log_softmax(x: Array, /, axis: int = -1) -> Array:
+def log_softmax(x: A, /, axis: int = -1) -> A:
     """The logarithm of ``softmax``, exact also where a weight is too small for a float.
 
     Parameters
@@ -119,37 +124,30 @@ def log_softmax(x: Array, /, axis: int = -1) -> Array:
     Array
         Of the shape of ``x``.
     """
-    below = below_zero("log_softmax", x, axis)
-    return below - xp.log(xp.sum(xp.exp(below), axis=axis, keepdims=True))
+    xp, below = below_zero("log_softmax", x, axis)
+    total = xp.sum(xp.exp(below), axis=axis, keepdims=True)
+    return below - xp.log(total)  # type: ignore[no-any-return]
 
 
-def below_zero(name: str, x: Array, axis: int) -> Array:
+def below_zero(name: str, x: Any, axis: int) -> tuple[Any, Any]:
     """``x`` less its maximum along the axis, of which the caller's result does not depend."""
-    x = inexact(name, x)
+    xp, x = inexact(name, x)
     if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{name}: {describe(x)} has no axis {shown(axis)} [at {user_line()}]")
     if not x.shape[axis]:
         raise ValueError(f"{name}: axis {axis} of {describe(x)} is empty [at {user_line()}]")
-    most: Array = xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
-    return x - most
+    return xp, x - stopped(xp, xp.max(x, axis=axis, keepdims=True))
 
 
-def array(name: str, x: Array) -> Array:
-    """``x``, or a TypeError for what is no Array."""
-    if not isinstance(x, Array):
-        raise TypeError(
-            f"{name} takes an Array, got {describe(x)}; convert it with asarray [at {user_line()}]"
-        )
-    return x
-
-
-def real(name: str, x: Array) -> Array:
-    """``x``, or a TypeError for what is no Array of real numbers."""
-    if array(name, x).dtype.kind in "cb":
+def real(name: str, x: Any) -> tuple[Any, Any]:
+    """The namespace of ``x`` and ``x``, or a TypeError for what is no Array of real numbers."""
+    xp = library_of(name, x)
+    if kind_of(xp, x) in "cb":
         raise TypeError(f"{name} takes real numbers, got {describe(x)} [at {user_line()}]")
-    return x
+    return xp, x
 
 
-def inexact(name: str, x: Array) -> Array:
-    """``x`` as floats."""
-    return x if real(name, x).dtype.kind == "f" else xp.astype(x, xp.float64)
+def inexact(name: str, x: Any) -> tuple[Any, Any]:
+    """The namespace of ``x``, and ``x`` as floats."""
+    xp, x = real(name, x)
+    return xp, as_floats(xp, x)

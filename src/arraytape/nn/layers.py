@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,181 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._util.errors import describe, refuse, shown, user_line
+from .._util.errors import describe, entrance, refuse, shown, user_line
 from ..module import Module
 from ..variable import Variable
-from . import activations
+from . import activations, initializers
+from .libraries import beside, flattened, host_dtype, inexact, is_looked_at, kind_of, library_of
 
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     name: getattr(activations, name)
     for name in ("relu", "sigmoid", "softplus", "tanh", "softmax", "log_softmax")
 }
+Initial = str | Callable[..., Any]
+Seed = int | np.random.Generator | None
 
 
-class Dense(Module):
+class Layer(Module):
+    """What layers share: Variables that are made on the first call, for the data's dtype and device.
+
+    A layer of your own overrides ``make``, which calls ``add_weight``, and ``call``.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it, and the first part of its Variables' names.
+    seed : int, numpy.random.Generator or None
+        Where its Variables' first values come from; layers with the same integer and sizes start alike.
+    """
+
+    least_axes = 1
+
+    def __init__(self, name: str | None = None, seed: Seed = None) -> None:
+        super().__init__(name)
+        self.seed = seed
+        try:
+            np.random.default_rng(seed)  # says now what is wrong with a seed
+        except Exception as error:
+            refuse(error, type(self).__name__, seed=seed)
+        self.built = False
+
+    def build(self, x: Array) -> None:
+        """Make the Variables for data like ``x``, unless they are there: what the first call does.
+
+        Parameters
+        ----------
+        x : Array
+            Data of the shape, dtype and device that the layer is to take; its values are not read.
+        """
+        if self.built:
+            return
+        self._library(x)
+        kept = vars(self).copy()
+        try:
+            self._drawn = np.random.default_rng(self.seed)
+            self.make(x)
+            self.built = True
+        except BaseException as error:
+            vars(self).clear()
+            vars(self).update(kept)
+            if not isinstance(error, Exception):
+                raise
+            refuse(error, f"{self.name}.build", x)
+        finally:
+            vars(self).pop("_drawn", None)
+
+    def make(self, x: Any) -> None:
+        """Make the Variables by ``add_weight``: what a subclass defines that has some.
+
+        Parameters
+        ----------
+        x : Array
+            The data of the first call.
+        """
+
+    @entrance
+    def add_weight(
+        self,
+        name: str,
+        shape: Sequence[int],
+        x: Any,
+        initializer: Initial = "glorot_uniform",
+        trainable: bool = True,
+        dtype: Any = None,
+    ) -> Variable:
+        """Make a Variable, and keep it as the attribute of this name.
+
+        Parameters
+        ----------
+        name : str
+            The name of the attribute, and the last part of the Variable's.
+        shape : sequence of int
+            Its shape.
+        x : Array
+            The data of the first call, whose dtype and device it gets.
+        initializer : str or callable, default "glorot_uniform"
+            What it holds at first.
+        trainable : bool, default True
+            Whether tapes watch it.
+        dtype : dtype, optional
+            Its dtype; by default that of the data, float64 for integers.
+
+        Returns
+        -------
+        Variable
+            The Variable.
+        """
+        check_name(f"{self.name}.add_weight", name)
+        there: Variable | None = getattr(self, name, None)
+        if there is not None:  # set by hand
+            return there
+        of_data = host_dtype(library_of(self.name, x), x) if dtype is None else np.dtype(dtype)
+        sizes = tuple(operator.index(size) for size in shape)
+        drawn = self._drawn if "_drawn" in vars(self) else np.random.default_rng(self.seed)
+        values = np.asarray(initializers.get(initializer)(sizes, of_data, drawn))
+        if values.shape != sizes:
+            raise ValueError(
+                f"{self.name}: the initializer of {name!r} gave the shape {values.shape} where "
+                f"{sizes} is needed [at {user_line()}]"
+            )
+        device = x.device if isinstance(x, Array) else "cpu"
+        value = xp.asarray(values.astype(of_data, copy=False), device=device)
+        variable = Variable(value, trainable, f"{self.name}/{name}")
+        setattr(self, name, variable)
+        return variable
+
+    def call(self, x: Any) -> Any:
+        """Compute the layer's result: what a subclass defines.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+
+        Returns
+        -------
+        Array
+            The result.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no call()")
+
+    def __call__(self, x: Any) -> Any:
+        """Apply the layer to ``x``: an Array, or an array of another library of the standard.
+
+        Raises
+        ------
+        TypeError
+            When ``x`` is no such array.
+        ValueError
+            When its shape does not fit.
+        """
+        try:
+            self._library(x)
+            self.build(x)
+            return self.call(x)
+        except Exception as error:
+            refuse(error, self.name, x)
+
+    def _library(self, x: Any) -> Any:
+        """The namespace of ``x``; an error for what is no array, or has too few axes."""
+        library = library_of(f"{self.name}:", x)
+        if x.ndim < self.least_axes:
+            counted = "one axis" if self.least_axes == 1 else f"{self.least_axes} axes"
+            raise ValueError(
+                f"{self.name}: needs at least {counted}, got {describe(x)} [at {user_line()}]"
+            )
+        return library
+
+    def _refuse_width(self, x: Any, wanted: int) -> None:
+        """ValueError for data whose last axis is not the one that the Variables were made for."""
+        if not x.ndim or x.shape[-1] != wanted:
+            raise ValueError(
+                f"{self.name}: was made for {wanted} inputs, but the last axis of "
+                f"{describe(x)} has {x.shape[-1] if x.ndim else 'none'} [at {user_line()}]"
+            )
+
+
+class Dense(Layer):
     """``activation(x @ kernel + bias)``.
 
     Kernel and bias are made on the first call, for the data's last axis, dtype and device: the kernel
@@ -41,6 +204,10 @@ class Dense(Module):
         Where the kernel comes from; layers with the same integer and sizes start alike.
     name : str, optional
         How messages call it, and the first part of its Variables' names.
+    kernel_initializer : str or callable, default "glorot_uniform"
+        What the kernel holds at first: see ``arraytape.nn.initializers``.
+    bias_initializer : str or callable, default "zeros"
+        What the bias holds at first.
 
     References
     ----------
@@ -65,110 +232,227 @@ class Dense(Module):
         units: int,
         activation: str | Callable[[Array], Array] | None = None,
         use_bias: bool = True,
-        seed: int | np.random.Generator | None = None,
+        seed: Seed = None,
         name: str | None = None,
+        *,
+        kernel_initializer: Initial = "glorot_uniform",
+        bias_initializer: Initial = "zeros",
     ) -> None:
-        super().__init__(name)
-        try:
-            self.units = operator.index(units)
-        except TypeError:
-            raise TypeError(
-                f"Dense: units must be an integer, got {describe(units)} [at {user_line()}]"
-            ) from None
-        if self.units < 1:
-            raise ValueError(
-                f"Dense: units must be at least 1, got {shown(units)} [at {user_line()}]"
-            )
-        self.activation = activation_of(activation)
-        if not isinstance(use_bias, bool | np.bool):
-            raise TypeError(
-                f"Dense: use_bias must be True or False, got {describe(use_bias)} [at {user_line()}]"
-            )
-        self.use_bias = use_bias
-        self.seed = seed
-        try:
-            np.random.default_rng(seed)  # says now what is wrong with a seed
-        except Exception as error:
-            refuse(error, "Dense", units, seed=seed)
+        super().__init__(name, seed)
+        self.units = whole("Dense", "units", units)
+        self.activation = activation_of("Dense", activation)
+        self.use_bias = flag("Dense", "use_bias", use_bias)
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
         self.kernel = self.bias = None
 
-    def build(self, x: Array) -> None:
-        """Make the Variables for data like ``x``, unless they are there: what the first call does.
+    def make(self, x: Any) -> None:
+        """Make kernel and bias.
 
         Parameters
         ----------
         x : Array
-            Data whose last axis has the layer's inputs; its values are not read.
+            Data whose last axis has the layer's inputs.
         """
-        if self.kernel is not None:
-            return
-        self._check(x)
-        try:
-            self._make(x)
-        except Exception as error:
-            refuse(error, f"{self.name}.build", x, units=self.units)
-
-    def _make(self, x: Array) -> None:
-        """Make the Variables for data like ``x``."""
-        inputs = x.shape[-1]
-        dtype = np.empty(0, x.dtype).real.dtype if x.dtype.kind in "fc" else np.dtype(xp.float64)
-        limit = math.sqrt(6.0 / (inputs + self.units))
-        drawn = np.random.default_rng(self.seed).uniform(-limit, limit, (inputs, self.units))
-        kernel = xp.asarray(drawn.astype(dtype), device=x.device)
+        self.add_weight("kernel", (x.shape[-1], self.units), x, self.kernel_initializer)
         if self.use_bias:
-            bias = xp.zeros((self.units,), dtype=dtype, device=x.device)
-            self.bias = Variable(bias, name=f"{self.name}/bias")
-        self.kernel = Variable(kernel, name=f"{self.name}/kernel")
+            self.add_weight("bias", (self.units,), x, self.bias_initializer)
 
-    def _check(self, x: Any) -> None:
-        """An error for what is no Array, or has no axis."""
-        if not isinstance(x, Array):
-            raise TypeError(
-                f"{self.name}: takes an Array, got {describe(x)}; convert it with asarray "
-                f"[at {user_line()}]"
-            )
-        if not x.ndim:
-            raise ValueError(
-                f"{self.name}: needs at least one axis, got {describe(x)} [at {user_line()}]"
-            )
+    def call(self, x: Any) -> Any:
+        """Compute the result.
 
-    def __call__(self, x: Array) -> Array:
-        """Apply the layer to the last axis of ``x``.
+        Parameters
+        ----------
+        x : Array
+            The data.
 
-        Raises
-        ------
-        TypeError
-            When ``x`` is no Array.
-        ValueError
-            When it has no axis, or its last one is not of the length that the kernel was made for.
+        Returns
+        -------
+        Array
+            Of the shape of ``x`` but for its last axis.
         """
-        self._check(x)
-        self.build(x)
-        kernel: Any = self.kernel
-        if x.shape[-1] != kernel.shape[0]:
-            raise ValueError(
-                f"{self.name}: was made for {kernel.shape[0]} inputs, but the last axis of "
-                f"{describe(x)} has {x.shape[-1]} [at {user_line()}]"
-            )
-        if x.dtype.kind not in "fc":
-            x = xp.astype(x, kernel.dtype)
+        kernel = beside(self.kernel, x)
+        self._refuse_width(x, kernel.shape[0])
+        library = library_of(self.name, x)
+        if kind_of(library, x) not in "fc":
+            x = library.astype(x, kernel.dtype)
         y = x @ kernel
         if self.bias is not None:
-            y = y + self.bias
+            y = y + beside(self.bias, x)
         return y if self.activation is None else self.activation(y)
 
 
-def activation_of(given: Any) -> Callable[[Array], Array] | None:
+class Embedding(Layer):
+    """A row of a table for each integer.
+
+    Parameters
+    ----------
+    input_dim : int
+        How many rows the table has.
+    output_dim : int
+        The length of a row, and of the result's last axis.
+    embeddings_initializer : str or callable, default "uniform"
+        What the table holds at first: see ``arraytape.nn.initializers``.
+    seed : int, numpy.random.Generator or None
+        Where the table comes from.
+    name : str, optional
+        How messages call it, and the first part of its Variable's name.
+    dtype : dtype, default float64
+        The dtype of the table.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> Embedding(10, 3, seed=0)(xp.asarray([[1, 2], [1, 9]])).shape
+    (2, 2, 3)
+    """
+
+    least_axes = 0
+    embeddings: Variable | None
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: Initial = "uniform",
+        seed: Seed = None,
+        name: str | None = None,
+        *,
+        dtype: Any = np.float64,
+    ) -> None:
+        super().__init__(name, seed)
+        self.input_dim = whole("Embedding", "input_dim", input_dim)
+        self.output_dim = whole("Embedding", "output_dim", output_dim)
+        self.embeddings_initializer = initializers.get(embeddings_initializer)
+        try:
+            self.dtype = np.dtype(dtype)
+        except Exception as error:
+            refuse(error, "Embedding", dtype=dtype)
+        self.embeddings = None
+
+    def make(self, x: Any) -> None:
+        """Make the table.
+
+        Parameters
+        ----------
+        x : Array
+            The first integers.
+        """
+        shape = (self.input_dim, self.output_dim)
+        self.add_weight("embeddings", shape, x, self.embeddings_initializer, dtype=self.dtype)
+
+    def call(self, x: Any) -> Any:
+        """Take the rows.
+
+        Parameters
+        ----------
+        x : Array
+            Integers from 0 to ``input_dim - 1``.  Where a look at them would stop a GPU's queue, and
+            under ``vmap``, others give rows of NaN; else they are an error.
+
+        Returns
+        -------
+        Array
+            Of the shape of ``x`` with one more axis.
+        """
+        library = library_of(self.name, x)
+        if kind_of(library, x) != "i":
+            raise TypeError(f"{self.name}: takes integers, got {describe(x)} [at {user_line()}]")
+        known = (x >= 0) & (x < self.input_dim)
+        visible = is_looked_at(x)
+        if visible and not bool(library.all(known)):
+            raise ValueError(
+                f"{self.name}: integers from {int(library.min(x))} to {int(library.max(x))} are not "
+                f"all in the table's rows 0 to {self.input_dim - 1} [at {user_line()}]"
+            )
+        places = flattened(library, library.where(known, x, library.zeros_like(x)), 0)
+        table = self.embeddings if isinstance(x, Array) else table_beside(self.embeddings, x)
+        rows = library.reshape(library.take(table, places, axis=0), (*x.shape, self.output_dim))
+        return rows if visible else library.where(known[..., None], rows, math.nan)
+
+
+class Flatten(Layer):
+    """All axes but the first as one: a row for each example.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> Flatten()(xp.ones((4, 3, 2))).shape
+    (4, 6)
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+
+    def call(self, x: Any) -> Any:
+        """Change the shape.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+
+        Returns
+        -------
+        Array
+            Of two axes.
+        """
+        return flattened(library_of(self.name, x), x, 1)
+
+
+def table_beside(table: Any, x: Any) -> Any:
+    """A table of floats as an operand beside integers of another library."""
+    library = library_of("Embedding", x)
+    return beside(table, inexact(library, x)) if isinstance(table, Variable) else table
+
+
+def activation_of(owner: str, given: Any) -> Callable[[Any], Any] | None:
     """The function that ``activation`` means; an error lists the names."""
     if given is None or (callable(given) and not isinstance(given, str)):
         return given
     if not isinstance(given, str):
         raise TypeError(
-            f"Dense: activation must be None, a name or a function, got {describe(given)} "
+            f"{owner}: activation must be None, a name or a function, got {describe(given)} "
             f"[at {user_line()}]"
         )
     if given not in ACTIVATIONS:
         raise ValueError(
-            f"Dense: no activation {shown(given)}; there are {', '.join(ACTIVATIONS)} [at {user_line()}]"
+            f"{owner}: no activation {shown(given)}; there are {', '.join(ACTIVATIONS)} "
+            f"[at {user_line()}]"
         )
     return ACTIVATIONS[given]
+
+
+def whole(owner: str, name: str, given: Any, least: int = 1) -> int:
+    """An integer that is not less than ``least``; TypeError or ValueError else."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(
+            f"{owner}: {name} must be an integer, got {describe(given)} [at {user_line()}]"
+        ) from None
+    if number < least:
+        raise ValueError(
+            f"{owner}: {name} must be at least {least}, got {shown(given)} [at {user_line()}]"
+        )
+    return number
+
+
+def check_name(owner: str, name: Any) -> None:
+    """TypeError for a name that is no text."""
+    if not isinstance(name, str):
+        raise TypeError(f"{owner}: the name must be a str, got {describe(name)} [at {user_line()}]")
+
+
+def flag(owner: str, name: str, given: Any) -> bool:
+    """True or False; TypeError else."""
+    if not isinstance(given, bool | np.bool):
+        raise TypeError(
+            f"{owner}: {name} must be True or False, got {describe(given)} [at {user_line()}]"
+        )
+    return bool(given)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-import arraytape as xp
+from array_api_compat import is_array_api_obj
 
 from .._array.array import Array
 from .._util.errors import describe, user_line
 from .activations import inexact, log_softmax
+from .libraries import constant, is_looked_at, kind_of, library_of
+from .libraries import inexact as as_floats
 
 
 def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
@@ -39,22 +40,25 @@ def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
         When the shapes do not fit, or a class does not exist.  On a GPU, where looking at the labels
         would stop the queue, and under ``vmap`` the loss of such an example is NaN instead.
     """
-    logits = inexact("softmax_cross_entropy", logits)
-    labels = asarray_like(labels, logits)
+    xp, logits = inexact("softmax_cross_entropy", logits)
+    labels = asarray_like(xp, labels, logits)
     logarithms = log_softmax(logits, axis=axis)
-    if labels.dtype.kind in "iu":
-        return -picked(logarithms, labels, axis)
-    if labels.dtype.kind != "f" or labels.shape != logits.shape:
+    kind = kind_of(xp, labels)
+    if kind == "i":
+        loss: Array = -picked(xp, logarithms, labels, axis)
+        return loss
+    if kind != "f" or labels.shape != logits.shape:
         raise ValueError(
             f"softmax_cross_entropy: labels {describe(labels)} are neither integers nor a "
             f"probability for each of the logits {describe(logits)} [at {user_line()}]"
         )
     # What has probability 0 costs nothing, also where its logit is -inf.
     nothing = (labels == 0) & (logarithms == -xp.inf)
-    return -xp.sum(labels * xp.where(nothing, 0, logarithms), axis=axis)
+    total: Array = xp.sum(labels * xp.where(nothing, 0, logarithms), axis=axis)
+    return -total
 
 
-def picked(logarithms: Array, labels: Array, axis: int) -> Array:
+def picked(xp: Any, logarithms: Any, labels: Any, axis: int) -> Any:
     """The logarithm of the probability of each example's class."""
     axis %= logarithms.ndim
     classes = logarithms.shape[axis]
@@ -66,7 +70,7 @@ def picked(logarithms: Array, labels: Array, axis: int) -> Array:
         )
     labels = xp.astype(labels, xp.int64, copy=False)
     known = (labels >= 0) & (labels < classes)
-    visible = isinstance(labels._data, np.ndarray)
+    visible = is_looked_at(labels)
     if visible and not bool(xp.all(known)):
         raise ValueError(
             f"softmax_cross_entropy: labels from {int(xp.min(labels))} to {int(xp.max(labels))} "
@@ -102,30 +106,32 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
     ValueError
         When the shapes differ.
     """
-    if not isinstance(predictions, Array):
-        raise TypeError(
-            f"mean_squared_error: predictions must be an Array, got {describe(predictions)}; "
-            f"convert it with asarray [at {user_line()}]"
-        )
-    labels = asarray_like(labels, predictions)
+    xp = library_of("mean_squared_error: predictions", predictions, "must be an Array")
+    labels = asarray_like(xp, labels, predictions)
     if labels.shape != predictions.shape:
         raise ValueError(
             f"mean_squared_error: labels {describe(labels)} and predictions "
             f"{describe(predictions)} differ in shape [at {user_line()}]"
         )
     distance = predictions - labels
-    if distance.dtype.kind == "c":
-        return xp.mean(xp.real(distance) ** 2 + xp.imag(distance) ** 2, axis=axis)
-    if distance.dtype.kind != "f":
-        distance = xp.astype(distance, xp.float64)
-    return xp.mean(distance**2, axis=axis)
+    if kind_of(xp, distance) == "c":
+        squares = xp.real(distance) ** 2 + xp.imag(distance) ** 2
+    else:
+        squares = as_floats(xp, distance) ** 2
+    found: Array = xp.mean(squares, axis=axis)
+    return found
 
 
-def asarray_like(labels: Any, predictions: Array) -> Array:
+def asarray_like(xp: Any, labels: Any, predictions: Any) -> Any:
     """Labels as an Array; lists of floats, which have no dtype, take that of the predictions."""
     if isinstance(labels, Array):
         return labels
-    given = xp.asarray(labels, device=predictions.device)
-    if not hasattr(labels, "dtype") and given.dtype.kind == predictions.dtype.kind:
+    if not isinstance(labels, np.ndarray | np.generic) and is_array_api_obj(labels):
+        return labels
+    if isinstance(predictions, Array):
+        given = xp.asarray(labels, device=predictions.device)
+    else:
+        given = constant(xp, np.asarray(labels), predictions)
+    if not hasattr(labels, "dtype") and kind_of(xp, given) == kind_of(xp, predictions):
         return xp.astype(given, predictions.dtype, copy=False)
     return given

@@ -2,17 +2,23 @@
 
     from arraytape import optimizers
 
-``SGD`` and ``Adam`` take a step for each set of gradients; ``LBFGS`` and ``minimize_scipy`` hand a whole
-problem to SciPy, which is imported when they are called.  Updates are state and never recorded.
+``SGD``, ``Adam`` and others take a step for each set of gradients, of a size that one of ``schedules``
+may give; ``LBFGS`` and ``minimize_scipy`` hand a whole problem to SciPy, which is imported when they are
+called.  Updates are state and never recorded.
 """
 
 from typing import TYPE_CHECKING
 
 from .._util.errors import missing_from
+from . import schedules
+from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from .scipy import LBFGS, minimize_scipy
-from .steps import SGD, Adam, Optimizer
+from .steps import SGD, Adagrad, Adam, AdamW, Lion, Optimizer, RMSprop
 
-__all__ = ["LBFGS", "SGD", "Adam", "Optimizer", "minimize_scipy"]
+__all__ = [
+    "LBFGS", "SGD", "Adagrad", "Adam", "AdamW", "Lion", "Optimizer", "RMSprop", "clip_by_global_norm",
+    "clip_by_norm", "clip_by_value", "global_norm", "minimize_scipy", "schedules",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -1,240 +1,21 @@
-"""Optimizers that take a step for each set of gradients: SGD, Adam, and what they share."""
+"""Optimizers that take a step for each set of gradients: the rules by which they do."""
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import arraytape as xp
 
 from .._array.array import Array
 from .._define.define_op import unregistered
-from .._util import nest
-from .._util.errors import TapeWarning, describe, entrance, layout, see, stacklevel, user_line
-from ..module import Module
-from ..variable import Variable, detached, together
+from ..nn.layers import flag
+from ..variable import Variable
+from .optimizer import Common, Optimizer, Rate, Updated, beside, takes_arrays
 from .scipy import number
 
-Pair = tuple[Array, Variable]
-
-
-class Optimizer(Module):
-    """What ``SGD`` and ``Adam`` share, and what an optimizer of one's own derives from.
-
-    A subclass names its slots in ``slot_names`` and overrides ``update``.  The state (learning rate,
-    count of steps, slots) consists of Variables, so a checkpoint holds it.
-
-    Parameters
-    ----------
-    learning_rate : float
-        The size of a step.  It is a Variable, which may be assigned to between steps.
-    name : str, optional
-        How messages call it.
-    """
-
-    slot_names: tuple[str, ...] = ()
-
-    def __init__(self, learning_rate: float = 0.01, name: str | None = None) -> None:
-        super().__init__(name)
-        rate = number(self.name, "learning_rate", learning_rate, 0.0, math.inf)
-        self._learning_rate = state(rate, f"{self.name}/learning_rate")
-        self.iterations = state(0, f"{self.name}/iterations")
-        self.slots: dict[str, list[Variable]] = {slot: [] for slot in self.slot_names}
-        self._updated = Updated()
-
-    @property
-    def learning_rate(self) -> Variable:
-        """The size of a step: a Variable that is not trainable; setting it assigns."""
-        return self._learning_rate
-
-    @learning_rate.setter
-    def learning_rate(self, value: float) -> None:
-        rate = number(self.name, "learning_rate", value, 0.0, math.inf)
-        self._learning_rate.assign(rate)
-
-    @entrance
-    def build(self, variables: Any) -> None:
-        """Make the slots of these Variables (an iterable or a nesting), as far as they are not there.
-
-        ``apply_gradients`` does it, too; before a checkpoint is loaded into a new optimizer it has to
-        be called, with the Variables in the order in which they were first updated.
-
-        Parameters
-        ----------
-        variables : Iterable[Variable]
-            The Variables.
-
-        Raises
-        ------
-        TypeError
-            When one of them is no Variable.
-        """
-        nested = nest.parts_of(variables) is not None
-        for variable in nest.leaves(variables if nested else list(variables)):
-            if not isinstance(variable, Variable):
-                raise TypeError(
-                    f"{self.name}: build() takes Variables, got {describe(variable)} "
-                    f"[at {user_line()}]"
-                )
-            self._place(variable)
-
-    @entrance
-    def apply_gradients(self, pairs: Iterable[tuple[Any, Any]]) -> None:
-        """Take one step: change each Variable by its gradient.
-
-        Parameters
-        ----------
-        pairs : iterable of (gradient, Variable)
-            Such as ``zip(tape.gradient(loss, variables), variables)``, or two nestings in one pair:
-            ``[(tape.gradient(loss, params), params)]``.  A Variable whose gradient is None stays as it
-            is, and a ``TapeWarning`` names it.
-
-        Raises
-        ------
-        TypeError
-            When a pair is none, or holds something else than an Array and a Variable.
-        ValueError
-            When there are no gradients at all, a Variable is there twice, the nestings of a pair differ,
-            or a gradient has not the shape, device and kind of dtype of its Variable.  Nothing has
-            changed then.
-        """
-        if not isinstance(pairs, Iterable):
-            raise TypeError(
-                f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
-                f"{describe(pairs)} [at {user_line()}]"
-            )
-        given = [one for pair in pairs for one in self._checked_pairs(pair)]
-        usable = [(g, variable) for g, variable in given if g is not None]
-        names = ", ".join(repr(variable.name) for _, variable in given)
-        if not usable:
-            raise ValueError(
-                f"No gradients provided for any variable: {names or 'there are no pairs'} "
-                f"[at {user_line()}]. The tape's warnings say where a value left it "
-                f"{see('no-gradients')}"
-            )
-        if len({id(variable) for _, variable in given}) < len(given):
-            raise ValueError(
-                f"{self.name}: a Variable is given twice among {names} [at {user_line()}]"
-            )
-        checked = [(fitting(self.name, g, variable), variable) for g, variable in usable]
-        if len(usable) < len(given):
-            missing = ", ".join(repr(variable.name) for g, variable in given if g is None)
-            warnings.warn(
-                f"{self.name}: the gradient is None for {missing}, which stays as it is",
-                TapeWarning,
-                stacklevel=stacklevel(),
-            )
-        self.build(variable for _, variable in given)
-        rate, step = self._numbers()
-        rows = []
-        for g, variable in checked:
-            place = self._place(variable)
-            rows.append((g, variable, [self.slots[slot][place] for slot in self.slot_names]))
-
-        def take() -> None:
-            for g, variable, slots in rows:
-                self.update(g, variable, slots, rate, step)
-            self.iterations.assign(step)
-
-        changed = [part for _, variable, slots in rows for part in (variable, *slots)]
-        together([*changed, self.iterations], take)
-
-    def update(
-        self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
-    ) -> None:
-        """Change one Variable and its slots: what a subclass defines.
-
-        Parameters
-        ----------
-        g : Array
-            The gradient.
-        variable : Variable
-            What is to be changed.
-        slots : Sequence[Variable]
-            The Variable's slots, in the order of ``slot_names``.
-        rate : float
-            The learning rate.
-        step : int
-            How many steps there were, with this one.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no update()")
-
-    @entrance
-    def slot(self, slot_name: str, like: Array) -> Array:
-        """Make the initial value of a slot: zeros in the shape, dtype and place of the Variable's value.
-
-        Parameters
-        ----------
-        slot_name : str
-            One of ``slot_names``.
-        like : Array
-            The Variable's value.
-
-        Returns
-        -------
-        Array
-            The value.
-        """
-        return xp.zeros_like(like)
-
-    def _numbers(self) -> tuple[Any, Any]:
-        """The learning rate and the count of steps with this one, as numbers.
-
-        While ``xp.function`` traces a step, numbers would be those of that step for good: updates of
-        ours are given Arrays then.
-        """
-        rate, count = detached(self._learning_rate), detached(self.iterations)
-        ours = type(self).update in (SGD.update, Adam.update)
-        if ours and not is_at_hand(count):
-            return rate, count + 1
-        return float(rate), int(count) + 1
-
-    def _place(self, variable: Variable) -> int:
-        place = self._updated.find(variable)
-        if place is None:
-            place = len(self._updated.variables)
-            try:
-                for slot_name, slots in self.slots.items():
-                    value = self.slot(slot_name, detached(variable))
-                    slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
-                self._updated.add(variable)  # last: from here on it has its slots
-            except BaseException:
-                if len(self._updated.variables) == place:
-                    for slots in self.slots.values():
-                        del slots[place:]
-                raise
-        return place
-
-    def _checked_pairs(self, pair: Any) -> list[tuple[Array | None, Variable]]:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise TypeError(
-                f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
-                f"{describe(pair)} [at {user_line()}]"
-            )
-        gradients, variables = pair
-        if nest.parts_of(variables) is None:
-            return [self._checked_pair(gradients, variables)]
-        parts = nest.leaves_like(variables, gradients, f"{self.name}: gradients")
-        found = zip(parts, nest.leaves(variables), strict=True)
-        return [self._checked_pair(g, variable) for g, variable in found]
-
-    def _checked_pair(self, g: Any, variable: Any) -> tuple[Array | None, Variable]:
-        if not isinstance(variable, Variable):
-            hint = "; the Variable comes second" if isinstance(g, Variable) else ""
-            raise TypeError(
-                f"{self.name}: only a Variable can be updated, got {describe(variable)}{hint} "
-                f"[at {user_line()}]"
-            )
-        if g is not None and not isinstance(g, Array):
-            raise TypeError(
-                f"{self.name}: the gradient of {variable.name!r} must be an Array or None, got "
-                f"{describe(g)} [at {user_line()}]"
-            )
-        return g, variable
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Lion", "Optimizer", "RMSprop", "Updated"]
 
 
 class SGD(Optimizer):
@@ -244,12 +25,22 @@ class SGD(Optimizer):
 
     Parameters
     ----------
-    learning_rate : float, default 0.01
-        The size of a step.
+    learning_rate : float or callable, default 0.01
+        The size of a step, or a function of the count of steps before.
     momentum : float, default 0
         The part of the last step that is taken again; at least 0 and less than 1.
     name : str, optional
         How messages call it.
+    nesterov : bool, default False
+        Whether the variable changes by ``momentum * velocity - learning_rate * gradient`` instead, with
+        the new velocity.
+    **common : object
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+
+    References
+    ----------
+    Sutskever, Martens, Dahl and Hinton 2013, "On the importance of initialization and momentum in deep
+    learning", section 2, for Nesterov's momentum.
 
     Examples
     --------
@@ -263,12 +54,20 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self, learning_rate: float = 0.01, momentum: float = 0.0, name: str | None = None
+        self,
+        learning_rate: Rate = 0.01,
+        momentum: float = 0.0,
+        name: str | None = None,
+        *,
+        nesterov: bool = False,
+        **common: Unpack[Common],
     ) -> None:
         self.momentum = number("SGD", "momentum", momentum, 0.0, 1.0)
+        self.nesterov = flag("SGD", "nesterov", nesterov)
         self.slot_names = ("velocity",) if self.momentum else ()
-        super().__init__(learning_rate, name)
+        super().__init__(learning_rate, name, **common)
 
+    @takes_arrays
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
@@ -291,9 +90,9 @@ class SGD(Optimizer):
         if not slots:
             variable.assign_sub(rate * g)
             return
-        velocity = slots[0]
-        velocity.assign(self.momentum * velocity - rate * g)
-        variable.assign_add(velocity)
+        velocity, change = slots[0], rate * g
+        velocity.assign(self.momentum * velocity - change)
+        variable.assign_add(self.momentum * velocity - change if self.nesterov else velocity)
 
 
 class Adam(Optimizer):
@@ -303,53 +102,49 @@ class Adam(Optimizer):
 
     Parameters
     ----------
-    learning_rate : float, default 0.001
-        The size of a step.
+    learning_rate : float or callable, default 0.001
+        The size of a step, or a function of the count of steps before.
     beta_1, beta_2 : float, default 0.9 and 0.999
         How slowly the running means of the gradient and of its square forget.
     epsilon : float, default 1e-7
         Added to the root: TensorFlow's value and place, which is the "epsilon hat" of the paper.
     name : str, optional
         How messages call it.
+    amsgrad : bool, default False
+        Whether the greatest mean square so far takes the place of the present one.
+    **common : object
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
 
     References
     ----------
     Kingma and Ba 2015, "Adam: a method for stochastic optimization", section 2.
+    Reddi, Kale and Kumar 2018, "On the convergence of Adam and beyond", algorithm 2.
     """
 
-    slot_names = ("mean", "square")
+    slot_names: tuple[str, ...] = ("mean", "square")
+    real_slots = ("square", "greatest_square")
 
     def __init__(
         self,
-        learning_rate: float = 0.001,
+        learning_rate: Rate = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
         name: str | None = None,
+        *,
+        amsgrad: bool = False,
+        **common: Unpack[Common],
     ) -> None:
-        self.beta_1 = number("Adam", "beta_1", beta_1, 0.0, 1.0)
-        self.beta_2 = number("Adam", "beta_2", beta_2, 0.0, 1.0)
-        self.epsilon = number("Adam", "epsilon", epsilon, 0.0, math.inf)
-        super().__init__(learning_rate, name)
+        owner = type(self).__name__
+        self.beta_1 = number(owner, "beta_1", beta_1, 0.0, 1.0)
+        self.beta_2 = number(owner, "beta_2", beta_2, 0.0, 1.0)
+        self.epsilon = number(owner, "epsilon", epsilon, 0.0, math.inf)
+        self.amsgrad = flag(owner, "amsgrad", amsgrad)
+        if self.amsgrad:
+            self.slot_names = ("mean", "square", "greatest_square")
+        super().__init__(learning_rate, name, **common)
 
-    @entrance
-    def slot(self, slot_name: str, like: Array) -> Array:
-        """Make the initial value of a slot: zeros; real ones for the mean square.
-
-        Parameters
-        ----------
-        slot_name : str
-            One of ``slot_names``.
-        like : Array
-            The Variable's value.
-
-        Returns
-        -------
-        Array
-            The value.
-        """
-        return xp.zeros_like(xp.abs(like) if slot_name == "square" else like)
-
+    @takes_arrays
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
@@ -368,13 +163,287 @@ class Adam(Optimizer):
         step : int
             How many steps there were, with this one.
         """
-        mean, square = slots
-        squared = xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
+        mean, square = slots[:2]
         mean.assign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
-        square.assign(self.beta_2 * square + (1.0 - self.beta_2) * squared)
+        square.assign(self.beta_2 * square + (1.0 - self.beta_2) * squared(g))
+        if self.amsgrad:
+            slots[2].assign(xp.maximum(slots[2], square))
+            square = slots[2]
         scale_of = adam_step_size if isinstance(step, Array) else step_size
         scale = scale_of(rate, step, self.beta_1, self.beta_2)
         variable.assign_sub(beside(scale, g) * mean / (xp.sqrt(square) + self.epsilon))
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default 0.001
+        The size of a step, or a function of the count of steps before.
+    weight_decay : float, default 0.004
+        What is taken from each Variable before the step, ``learning_rate * weight_decay`` times its
+        value; ``exclude_from_weight_decay`` leaves some out.
+    beta_1, beta_2 : float, default 0.9 and 0.999
+        How slowly the running means of the gradient and of its square forget.
+    epsilon : float, default 1e-7
+        Added to the root.
+    name : str, optional
+        How messages call it.
+    amsgrad : bool, default False
+        Whether the greatest mean square so far takes the place of the present one.
+    **common : object
+        ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+
+    References
+    ----------
+    Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithm 2.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.001,
+        weight_decay: float = 0.004,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        name: str | None = None,
+        *,
+        amsgrad: bool = False,
+        **common: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate, beta_1, beta_2, epsilon, name, amsgrad=amsgrad,
+            weight_decay=weight_decay, **common,
+        )  # fmt: skip
+
+
+class RMSprop(Optimizer):
+    """Steps as large as the gradient by its root mean square.
+
+    ``square = rho * square + (1 - rho) * gradient**2``, and the step is
+    ``learning_rate * gradient / sqrt(square + epsilon)``.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default 0.001
+        The size of a step, or a function of the count of steps before.
+    rho : float, default 0.9
+        How slowly the running mean of the square forgets.
+    momentum : float, default 0
+        The part of the last step that is taken again; at least 0 and less than 1.
+    epsilon : float, default 1e-7
+        Added under the root, as in Keras; PyTorch adds it to the root.
+    centered : bool, default False
+        Whether the mean square is that of the distance from the mean: the variance.
+    name : str, optional
+        How messages call it.
+    **common : object
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+
+    References
+    ----------
+    Hinton 2012, "Neural networks for machine learning", lecture 6e.  Graves 2013, "Generating sequences
+    with recurrent neural networks", equations 38 to 41, for ``centered``.
+    """
+
+    real_slots = ("square",)
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        centered: bool = False,
+        name: str | None = None,
+        **common: Unpack[Common],
+    ) -> None:
+        self.rho = number("RMSprop", "rho", rho, 0.0, 1.0)
+        self.momentum = number("RMSprop", "momentum", momentum, 0.0, 1.0)
+        self.epsilon = number("RMSprop", "epsilon", epsilon, 0.0, math.inf)
+        self.centered = flag("RMSprop", "centered", centered)
+        mean = ("mean",) if self.centered else ()
+        self.slot_names = ("square", *mean, *(("velocity",) if self.momentum else ()))
+        super().__init__(learning_rate, name, **common)
+
+    @takes_arrays
+    def update(
+        self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
+    ) -> None:
+        """Change one Variable and the running means of its gradient's square.
+
+        Parameters
+        ----------
+        g : Array
+            The gradient.
+        variable : Variable
+            What is to be changed.
+        slots : Sequence[Variable]
+            The Variable's slots, in the order of ``slot_names``.
+        rate : float
+            The learning rate.
+        step : int
+            How many steps there were, with this one.
+        """
+        square = slots[0]
+        square.assign(self.rho * square + (1.0 - self.rho) * squared(g))
+        spread: Any = square
+        if self.centered:
+            mean = slots[1]
+            mean.assign(self.rho * mean + (1.0 - self.rho) * g)
+            spread = xp.maximum(square - squared(mean), 0.0)  # rounding may leave less than 0
+        change = beside(rate, g) * g / xp.sqrt(spread + self.epsilon)
+        if self.momentum:
+            slots[-1].assign(self.momentum * slots[-1] + change)
+            change = slots[-1]
+        variable.assign_sub(change)
+
+
+class Adagrad(Optimizer):
+    """Steps as large as the gradient by the root of the sum of all squares so far.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default 0.001
+        The size of a step, or a function of the count of steps before.
+    initial_accumulator_value : float, default 0.1
+        What the sum of squares is at first.
+    epsilon : float, default 1e-7
+        Added under the root.
+    name : str, optional
+        How messages call it.
+    **common : object
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+
+    References
+    ----------
+    Duchi, Hazan and Singer 2011, "Adaptive subgradient methods for online learning and stochastic
+    optimization", figure 1.
+    """
+
+    slot_names = ("accumulator",)
+    real_slots = ("accumulator",)
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.001,
+        initial_accumulator_value: float = 0.1,
+        epsilon: float = 1e-7,
+        name: str | None = None,
+        **common: Unpack[Common],
+    ) -> None:
+        first = initial_accumulator_value
+        self.initial_accumulator_value = number(
+            "Adagrad", "initial_accumulator_value", first, 0.0, math.inf
+        )
+        self.epsilon = number("Adagrad", "epsilon", epsilon, 0.0, math.inf)
+        super().__init__(learning_rate, name, **common)
+
+    def slot(self, slot_name: str, like: Array) -> Array:
+        """Make the initial value of a slot.
+
+        Parameters
+        ----------
+        slot_name : str
+            One of ``slot_names``.
+        like : Array
+            The Variable's value.
+
+        Returns
+        -------
+        Array
+            The value.
+        """
+        return super().slot(slot_name, like) + self.initial_accumulator_value
+
+    @takes_arrays
+    def update(
+        self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
+    ) -> None:
+        """Change one Variable and the sum of its gradient's squares.
+
+        Parameters
+        ----------
+        g : Array
+            The gradient.
+        variable : Variable
+            What is to be changed.
+        slots : Sequence[Variable]
+            The Variable's slots, in the order of ``slot_names``.
+        rate : float
+            The learning rate.
+        step : int
+            How many steps there were, with this one.
+        """
+        accumulator = slots[0]
+        accumulator.assign_add(squared(g))
+        variable.assign_sub(beside(rate, g) * g / xp.sqrt(accumulator + self.epsilon))
+
+
+class Lion(Optimizer):
+    """Steps by the sign of a running mean of the gradient.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default 0.001
+        The size of a step, or a function of the count of steps before.
+    beta_1 : float, default 0.9
+        The part of the running mean in the step, beside the gradient.
+    beta_2 : float, default 0.99
+        How slowly the running mean forgets.
+    name : str, optional
+        How messages call it.
+    **common : object
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+
+    References
+    ----------
+    Chen et al. 2023, "Symbolic discovery of optimization algorithms", algorithm 2.
+    """
+
+    slot_names = ("mean",)
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.99,
+        name: str | None = None,
+        **common: Unpack[Common],
+    ) -> None:
+        self.beta_1 = number("Lion", "beta_1", beta_1, 0.0, 1.0)
+        self.beta_2 = number("Lion", "beta_2", beta_2, 0.0, 1.0)
+        super().__init__(learning_rate, name, **common)
+
+    @takes_arrays
+    def update(
+        self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
+    ) -> None:
+        """Change one Variable and the running mean of its gradient.
+
+        Parameters
+        ----------
+        g : Array
+            The gradient.
+        variable : Variable
+            What is to be changed.
+        slots : Sequence[Variable]
+            The Variable's slots, in the order of ``slot_names``.
+        rate : float
+            The learning rate.
+        step : int
+            How many steps there were, with this one.
+        """
+        mean = slots[0]
+        direction = xp.sign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
+        variable.assign_sub(beside(rate, g) * direction)
+        mean.assign(self.beta_2 * mean + (1.0 - self.beta_2) * g)
+
+
+def squared(g: Any) -> Any:
+    """The square of each element; of complex numbers that of the absolute value."""
+    return xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
 
 
 def step_size(rate: Any, step: Any, beta_1: float = 0.9, beta_2: float = 0.999) -> Any:
@@ -385,53 +454,3 @@ def step_size(rate: Any, step: Any, beta_1: float = 0.9, beta_2: float = 0.999) 
 
 
 adam_step_size = unregistered("adam_step_size", step_size)
-
-
-def is_at_hand(x: Array) -> bool:
-    """Whether a look at the value of an Array on the host tells no more than NumPy's data does."""
-    return type(x._data) is np.ndarray
-
-
-def beside(number: Any, g: Array) -> Any:
-    """A number of the optimizer's state as an operand beside a gradient."""
-    if not isinstance(number, Array):
-        return number
-    return xp.astype(number, xp.finfo(g.dtype).dtype, copy=False, device=g.device)
-
-
-class Updated:
-    """The Variables that an optimizer has slots for.  No Module's search looks into it."""
-
-    def __init__(self) -> None:
-        self.variables: list[Variable] = []
-        self.last = 0
-
-    def find(self, variable: Variable) -> int | None:
-        """Where it stands: mostly behind the one that was asked for last."""
-        count = len(self.variables)
-        for step in range(count):
-            place = (self.last + step) % count
-            if self.variables[place] is variable:
-                self.last = place + 1
-                return place
-        return None
-
-    def add(self, variable: Variable) -> None:
-        self.variables.append(variable)
-
-
-def fitting(owner: str, g: Array, variable: Variable) -> Array:
-    """The gradient as a constant of its Variable's dtype; ValueError where it does not fit."""
-    real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
-    if g.shape != variable.shape or g.device != variable.device or not real_for_real:
-        value = layout(variable)
-        raise ValueError(
-            f"{owner}: the gradient {describe(g)} does not fit the Variable {variable.name!r}, {value} "
-            f"[at {user_line()}]"
-        )
-    return xp.astype(detached(g), variable.dtype, copy=False)
-
-
-def state(value: float, name: str) -> Variable:
-    """A scalar of an optimizer's state, on the host, where it is read."""
-    return Variable(xp.asarray(value, device="cpu"), trainable=False, name=name)

@@ -11,8 +11,8 @@ what tapes cost your functions.
 from __future__ import annotations
 
 from . import benchmarks, storages
+from .checking import check_gradients
 from .derivatives import (
-    check_gradients,
     check_jvp,
     check_vjp,
     curvature,

@@ -11,7 +11,7 @@ from .._array.array import Array, asarray_like, namespace
 from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients
 from .._tape.tape import GradientTape
-from .._util.errors import entrance, shown
+from .._util.errors import entrance
 
 Function = Callable[..., Array]
 ZERO = UnconnectedGradients.ZERO
@@ -356,69 +356,6 @@ def check_vjp(
 def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
     """The i-th output of a function, as a NumPy array."""
     return np.asarray(parts_of(f(*[asarray(x) for x in inputs]))[i])
-
-
-@entrance
-def check_gradients(
-    f: Function,
-    inputs: Sequence[Any],
-    *,
-    order: int = 2,
-    modes: Sequence[str] = ("fwd", "rev"),
-    rtol: float = 1e-7,
-    seeds: int = 3,
-    h: float = 1e-3,
-) -> None:
-    """Compare the derivatives of a scalar function with central differences.
-
-    Parameters
-    ----------
-    f : Callable
-        A function of Arrays that gives a real one of shape ().
-    inputs : Sequence
-        NumPy arrays: the arguments of f (float64 or complex128).
-    order : int, default: 2
-        1 checks gradients, 2 also Hessian-vector products.
-    modes : Sequence[str], default: ('fwd', 'rev')
-        "rev" checks the tape (nested tapes for order 2), "fwd" ForwardAccumulator (around a
-        tape).
-    rtol : float, default: 1e-07
-        How far the two may differ, relative to the greater of 1 and the slope.
-    seeds : int, default: 3
-        How many random directions are tried.
-    h : float, default: 0.001
-        The step of the differences.
-
-    Raises
-    ------
-    AssertionError
-        When they differ; the message names the order, the mode, the slopes and the seed.
-    ValueError
-        When there is no such order or mode.
-    """
-    if not modes or not set(modes) <= {"fwd", "rev"}:
-        raise ValueError(f"modes are 'fwd' and 'rev', got {shown(modes)}")
-    if order not in (1, 2):
-        raise ValueError(f"order is 1 or 2, got {shown(order)}")
-    found = gradients(f, inputs)
-    for seed in range(seeds):
-        along = directions(inputs, seed)
-        slope = differences(lambda *xs: float(f(*[asarray(x) for x in xs])), inputs, along, h)
-        if "rev" in modes:
-            near(inner(found, along), slope, rtol, f"first order, rev, seed {seed}")
-        if "fwd" in modes:
-            (pushed,) = slopes(f, inputs, along)
-            near(float(pushed), slope, rtol, f"first order, fwd, seed {seed}")
-        if order < 2:
-            continue
-        other = directions(inputs, seed + 100)
-        slope = differences(
-            lambda *xs, along=along: inner(gradients(f, xs), along), inputs, other, h
-        )
-        ways = {"rev": curvature, "fwd": forward_curvature}
-        for mode in modes:
-            second = inner(ways[mode](f, inputs, along), other)
-            near(second, slope, 10 * rtol, f"second order, {mode}, seed {seed}")
 
 
 def near(found: float, expected: float, rtol: float, what: str) -> None:

@@ -1,0 +1,219 @@
+"""Sequential, and calls of a Module with other values in the place of its Variables."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .._record.stack import Bystander, entered
+from .._util import nest
+from .._util.errors import describe, refuse, user_line
+from ..module import Module
+from ..variable import Variable
+
+
+class Sequential(Module):
+    """Layers one after the other.
+
+    Parameters
+    ----------
+    layers : iterable of callables, default ()
+        Modules, or functions of an Array such as ``nn.relu``.
+    name : str, optional
+        How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> from arraytape import nn
+    >>> model = Sequential([nn.Dense(8, "relu", seed=0), nn.Dropout(0.1, seed=1), nn.Dense(2, seed=2)])
+    >>> model(xp.ones((4, 3)), training=True).shape
+    (4, 2)
+    """
+
+    def __init__(self, layers: Iterable[Callable[..., Any]] = (), name: str | None = None) -> None:
+        super().__init__(name)
+        try:
+            several = list(layers)
+        except Exception as error:
+            refuse(error, "Sequential", layers)
+        self.layers: list[Callable[..., Any]] = []
+        for layer in several:
+            self.add(layer)
+
+    def add(self, layer: Callable[..., Any]) -> None:
+        """Put a layer at the end.
+
+        Parameters
+        ----------
+        layer : callable
+            A Module, or a function of an Array.
+
+        Raises
+        ------
+        TypeError
+            When it cannot be called.
+        """
+        if not callable(layer):
+            raise TypeError(
+                f"{self.name}: a layer must be callable, got {describe(layer)} [at {user_line()}]"
+            )
+        self.layers.append(layer)
+
+    def pop(self) -> Callable[..., Any]:
+        """Take the last layer away.
+
+        Returns
+        -------
+        callable
+            The layer.
+
+        Raises
+        ------
+        IndexError
+            When there is none.
+        """
+        if not self.layers:
+            raise IndexError(f"{self.name}: there is no layer to take away [at {user_line()}]")
+        return self.layers.pop()
+
+    def __call__(self, x: Any, training: bool = False) -> Any:
+        """Apply all layers; ``training`` goes to those that take it."""
+        for layer in self.layers:
+            x = layer(x, training=training) if takes_training(layer) else layer(x)
+        return x
+
+
+def takes_training(layer: Callable[..., Any]) -> bool:
+    """Whether a layer has a parameter ``training``."""
+    try:
+        return "training" in inspect.signature(layer).parameters
+    except (TypeError, ValueError):  # a function without a signature
+        return False
+
+
+def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **keywords: Any) -> Any:
+    """Call a Module with other values in the place of its Variables.
+
+    The Module itself stays as it is, so this is a function of the values: for ``xp.grad``, for gradients
+    of each example by ``xp.vmap``, and for ``torch.autograd`` or ``jax.grad`` on arrays of theirs.
+
+    Parameters
+    ----------
+    module : Module
+        Whose Variables are there already: layers make theirs on their first call.
+    values : mapping of str to Array
+        New values by path, as in ``module.named_variables()``.  Variables that it does not name stay.
+    *args : object
+        What the Module is called with.
+    **keywords : object
+        By name.
+
+    Returns
+    -------
+    object
+        The result of the call.  Variables that are assigned to, such as running statistics, stay
+        changed; attributes that the call sets are lost.
+
+    Raises
+    ------
+    TypeError
+        When ``module`` is no Module, or ``values`` no mapping.
+    ValueError
+        When there is no such path, a Variable is read all the same, a value has another shape than its
+        Variable, or a layer has no Variables yet.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> layer = xp.nn.Dense(1, seed=0)
+    >>> x = xp.ones((3, 2))
+    >>> y = layer(x)
+    >>> values = {name: v.value() for name, v in layer.named_variables().items()}
+    >>> xp.grad(lambda values: xp.sum(functional_call(layer, values, x)))(values)["bias"].tolist()
+    [3.0]
+    """
+    if not isinstance(module, Module):
+        raise TypeError(
+            f"functional_call: takes a Module, got {describe(module)} [at {user_line()}]"
+        )
+    if not isinstance(values, Mapping):
+        raise TypeError(
+            f"functional_call: takes a dict of values by path, got {describe(values)} [at {user_line()}]"
+        )
+    variables = module.named_variables()
+    replaced: dict[int, Any] = {}
+    for path, value in values.items():
+        if path not in variables:
+            raise ValueError(
+                f"functional_call: {module.name} has no Variable {path!r}; there are "
+                f"{', '.join(variables) or 'none yet, so call it once'} [at {user_line()}]"
+            )
+        wanted, given = variables[path].shape, getattr(value, "shape", None)
+        if given is None or tuple(given) != wanted:
+            raise ValueError(
+                f"functional_call: {path!r} has the shape {wanted}, got {describe(value)} "
+                f"[at {user_line()}]"
+            )
+        replaced[id(variables[path])] = value
+    likeness = with_values(module, replaced, {})
+    with entered(RefuseReplaced(replaced, variables)):
+        result = likeness(*args, **keywords)
+    kept = {id(variable) for variable in variables.values()}
+    new = [
+        v
+        for v in likeness.variables
+        if id(v) not in kept and id(v) not in map(id, replaced.values())
+    ]
+    if new:
+        raise ValueError(
+            f"functional_call: {module.name} made Variables in the call ({new[0].name!r}), which are "
+            f"lost: call it once before [at {user_line()}]"
+        )
+    return result
+
+
+class RefuseReplaced(Bystander):
+    """Stands on the stack during a call, and refuses reads of Variables that values stand for.
+
+    A function that closes over a Module reads them: no attribute leads there.
+    """
+
+    def __init__(self, replaced: Mapping[int, Any], variables: Mapping[str, Variable]) -> None:
+        given = {id(value) for value in replaced.values()}
+        self.refused = {
+            id(variable): path
+            for path, variable in variables.items()
+            if id(variable) in replaced and id(variable) not in given
+        }
+
+    def accessed(self, variable: Any, /) -> None:
+        """Raise for a Variable whose value is given."""
+        path = self.refused.get(id(variable))
+        if path is not None:
+            raise ValueError(
+                f"functional_call: the call reads the Variable {variable.name!r} itself, not the value "
+                f"given for {path!r}: a function or method that is kept as an attribute, or closes over "
+                f"a Module, leads around it. Keep the Module as an attribute [at {user_line()}]"
+            )
+
+
+def with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
+    """A likeness of a Module, or of a nesting, with values in the place of Variables."""
+    if isinstance(part, Variable):
+        return replaced.get(id(part), part)
+    if id(part) in made:
+        return made[id(part)]
+    if isinstance(part, Module):
+        likeness = made[id(part)] = copy.copy(part)
+        for name, value in vars(part).items():
+            vars(likeness)[name] = with_values(value, replaced, made)
+        return likeness
+    if nest.parts_of(part) is None:
+        return part
+    held = nest.leaves(part)
+    if not any(isinstance(leaf, Variable | Module) for leaf in held):
+        return part
+    return nest.pack(part, [with_values(leaf, replaced, made) for leaf in held])

@@ -1,0 +1,449 @@
+"""Convolutions and pooling over one or two axes, by slices, one product and reductions.
+
+Data have the axes (..., places, channels) or (..., rows, columns, channels): Keras's "channels_last".
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._util.errors import describe, shown, user_line
+from ..variable import Variable
+from . import initializers
+from .initializers import one_of
+from .layers import Initial, Layer, Seed, activation_of, flag, whole
+from .libraries import beside, constant, inexact, kind_of, library_of
+
+Sizes = int | Sequence[int]
+
+
+class Convolution(Layer):
+    """What ``Conv1D`` and ``Conv2D`` share."""
+
+    axes = 0
+    paddings: tuple[str, ...] = ("valid", "same")
+    kernel: Variable | None
+    bias: Variable | None
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Sizes,
+        strides: Sizes = 1,
+        padding: str = "valid",
+        dilation_rate: Sizes = 1,
+        activation: str | Callable[[Any], Any] | None = None,
+        use_bias: bool = True,
+        kernel_initializer: Initial = "glorot_uniform",
+        bias_initializer: Initial = "zeros",
+        seed: Seed = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name, seed)
+        owner = type(self).__name__
+        self.least_axes = self.axes + 1
+        self.filters = whole(owner, "filters", filters)
+        self.kernel_size = sizes_of(owner, "kernel_size", kernel_size, self.axes)
+        self.strides = sizes_of(owner, "strides", strides, self.axes)
+        self.padding = one_of(owner, "padding", padding, self.paddings)
+        self.dilation_rate = sizes_of(owner, "dilation_rate", dilation_rate, self.axes)
+        self.activation = activation_of(owner, activation)
+        self.use_bias = flag(owner, "use_bias", use_bias)
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel = self.bias = None
+
+    def make(self, x: Any) -> None:
+        """Make kernel and bias.
+
+        Parameters
+        ----------
+        x : Array
+            Data whose last axis has the channels.
+        """
+        shape = (*self.kernel_size, x.shape[-1], self.filters)
+        self.add_weight("kernel", shape, x, self.kernel_initializer)
+        if self.use_bias:
+            self.add_weight("bias", (self.filters,), x, self.bias_initializer)
+
+    def call(self, x: Any) -> Any:
+        """Compute the result.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+
+        Returns
+        -------
+        Array
+            With ``filters`` channels.
+        """
+        kernel = beside(self.kernel, x)
+        self._refuse_width(x, kernel.shape[-2])
+        library = library_of(self.name, x)
+        if kind_of(library, x) not in "fc":
+            x = library.astype(x, kernel.dtype)
+        windows = Windows(self, self.kernel_size, self.strides, self.dilation_rate, self.padding)
+        pieces = list(windows.of(library, x, 0.0))
+        # One product for all places: channels of all elements under the kernel side by side.
+        shape = tuple(pieces[0].shape[:-1])
+        width = math.prod(kernel.shape[:-1])
+        patches = library.reshape(library.concat(pieces, axis=-1), (math.prod(shape), width))
+        y = patches @ library.reshape(kernel, (width, self.filters))
+        y = library.reshape(y, (*shape, self.filters))
+        if self.bias is not None:
+            y = y + beside(self.bias, x)
+        return y if self.activation is None else self.activation(y)
+
+
+CONVOLUTION = """{title}
+
+    Data have the axes ``{axes}``; kernel and bias are made on the first call.  What is computed is
+    the correlation, as in Keras and PyTorch: the kernel is not turned around.
+
+    Parameters
+    ----------
+    filters : int
+        The number of the result's channels.
+    kernel_size : int{or_pair}
+        How many places the kernel spans.
+    strides : int{or_pair}, default 1
+        How far apart the places are at which the result is computed.
+    padding : {{{paddings}}}
+        "valid": where the whole kernel fits.  "same": zeros around, so that with strides of 1 the result
+        is as long as the data; an odd one comes after the data, as in TensorFlow.{causal}
+    dilation_rate : int{or_pair}, default 1
+        How far apart the places are that the kernel meets.
+    activation : str or callable, optional
+        A function of an Array, or the name of one in ``arraytape.nn``.
+    use_bias : bool, default True
+        Whether there is a bias.
+    kernel_initializer : str or callable, default "glorot_uniform"
+        What the kernel holds at first: see ``arraytape.nn.initializers``.
+    bias_initializer : str or callable, default "zeros"
+        What the bias holds at first.
+    seed : int, numpy.random.Generator or None
+        Where the kernel comes from.
+    name : str, optional
+        How messages call it, and the first part of its Variables' names.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> {example}
+    """
+
+
+class Conv1D(Convolution):
+    __doc__ = CONVOLUTION.format(
+        title="A convolution along one axis.", axes="(..., places, channels)", or_pair="",
+        paddings='"valid", "same", "causal"',
+        causal='\n        "causal": zeros before the data alone: no result depends on later places.',
+        example='Conv1D(4, 3, padding="same", seed=0)(xp.ones((2, 10, 3))).shape\n    (2, 10, 4)',
+    )  # fmt: skip
+    axes = 1
+    paddings = ("valid", "same", "causal")
+
+
+class Conv2D(Convolution):
+    __doc__ = CONVOLUTION.format(
+        title="A convolution along two axes.", axes="(..., rows, columns, channels)",
+        or_pair=" or pair of int", paddings='"valid", "same"', causal="",
+        example="Conv2D(4, 3, strides=2, seed=0)(xp.ones((2, 9, 9, 3))).shape\n    (2, 4, 4, 4)",
+    )  # fmt: skip
+    axes = 2
+
+
+class Pooling(Layer):
+    """What the layers that pool windows share."""
+
+    axes = 0
+
+    def __init__(
+        self,
+        pool_size: Sizes = 2,
+        strides: Sizes | None = None,
+        padding: str = "valid",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name)
+        owner = type(self).__name__
+        self.least_axes = self.axes + 1
+        self.pool_size = sizes_of(owner, "pool_size", pool_size, self.axes)
+        given = self.pool_size if strides is None else strides
+        self.strides = sizes_of(owner, "strides", given, self.axes)
+        self.padding = one_of(owner, "padding", padding, ("valid", "same"))
+
+    def _windows(self) -> Windows:
+        return Windows(self, self.pool_size, self.strides, (1,) * self.axes, self.padding)
+
+
+class MaxPooling(Pooling):
+    """The greatest element of each window."""
+
+    def call(self, x: Any) -> Any:
+        """Compute the result.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+
+        Returns
+        -------
+        Array
+            With as many channels.  Elements that are all the greatest of a window share its gradient.
+        """
+        library = library_of(self.name, x)
+        pieces = list(self._windows().of(library, inexact(library, x), -math.inf))
+        return library.max(library.stack(pieces, axis=0), axis=0)
+
+
+class AveragePooling(Pooling):
+    """The mean of each window."""
+
+    def call(self, x: Any) -> Any:
+        """Compute the result.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+
+        Returns
+        -------
+        Array
+            With as many channels; what lies outside of the data does not count.
+        """
+        library = library_of(self.name, x)
+        x, windows = inexact(library, x), self._windows()
+        total = functools.reduce(operator.add, windows.of(library, x, 0.0))
+        lengths = tuple(x.shape[-1 - self.axes : -1])
+        there: Any = np.ones((*lengths, 1))
+        counts = functools.reduce(operator.add, windows.of(np, there, 0.0))
+        return total / library.astype(constant(library, counts, x), x.dtype)
+
+
+POOLING = """{title}
+
+    Data have the axes ``{axes}``.
+
+    Parameters
+    ----------
+    pool_size : int{or_pair}, default 2
+        How long the windows are.
+    strides : int{or_pair}, optional
+        How far apart they are; as far as they are long by default.
+    padding : {{"valid", "same"}}
+        "valid": windows that lie within the data.  "same": also those that do in part.
+    name : str, optional
+        How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> {example}
+    """
+ONE = {"axes": "(..., places, channels)", "or_pair": ""}
+TWO = {"axes": "(..., rows, columns, channels)", "or_pair": " or pair of int"}
+
+
+class MaxPooling1D(MaxPooling):
+    __doc__ = POOLING.format(
+        title="The greatest element of each window along one axis.", **ONE,
+        example="MaxPooling1D(3)(xp.ones((2, 9, 4))).shape\n    (2, 3, 4)",
+    )  # fmt: skip
+    axes = 1
+
+
+class MaxPooling2D(MaxPooling):
+    __doc__ = POOLING.format(
+        title="The greatest element of each window along two axes.", **TWO,
+        example="MaxPooling2D()(xp.ones((2, 8, 6, 4))).shape\n    (2, 4, 3, 4)",
+    )  # fmt: skip
+    axes = 2
+
+
+class AveragePooling1D(AveragePooling):
+    __doc__ = POOLING.format(
+        title="The mean of each window along one axis.", **ONE,
+        example="AveragePooling1D(3)(xp.ones((2, 9, 4))).shape\n    (2, 3, 4)",
+    )  # fmt: skip
+    axes = 1
+
+
+class AveragePooling2D(AveragePooling):
+    __doc__ = POOLING.format(
+        title="The mean of each window along two axes.", **TWO,
+        example="AveragePooling2D()(xp.ones((2, 8, 6, 4))).shape\n    (2, 4, 3, 4)",
+    )  # fmt: skip
+    axes = 2
+
+
+class GlobalPooling(Layer):
+    """What the layers that pool all places share."""
+
+    axes, reduction = 0, ""
+
+    def __init__(self, keepdims: bool = False, name: str | None = None) -> None:
+        super().__init__(name)
+        self.least_axes = self.axes + 1
+        self.keepdims = flag(type(self).__name__, "keepdims", keepdims)
+
+    def call(self, x: Any) -> Any:
+        """Compute the result.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+
+        Returns
+        -------
+        Array
+            One number for each channel.
+        """
+        library = library_of(self.name, x)
+        over = tuple(range(-1 - self.axes, -1))
+        return getattr(library, self.reduction)(
+            inexact(library, x), axis=over, keepdims=self.keepdims
+        )
+
+
+GLOBAL = """{title}
+
+    Data have the axes ``{axes}``.
+
+    Parameters
+    ----------
+    keepdims : bool, default False
+        Whether the axes of the places stay, of length 1.
+    name : str, optional
+        How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> {example}
+    """
+
+
+class GlobalAveragePooling1D(GlobalPooling):
+    __doc__ = GLOBAL.format(
+        title="The mean over all places.", axes=ONE["axes"],
+        example="GlobalAveragePooling1D()(xp.ones((2, 9, 4))).shape\n    (2, 4)",
+    )  # fmt: skip
+    axes, reduction = 1, "mean"
+
+
+class GlobalAveragePooling2D(GlobalPooling):
+    __doc__ = GLOBAL.format(
+        title="The mean over all rows and columns.", axes=TWO["axes"],
+        example="GlobalAveragePooling2D()(xp.ones((2, 9, 9, 4))).shape\n    (2, 4)",
+    )  # fmt: skip
+    axes, reduction = 2, "mean"
+
+
+class GlobalMaxPooling1D(GlobalPooling):
+    __doc__ = GLOBAL.format(
+        title="The greatest element over all places.", axes=ONE["axes"],
+        example="GlobalMaxPooling1D()(xp.ones((2, 9, 4))).shape\n    (2, 4)",
+    )  # fmt: skip
+    axes, reduction = 1, "max"
+
+
+class GlobalMaxPooling2D(GlobalPooling):
+    __doc__ = GLOBAL.format(
+        title="The greatest element over all rows and columns.", axes=TWO["axes"],
+        example="GlobalMaxPooling2D()(xp.ones((2, 9, 9, 4))).shape\n    (2, 4)",
+    )  # fmt: skip
+    axes, reduction = 2, "max"
+
+
+class Windows:
+    """The windows of a layer along the axes before the last one."""
+
+    def __init__(
+        self,
+        layer: Layer,
+        sizes: tuple[int, ...],
+        strides: tuple[int, ...],
+        dilations: tuple[int, ...],
+        padding: str,
+    ) -> None:
+        self.layer, self.sizes, self.strides = layer, sizes, strides
+        self.dilations, self.padding = dilations, padding
+
+    def of(self, library: Any, x: Any, outside: float) -> Iterator[Any]:
+        """For each place in a window, the elements of ``x`` that lie there: one of each window.
+
+        outside : what there is beyond the data.
+        """
+        first = x.ndim - 1 - len(self.sizes)
+        spans = [
+            (size - 1) * rate + 1 for size, rate in zip(self.sizes, self.dilations, strict=True)
+        ]
+        for axis, span in enumerate(spans):
+            before, after = self.margins(x.shape[first + axis], span, self.strides[axis])
+            x = padded(library, x, first + axis, before, after, outside)
+        counts = [
+            (x.shape[first + axis] - span) // self.strides[axis] + 1
+            for axis, span in enumerate(spans)
+        ]
+        if min(counts) < 1:
+            raise ValueError(
+                f"{self.layer.name}: a window of {' x '.join(map(str, spans))} does not fit into "
+                f"{describe(x)} [at {user_line()}]"
+            )
+        steps = zip(self.strides, self.dilations, counts, strict=True)
+        ways = list(steps)
+        for place in itertools.product(*map(range, self.sizes)):
+            slices = [
+                slice(at * rate, at * rate + (count - 1) * stride + 1, stride)
+                for at, (stride, rate, count) in zip(place, ways, strict=True)
+            ]
+            yield x[(..., *slices, slice(None))]
+
+    def margins(self, length: int, span: int, stride: int) -> tuple[int, int]:
+        """How much is to be added before and after the data along an axis."""
+        if self.padding == "causal":
+            return span - 1, 0
+        if self.padding == "valid":
+            return 0, 0
+        total = max((-(-length // stride) - 1) * stride + span - length, 0)
+        return total // 2, total - total // 2
+
+
+def padded(library: Any, x: Any, axis: int, before: int, after: int, value: float) -> Any:
+    """``x`` with a number of elements more before and after an axis."""
+    if not before and not after:
+        return x
+
+    def margin(length: int) -> Any:
+        shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
+        if isinstance(x, np.ndarray):
+            return np.full(shape, value)
+        return library.astype(constant(library, np.full(shape, value), x), x.dtype)
+
+    parts = [margin(before)] if before else []
+    parts += [x] + ([margin(after)] if after else [])
+    return library.concat(parts, axis=axis)
+
+
+def sizes_of(owner: str, name: str, given: Any, axes: int) -> tuple[int, ...]:
+    """An integer for each axis; TypeError or ValueError else."""
+    several = given if isinstance(given, list | tuple) else (given,) * axes
+    if len(several) != axes:
+        raise ValueError(
+            f"{owner}: {name} must be an integer or {axes} of them, got {shown(given)} "
+            f"[at {user_line()}]"
+        )
+    return tuple(whole(owner, name, one) for one in several)

@@ -1,0 +1,174 @@
+"""Dropout: elements set to zero at random, from a key and a count that a Variable holds.
+
+No generator is drawn from while a model runs: the random numbers of a call are a function of a key and
+of how many calls there were, which a Variable holds.  So a checkpoint has them, a run that is resumed
+goes on with the same numbers, and ``xp.function`` replays new ones in each call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._define.define_op import unregistered
+from .._util.errors import describe, refuse, user_line
+from ..variable import Variable, detached
+from . import initializers
+from .layers import Layer, Seed, flag, whole
+from .libraries import constant, inexact
+
+
+class Dropout(Layer):
+    """Elements set to zero at random while training, the others scaled so that the mean stays.
+
+    With ``training=True`` each element is 0 with probability ``rate``, else divided by ``1 - rate``;
+    without it the data stay as they are.
+
+    Parameters
+    ----------
+    rate : float
+        The part that is set to zero, in [0, 1).
+    noise_shape : tuple of int or None, optional
+        The shape of the random numbers, with None for an axis of the data's length: an axis of length 1
+        is kept or dropped as a whole.
+    seed : int, numpy.random.Generator or None
+        Where the key comes from, once, when the layer is made.
+    name : str, optional
+        How messages call it, and the first part of its Variable's name.
+
+    Notes
+    -----
+    The state is the Variable ``seed_generator_state``: the key and the number of calls.  A call may be
+    given a key of its own, an integer or an Array of one or two: ``layer(x, training=True, key=7)`` sets
+    the same elements to zero each time, and leaves the state alone.  Under ``vmap`` all examples have
+    the same elements set to zero.  Within ``jax.jit`` the random numbers would be those of the trace for
+    good, so a call with ``training=True`` is an error there.
+
+    References
+    ----------
+    Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from overfitting".
+    Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", for the generator Philox.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> Dropout(0.5, seed=0)(xp.ones(4), training=True, key=1).tolist()
+    [0.0, 2.0, 0.0, 0.0]
+    """
+
+    least_axes = 0
+
+    def __init__(
+        self,
+        rate: float,
+        noise_shape: tuple[int | None, ...] | None = None,
+        seed: Seed = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name, seed)
+        self.rate = initializers.real("Dropout", "rate", rate, 0.0)
+        if self.rate >= 1.0:
+            raise ValueError(f"Dropout: rate must lie in [0, 1), got {rate} [at {user_line()}]")
+        self.noise_shape = shape_of(noise_shape)
+        key = np.random.default_rng(seed).integers(2**63 - 1)
+        self.seed_generator_state = Variable(
+            xp.asarray(np.array([key, 0]), device="cpu"), False, f"{self.name}/seed_generator_state"
+        )
+
+    def __call__(self, x: Any, training: bool = False, key: Any = None) -> Any:
+        """Set elements to zero when ``training`` is True.
+
+        Raises
+        ------
+        TypeError
+            When ``x`` is no array of the standard, ``training`` neither True nor False, or the key is of
+            no integers.
+        ValueError
+            When the shape of the random numbers does not fit.
+        RuntimeError
+            Within ``jax.jit``.
+        """
+        try:
+            return self._dropped(x, training, key)
+        except Exception as error:
+            refuse(error, self.name, x, key=key)
+
+    def _dropped(self, x: Any, training: bool, key: Any) -> Any:
+        """The result, and a state that has moved on."""
+        library = self._library(x)
+        if not flag(self.name, "training", training):
+            return x
+        x = inexact(library, x)
+        if not self.rate:
+            return x
+        if type(x).__name__ == "DynamicJaxprTracer":
+            raise RuntimeError(
+                f"{self.name}: within jax.jit the random numbers would be the same in each call; "
+                f"multiply by a mask that is an argument instead [at {user_line()}]"
+            )
+        numbers = uniforms(self._key(key), shape=self._noise_shape(x))
+        if isinstance(x, Array):
+            kept = numbers.to_device(x.device) >= self.rate
+        else:
+            kept = constant(library, np.asarray(numbers) >= self.rate, x)
+        scale = 1.0 / (1.0 - self.rate)
+        return library.where(kept, x * scale, library.zeros_like(x))
+
+    def _key(self, given: Any) -> Array:
+        """The key of this call: the one that is given, else the state, which moves on."""
+        if given is None:
+            state = detached(self.seed_generator_state)
+            self.seed_generator_state.assign(state + xp.asarray([0, 1], device="cpu"))
+            return state
+        try:
+            key = detached(given) if isinstance(given, Array) else xp.asarray(given)
+        except Exception as error:
+            refuse(error, f"{self.name}: key", given)
+        if key.dtype.kind not in "iu" or key.ndim > 1 or not 1 <= key.size <= 2:
+            raise TypeError(
+                f"{self.name}: the key must be an integer or an Array of one or two, got "
+                f"{describe(given)} [at {user_line()}]"
+            )
+        return key.to_device("cpu")
+
+    def _noise_shape(self, x: Any) -> tuple[int, ...]:
+        shape = tuple(x.shape)
+        if self.noise_shape is None:
+            return shape
+        wanted = self.noise_shape
+        fits = len(wanted) == len(shape) and all(
+            length in (None, 1, n) for length, n in zip(wanted, shape, strict=True)
+        )
+        if not fits:
+            raise ValueError(
+                f"{self.name}: noise_shape {wanted} does not fit {describe(x)} [at {user_line()}]"
+            )
+        return tuple(
+            n if length is None else length for length, n in zip(wanted, shape, strict=True)
+        )
+
+
+def shape_of(given: Any) -> tuple[int | None, ...] | None:
+    """A shape with None for some lengths; TypeError or ValueError else."""
+    if given is None:
+        return None
+    if not isinstance(given, list | tuple):
+        raise TypeError(
+            f"Dropout: noise_shape must be None or a tuple, got {describe(given)} [at {user_line()}]"
+        )
+    return tuple(None if n is None else whole("Dropout", "noise_shape", n) for n in given)
+
+
+def draw(key: Any, shape: Any = ()) -> Any:
+    """Numbers in [0, 1) that follow from a key and their shape alone."""
+    words = np.zeros(2, np.uint64)
+    given = np.asarray(key).reshape(-1)
+    words[: given.size] = given.astype(np.int64).view(np.uint64)
+    return np.random.Generator(np.random.Philox(key=words)).random(tuple(shape))
+
+
+uniforms = unregistered("uniforms", draw)

@@ -1,0 +1,454 @@
+"""Initializers: what layers' Variables hold at first, drawn by NumPy's generators.
+
+    nn.Dense(64, kernel_initializer="he_normal", seed=0)
+    nn.Dense(64, kernel_initializer=nn.initializers.Orthogonal(gain=2.0, seed=0))
+
+An initializer is called with a shape, a dtype and a generator, and gives a NumPy array.  One that was
+given a seed of its own draws from that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._util.errors import describe, entrance, missing_from, refuse, shown, user_line
+
+__all__ = [
+    "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Initializer", "LecunNormal",
+    "LecunUniform", "Ones", "Orthogonal", "RandomNormal", "RandomUniform", "TruncatedNormal",
+    "VarianceScaling", "Zeros", "get",
+]  # fmt: skip
+
+Host = np.ndarray[Any, np.dtype[Any]]
+Seed = int | np.random.Generator | None
+# The standard deviation of the normal distribution cut at two standard deviations.
+CUT = 0.87962566103423978
+
+
+class Initializer:
+    """What initializers share; one of your own overrides ``draw``.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+    """
+
+    def __init__(self, seed: Seed = None) -> None:
+        try:
+            np.random.default_rng(seed)  # says now what is wrong with a seed
+        except Exception as error:
+            refuse(error, type(self).__name__, seed=seed)
+        self.seed = seed
+
+    def __call__(
+        self, shape: tuple[int, ...], dtype: Any = np.float64, generator: Seed = None
+    ) -> Host:
+        """Make the values: NumPy's array of this shape and dtype."""
+        drawn = np.random.default_rng(generator if self.seed is None else self.seed)
+        return np.asarray(self.draw(tuple(shape), drawn)).astype(dtype)
+
+    @entrance
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
+        """Draw the values: what a subclass defines.
+
+        Parameters
+        ----------
+        shape : tuple[int, ...]
+            The shape.
+        generator : numpy.random.Generator
+            Where they come from.
+
+        Returns
+        -------
+        numpy.ndarray
+            In double precision.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no draw()")
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={shown(value)}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({given})"
+
+
+class Constant(Initializer):
+    """One number everywhere.
+
+    Parameters
+    ----------
+    value : float, default 0
+        The number.
+    """
+
+    def __init__(self, value: float = 0.0) -> None:
+        super().__init__()
+        self.value = real("Constant", "value", value)
+
+    @entrance
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
+        """Make the values."""
+        return np.full(shape, self.value)
+
+
+class Zeros(Constant):
+    """Zeros."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
+
+class Ones(Constant):
+    """Ones."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+
+class RandomNormal(Initializer):
+    """A normal distribution.
+
+    Parameters
+    ----------
+    mean : float, default 0
+        Its mean.
+    stddev : float, default 0.05
+        Its standard deviation.
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+    """
+
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: Seed = None) -> None:
+        super().__init__(seed)
+        self.mean = real(type(self).__name__, "mean", mean)
+        self.stddev = real(type(self).__name__, "stddev", stddev, 0.0)
+
+    @entrance
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
+        """Draw the values."""
+        return generator.normal(self.mean, self.stddev, shape)
+
+
+class TruncatedNormal(RandomNormal):
+    """A normal distribution without what lies more than two standard deviations from its mean.
+
+    Parameters
+    ----------
+    mean : float, default 0
+        Its mean.
+    stddev : float, default 0.05
+        The standard deviation before the cut.
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+    """
+
+    @entrance
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
+        """Draw the values."""
+        drawn = generator.normal(size=shape)
+        while (outside := np.abs(drawn) > 2.0).any():
+            drawn = np.where(outside, generator.normal(size=shape), drawn)
+        return self.mean + self.stddev * drawn
+
+
+class RandomUniform(Initializer):
+    """A uniform distribution.
+
+    Parameters
+    ----------
+    minval, maxval : float, default -0.05 and 0.05
+        Between which values it lies.
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+    """
+
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: Seed = None) -> None:
+        super().__init__(seed)
+        self.minval = real("RandomUniform", "minval", minval)
+        self.maxval = real("RandomUniform", "maxval", maxval, self.minval)
+
+    @entrance
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
+        """Draw the values."""
+        return generator.uniform(self.minval, self.maxval, shape)
+
+
+class VarianceScaling(Initializer):
+    """A distribution whose variance is ``scale / n``, n the number of inputs or outputs.
+
+    Parameters
+    ----------
+    scale : float, default 1
+        The factor.
+    mode : {"fan_in", "fan_out", "fan_avg"}
+        What n is: how many inputs each output has, how many outputs each input, or their mean.
+    distribution : {"truncated_normal", "untruncated_normal", "uniform"}
+        Which distribution.
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", section 2.2.
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(seed)
+        self.scale = real(type(self).__name__, "scale", scale, 0.0)
+        self.mode = one_of(type(self).__name__, "mode", mode, ("fan_in", "fan_out", "fan_avg"))
+        kinds = ("truncated_normal", "untruncated_normal", "uniform")
+        self.distribution = one_of(type(self).__name__, "distribution", distribution, kinds)
+
+    @entrance
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
+        """Draw the values."""
+        inputs, outputs = fans(shape)
+        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2.0}
+        most = max(1.0, count[self.mode])
+        variance = self.scale / most
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * self.scale / most)
+            return generator.uniform(-limit, limit, shape)
+        if self.distribution == "untruncated_normal":
+            return generator.normal(0.0, math.sqrt(variance), shape)
+        return TruncatedNormal(0.0, math.sqrt(variance) / CUT).draw(shape, generator)
+
+
+class Scaled(VarianceScaling):
+    """A ``VarianceScaling`` with a name: scale, mode and distribution are its class's."""
+
+    of_class: ClassVar[tuple[float, str, str]]
+
+    def __init__(self, seed: Seed = None) -> None:
+        super().__init__(*self.of_class, seed)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(seed={shown(self.seed)})"
+
+
+class GlorotUniform(Scaled):
+    """Glorot's uniform distribution: variance ``2 / (inputs + outputs)``.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+
+    References
+    ----------
+    Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward neural
+    networks", equation 16.
+    """
+
+    of_class = (1.0, "fan_avg", "uniform")
+
+
+class GlorotNormal(Scaled):
+    """Glorot's variance, ``2 / (inputs + outputs)``, of a truncated normal distribution.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+
+    References
+    ----------
+    Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward neural
+    networks", equation 12.
+    """
+
+    of_class = (1.0, "fan_avg", "truncated_normal")
+
+
+class HeUniform(Scaled):
+    """He's uniform distribution: variance ``2 / inputs``, for ``relu``.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", equation 10.
+    """
+
+    of_class = (2.0, "fan_in", "uniform")
+
+
+class HeNormal(Scaled):
+    """He's variance, ``2 / inputs``, of a truncated normal distribution.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", equation 10.
+    """
+
+    of_class = (2.0, "fan_in", "truncated_normal")
+
+
+class LecunUniform(Scaled):
+    """LeCun's uniform distribution: variance ``1 / inputs``.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+
+    References
+    ----------
+    LeCun, Bottou, Orr and Müller 1998, "Efficient BackProp", equation 16.
+    """
+
+    of_class = (1.0, "fan_in", "uniform")
+
+
+class LecunNormal(Scaled):
+    """LeCun's variance, ``1 / inputs``, of a truncated normal distribution.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+
+    References
+    ----------
+    LeCun, Bottou, Orr and Müller 1998, "Efficient BackProp", equation 16.
+    """
+
+    of_class = (1.0, "fan_in", "truncated_normal")
+
+
+class Orthogonal(Initializer):
+    """A random matrix with orthonormal columns, or rows where it has more columns, times a factor.
+
+    Of more than two axes the last one has the columns.
+
+    Parameters
+    ----------
+    gain : float, default 1
+        The factor.
+    seed : int, numpy.random.Generator or None
+        Where the values come from; None: from the generator of the layer.
+
+    References
+    ----------
+    Saxe, McClelland and Ganguli 2014, "Exact solutions to the nonlinear dynamics of learning in deep
+    linear neural networks".  Mezzadri 2007, "How to generate random matrices from the classical
+    compact groups", section 5, for the signs.
+    """
+
+    def __init__(self, gain: float = 1.0, seed: Seed = None) -> None:
+        super().__init__(seed)
+        self.gain = real("Orthogonal", "gain", gain)
+
+    @entrance
+    def draw(self, shape: tuple[int, ...], generator: np.random.Generator) -> Host:
+        """Draw the values."""
+        if len(shape) < 2:
+            raise ValueError(
+                f"Orthogonal: needs at least two axes, got the shape {shape} [at {user_line()}]"
+            )
+        rows, columns = math.prod(shape[:-1]), shape[-1]
+        drawn = generator.normal(size=(max(rows, columns), min(rows, columns)))
+        q, r = np.linalg.qr(drawn)
+        q = q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
+        return self.gain * (q if rows >= columns else q.T).reshape(shape)
+
+
+NAMES: dict[str, Callable[[], Initializer]] = {
+    "constant": Constant, "glorot_normal": GlorotNormal, "glorot_uniform": GlorotUniform,
+    "he_normal": HeNormal, "he_uniform": HeUniform, "lecun_normal": LecunNormal,
+    "lecun_uniform": LecunUniform, "normal": RandomNormal, "ones": Ones, "orthogonal": Orthogonal,
+    "random_normal": RandomNormal, "random_uniform": RandomUniform,
+    "truncated_normal": TruncatedNormal, "uniform": RandomUniform, "variance_scaling": VarianceScaling,
+    "zeros": Zeros,
+}  # fmt: skip
+
+
+def get(identifier: Any) -> Callable[..., Any]:
+    """Find the initializer that a layer's argument means.
+
+    Parameters
+    ----------
+    identifier : str or callable
+        A name such as ``"he_normal"``, or an initializer: a function of a shape, a dtype and a
+        ``numpy.random.Generator`` that gives an array.
+
+    Returns
+    -------
+    callable
+        The initializer.
+
+    Raises
+    ------
+    TypeError
+        When it is neither.
+    ValueError
+        When there is no such name.
+    """
+    if isinstance(identifier, type) and issubclass(identifier, Initializer):
+        return identifier()
+    if callable(identifier):
+        return identifier  # type: ignore[no-any-return]
+    if not isinstance(identifier, str):
+        raise TypeError(
+            f"an initializer must be a name or a function, got {describe(identifier)} "
+            f"[at {user_line()}]"
+        )
+    return NAMES[one_of("initializers", "name", identifier, tuple(NAMES))]()
+
+
+def fans(shape: tuple[int, ...]) -> tuple[int, int]:
+    """How many inputs an output of a kernel has, and how many outputs an input."""
+    if len(shape) < 2:
+        return (math.prod(shape), math.prod(shape))
+    field = math.prod(shape[:-2])
+    return field * shape[-2], field * shape[-1]
+
+
+def real(owner: str, name: str, value: Any, least: float = -math.inf) -> float:
+    """A finite number, not less than ``least``; TypeError or ValueError else."""
+    try:
+        given = float(value)
+    except (TypeError, ValueError, OverflowError):
+        given = math.nan
+    if isinstance(value, str) or math.isnan(given):
+        raise TypeError(
+            f"{owner}: {name} must be a number, got {describe(value)} [at {user_line()}]"
+        )
+    if math.isinf(given) or given < least:
+        said = "finite" if least == -math.inf else f"finite and at least {least}"
+        raise ValueError(f"{owner}: {name} must be {said}, got {value} [at {user_line()}]")
+    return given
+
+
+def one_of(owner: str, name: str, value: Any, names: tuple[str, ...]) -> str:
+    """A word among several; ValueError else."""
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(
+            f"{owner}: no {name} {shown(value)}; there are {', '.join(names)} [at {user_line()}]"
+        )
+    return value
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
+
+__getattr__ = missing_from(__name__, "nn")

@@ -1,0 +1,118 @@
+"""Whose arrays a layer computes on: Arrays, or those of another library of the array API standard.
+
+Layers, activations and losses are array-API code.  On Arrays they compute with arraytape; on arrays of
+PyTorch, JAX or array_api_strict with that library, by array-api-compat, and its own differentiation
+sees plain calls of its own functions.  Variables enter such a computation as constants, copied; what is
+to be differentiated is handed in by ``functional_call``.
+"""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_jax_array
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._util.errors import describe, user_line
+from ..variable import Variable, detached
+
+
+def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
+    """The namespace of an array; TypeError for what is none, and for NumPy's, which no tape follows."""
+    if isinstance(x, Array):
+        return xp
+    found: ModuleType | None = None
+    if not isinstance(x, np.ndarray | np.generic | int | float | complex):
+        try:
+            found = array_namespace(x)
+        except Exception:  # it is none, or pretends to be one
+            found = None
+    if found is None:
+        raise TypeError(
+            f"{name} {wanted}, got {describe(x)}; convert it with asarray [at {user_line()}]"
+        )
+    return found
+
+
+def kind_of(library: Any, x: Any) -> str:
+    """NumPy's letter for the kind of an array's dtype: one of b, i, f, c."""
+    if isinstance(x, Array):
+        return "i" if x.dtype.kind == "u" else str(x.dtype.kind)
+    kinds = {"b": "bool", "i": "integral", "f": "real floating", "c": "complex floating"}
+    return next(letter for letter, kind in kinds.items() if library.isdtype(x.dtype, kind))
+
+
+def inexact(library: Any, x: Any) -> Any:
+    """``x`` as floats: float64 for bools and integers."""
+    return x if kind_of(library, x) in "fc" else library.astype(x, library.float64)
+
+
+def host_dtype(library: Any, x: Any) -> np.dtype[Any]:
+    """The dtype of Variables for data like ``x``: its own for floats, float64 for integers."""
+    if isinstance(x, Array):
+        inexact_data = x.dtype.kind in "fc"
+        return np.empty(0, x.dtype).real.dtype if inexact_data else np.dtype(np.float64)
+    if kind_of(library, x) not in "fc":
+        return np.dtype(np.float64)
+    single = x.dtype in (library.float32, library.complex64)
+    return np.dtype(np.float32 if single or library.finfo(x.dtype).bits <= 32 else np.float64)
+
+
+def beside(value: Any, x: Any) -> Any:
+    """A layer's Variable as an operand beside ``x``: as it is, or as a constant of the library of x."""
+    if not isinstance(value, Variable) or isinstance(x, Array):
+        return value
+    library = library_of("a layer", x)
+    value._sync()  # it is read
+    host = np.array(np.asarray(detached(value).to_device("cpu")))
+    found = constant(library, host, x)
+    return library.astype(found, x.dtype) if kind_of(library, x) in "fc" else found
+
+
+def constant(library: Any, host: np.ndarray[Any, Any], x: Any) -> Any:
+    """NumPy's data as an array beside ``x``: of its library, on its device."""
+    if isinstance(x, Array) or not is_jax_array(x):
+        return library.asarray(host, device=x.device)
+    return library.asarray(host)  # JAX moves it, and one that it traces has no device
+
+
+def as_state(owner: str, value: Any, variable: Variable) -> Array:
+    """A value that was computed, for a Variable to hold: detached, of its dtype, where it is.
+
+    TypeError under vmap, where it is a value for each example, and for what a trace of another library
+    has no value of yet.
+    """
+    if isinstance(value, Array):
+        if getattr(value._data, "axis_ids", ()) and not isinstance(
+            variable._data, type(value._data)
+        ):
+            raise TypeError(
+                f"{owner}: the Variable {variable.name!r} is to hold one value, and under vmap there is "
+                f"one for each example: call it outside of vmap [at {user_line()}]"
+            )
+        return xp.astype(detached(value), variable.dtype, copy=False)
+    given = value.detach().cpu() if hasattr(value, "detach") else value
+    return xp.asarray(np.asarray(given), dtype=variable.dtype, device=variable.device)
+
+
+def stopped(library: Any, x: Any) -> Any:
+    """``x`` as a constant, where the library has a word for it."""
+    if library is xp:
+        return xp.stop_gradient(x)
+    return x.detach() if hasattr(x, "detach") else x
+
+
+def flattened(library: Any, x: Any, kept: int) -> Any:
+    """``x`` with its first ``kept`` axes, and one for all the others."""
+    shape = tuple(x.shape)
+    return library.reshape(x, (*shape[:kept], math.prod(shape[kept:])))
+
+
+def is_looked_at(x: Any) -> bool:
+    """Whether a look at the values of an Array costs nothing: data of NumPy's without a hidden axis."""
+    return isinstance(x, Array) and isinstance(x._data, np.ndarray)

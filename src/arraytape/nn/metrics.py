@@ -1,0 +1,598 @@
+"""Metrics: figures over all batches of an epoch, summed up in Variables.
+
+    accuracy = nn.metrics.SparseCategoricalAccuracy()
+    for x, labels in batches:
+        accuracy.update_state(labels, model(x))
+    print(float(accuracy.result()))
+    accuracy.reset_state()
+
+Labels come first, as in Keras.  State is never recorded, so a result is a number and no target for a
+tape.  Sums are in double precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._util.errors import describe, entrance, missing_from, refuse, user_line
+from ..module import Module
+from ..variable import Variable, detached, together
+from .initializers import one_of, real
+from .layers import check_name, flag, whole
+from .libraries import as_state
+
+__all__ = [
+    "AUC", "Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "MeanAbsoluteError",
+    "MeanSquaredError", "Metric", "Precision", "Recall", "RootMeanSquaredError",
+    "SparseCategoricalAccuracy", "Sum",
+]  # fmt: skip
+
+
+class Metric(Module):
+    """What metrics share: sums that ``update_state`` adds to and ``reset_state`` sets to zero.
+
+    A metric of your own makes Variables by ``add_variable`` and overrides ``update_state`` and
+    ``result``.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it, and the first part of its Variables' names.
+    """
+
+    @entrance
+    def add_variable(self, shape: Sequence[int], name: str) -> Variable:
+        """Make a Variable of zeros in double precision.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Its shape.
+        name : str
+            The last part of its name.
+
+        Returns
+        -------
+        Variable
+            The Variable, which is not trainable.
+        """
+        check_name(f"{self.name}.add_variable", name)
+        return Variable(xp.zeros(tuple(shape), device="cpu"), False, f"{self.name}/{name}")
+
+    def update_state(self, *args: Any, **keywords: Any) -> None:
+        """Add a batch: what a subclass defines.
+
+        Parameters
+        ----------
+        *args : object
+            Labels and predictions, or values.
+        **keywords : object
+            By name.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no update_state()")
+
+    def result(self) -> Array:
+        """Compute the figure over all batches since the last reset: what a subclass defines.
+
+        Returns
+        -------
+        Array
+            The figure; NaN where there was nothing yet.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no result()")
+
+    def reset_state(self) -> None:
+        """Set all sums to zero."""
+        together(self.variables, self._forget)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Array:
+        """Add a batch, and give the result with it."""
+        self.update_state(*args, **keywords)
+        return self.result()
+
+    def _forget(self) -> None:
+        for variable in self.variables:
+            variable.assign(xp.zeros_like(detached(variable)))
+
+    def _add(self, *pairs: tuple[Variable, Any]) -> None:
+        """Add to Variables, to all or to none."""
+        values = [
+            (variable, as_state(self.name, on_host(value), variable)) for variable, value in pairs
+        ]
+
+        def change() -> None:
+            for variable, value in values:
+                variable.assign_add(value)
+
+        together([variable for variable, _ in pairs], change)
+
+
+class Sum(Metric):
+    """The sum of all values.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.total = self.add_variable((), "total")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Add values.
+
+        Parameters
+        ----------
+        values : Array or array_like
+            Real numbers.
+        sample_weight : Array or array_like, optional
+            A factor for each, or for all in a row.
+        """
+        given, weights = weighed(self.name, numbers(self.name, values), sample_weight)
+        self._add((self.total, xp.sum(given * weights)))
+
+    def result(self) -> Array:
+        """Give the sum.
+
+        Returns
+        -------
+        Array
+            The sum.
+        """
+        return self.total.value()
+
+
+class Averaged(Metric):
+    """What is summed up, by how much of it there was."""
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.total = self.add_variable((), "total")
+        self.count = self.add_variable((), "count")
+
+    def _average(self, values: Array, sample_weight: Any) -> None:
+        """Add values with their weights."""
+        given, weights = weighed(self.name, values, sample_weight)
+        self._add((self.total, xp.sum(given * weights)), (self.count, xp.sum(weights)))
+
+    def result(self) -> Array:
+        """Give the mean.
+
+        Returns
+        -------
+        Array
+            The mean; NaN where there was nothing yet.
+        """
+        return ratio(self.total, self.count, math.nan)
+
+
+class Mean(Averaged):
+    """The mean of all values.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+
+    Examples
+    --------
+    >>> loss = Mean()
+    >>> loss.update_state([1.0, 2.0])
+    >>> loss.update_state(6.0)
+    >>> float(loss.result())
+    3.0
+    """
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Add values.
+
+        Parameters
+        ----------
+        values : Array or array_like
+            Real numbers.
+        sample_weight : Array or array_like, optional
+            A weight for each, or for all in a row.
+        """
+        self._average(numbers(self.name, values), sample_weight)
+
+
+class Compared(Averaged):
+    """The mean of a figure of each label and its prediction."""
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        y_true : Array or array_like
+            The labels.
+        y_pred : Array or array_like
+            The predictions.
+        sample_weight : Array or array_like, optional
+            A weight for each example.
+        """
+        self._average(self._compare(y_true, y_pred), sample_weight)
+
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+        """The figure of each example: what a subclass defines."""
+        raise NotImplementedError(f"{type(self).__name__} has no _compare()")
+
+
+class Accuracy(Compared):
+    """How often predictions equal labels.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    """
+
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+        """Compare both."""
+        return as_floats(xp.equal(*alike(self.name, y_true, y_pred)))
+
+
+class BinaryAccuracy(Compared):
+    """How often predictions lie on their label's side of a threshold.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    threshold : float, default 0.5
+        Predictions above it count as 1.
+    """
+
+    def __init__(self, name: str | None = None, threshold: float = 0.5) -> None:
+        super().__init__(name)
+        self.threshold = real("BinaryAccuracy", "threshold", threshold)
+
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+        """Compare both."""
+        labels, predictions = alike(self.name, y_true, y_pred)
+        return as_floats(as_floats(predictions > self.threshold) == as_floats(labels))
+
+
+class CategoricalAccuracy(Compared):
+    """How often the greatest of the predictions is that of the labels, given for each class.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    """
+
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+        """Compare both."""
+        labels, predictions = alike(self.name, y_true, y_pred, 1)
+        return as_floats(xp.argmax(labels, axis=-1) == xp.argmax(predictions, axis=-1))
+
+
+class SparseCategoricalAccuracy(Compared):
+    """How often the greatest of the predictions is that of the label's class, given as an integer.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    """
+
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+        """Compare both."""
+        labels, predictions = numbers(self.name, y_true), numbers(self.name, y_pred)
+        if not predictions.ndim or labels.shape != predictions.shape[:-1]:
+            raise ValueError(
+                f"{self.name}: labels {describe(labels)} are not one for each row of the predictions "
+                f"{describe(predictions)} [at {user_line()}]"
+            )
+        return as_floats(xp.argmax(predictions, axis=-1) == labels)
+
+
+class MeanSquaredError(Compared):
+    """The mean of the squared difference.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    """
+
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+        """Compare both."""
+        labels, predictions = alike(self.name, y_true, y_pred)
+        return (as_floats(predictions) - as_floats(labels)) ** 2
+
+
+class RootMeanSquaredError(MeanSquaredError):
+    """The root of the mean squared difference.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    """
+
+    def result(self) -> Array:
+        """Give the root.
+
+        Returns
+        -------
+        Array
+            The root; NaN where there was nothing yet.
+        """
+        return xp.sqrt(super().result())
+
+
+class MeanAbsoluteError(Compared):
+    """The mean of the absolute difference.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    """
+
+    def _compare(self, y_true: Any, y_pred: Any) -> Array:
+        """Compare both."""
+        labels, predictions = alike(self.name, y_true, y_pred)
+        return xp.abs(as_floats(predictions) - as_floats(labels))
+
+
+class Confusion(Metric):
+    """Sums of true and false positives and negatives at thresholds."""
+
+    def _make(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
+        self.thresholds = thresholds
+        for name in names:
+            setattr(self, name, self.add_variable(thresholds.shape, name))
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        y_true : Array or array_like
+            Labels: 0 or 1.
+        y_pred : Array or array_like
+            Predictions from 0 to 1.
+        sample_weight : Array or array_like, optional
+            A weight for each.
+        """
+        labels, predictions = alike(self.name, y_true, y_pred)
+        labels, weights = weighed(self.name, as_floats(labels), sample_weight)
+        columns = xp.asarray(self.thresholds, device=predictions.device)[:, None]
+        above = as_floats(as_floats(xp.reshape(predictions, (1, -1))) > columns)
+        positive = xp.reshape(labels * weights, (-1, 1))
+        negative = xp.reshape((1.0 - labels) * weights, (-1, 1))
+        sums = {
+            "true_positives": above @ positive,
+            "false_positives": above @ negative,
+            "false_negatives": (1.0 - above) @ positive,
+            "true_negatives": (1.0 - above) @ negative,
+        }
+        there = [(getattr(self, name, None), value[:, 0]) for name, value in sums.items()]
+        self._add(*[(variable, value) for variable, value in there if variable is not None])
+
+
+class Precision(Confusion):
+    """How many of the examples that were predicted to be positive are.
+
+    Parameters
+    ----------
+    thresholds : float, default 0.5
+        Predictions above it are positive.
+    name : str, optional
+        How messages call it.
+    """
+
+    true_positives: Variable
+    false_positives: Variable
+
+    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
+        super().__init__(name)
+        value = real("Precision", "thresholds", thresholds)
+        self._make(np.array([value]), "true_positives", "false_positives")
+
+    def result(self) -> Array:
+        """Give the precision.
+
+        Returns
+        -------
+        Array
+            From 0 to 1; 0 where nothing was predicted to be positive.
+        """
+        hits = detached(self.true_positives)
+        return ratio(hits, hits + detached(self.false_positives), 0.0)[0]
+
+
+class Recall(Confusion):
+    """How many of the positive examples were predicted to be.
+
+    Parameters
+    ----------
+    thresholds : float, default 0.5
+        Predictions above it are positive.
+    name : str, optional
+        How messages call it.
+    """
+
+    true_positives: Variable
+    false_negatives: Variable
+
+    def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
+        super().__init__(name)
+        value = real("Recall", "thresholds", thresholds)
+        self._make(np.array([value]), "true_positives", "false_negatives")
+
+    def result(self) -> Array:
+        """Give the recall.
+
+        Returns
+        -------
+        Array
+            From 0 to 1; 0 where nothing is positive.
+        """
+        hits = detached(self.true_positives)
+        return ratio(hits, hits + detached(self.false_negatives), 0.0)[0]
+
+
+class AUC(Confusion):
+    """The area under the ROC curve, or under that of precision by recall.
+
+    It is summed up by trapezoids between thresholds, so it is exact where predictions are thresholds'
+    multiples, and else as good as there are thresholds.
+
+    Parameters
+    ----------
+    num_thresholds : int, default 200
+        How many thresholds, evenly spaced, with one below 0 and one above 1.
+    curve : {"ROC", "PR"}
+        True by false positives, or precision by recall.
+    name : str, optional
+        How messages call it.
+    from_logits : bool, default False
+        Whether predictions are logits, of which the sigmoid is taken.
+
+    References
+    ----------
+    Davis and Goadrich 2006, "The relationship between precision-recall and ROC curves", section 4: the
+    area between two points of the former is not a trapezoid.
+    """
+
+    true_positives: Variable
+    false_positives: Variable
+    false_negatives: Variable
+    true_negatives: Variable
+
+    def __init__(
+        self,
+        num_thresholds: int = 200,
+        curve: str = "ROC",
+        name: str | None = None,
+        from_logits: bool = False,
+    ) -> None:
+        super().__init__(name)
+        count = whole("AUC", "num_thresholds", num_thresholds, 2)
+        self.curve = one_of("AUC", "curve", curve, ("ROC", "PR"))
+        self.from_logits = flag("AUC", "from_logits", from_logits)
+        try:
+            inner = np.arange(1, count - 1) / (count - 1)
+        except Exception as error:
+            refuse(error, "AUC", num_thresholds)
+        names = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+        self._make(np.array([-1e-7, *inner, 1.0 + 1e-7]), *names)
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        y_true : Array or array_like
+            Labels: 0 or 1.
+        y_pred : Array or array_like
+            Predictions from 0 to 1, or logits.
+        sample_weight : Array or array_like, optional
+            A weight for each.
+        """
+        if self.from_logits:
+            y_pred = xp.nn.sigmoid(as_floats(numbers(self.name, y_pred)))
+        super().update_state(y_true, y_pred, sample_weight)
+
+    def result(self) -> Array:
+        """Give the area.
+
+        Returns
+        -------
+        Array
+            From 0 to 1.
+        """
+        hits, wrong = detached(self.true_positives), detached(self.false_positives)
+        missed, right = detached(self.false_negatives), detached(self.true_negatives)
+        if self.curve == "PR":
+            return precision_by_recall(hits, wrong, missed)
+        x, y = ratio(wrong, wrong + right, 0.0), ratio(hits, hits + missed, 0.0)
+        return xp.sum((x[:-1] - x[1:]) * (y[:-1] + y[1:]) / 2.0)
+
+
+def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
+    """The area under precision by recall, interpolated in the counts: Davis and Goadrich 2006."""
+    positives = hits + wrong
+    steps, more = hits[:-1] - hits[1:], positives[:-1] - positives[1:]
+    slope = ratio(steps, more, 0.0)
+    offset = hits[1:] - slope * positives[1:]
+    both = (positives[:-1] > 0) & (positives[1:] > 0)
+    quotient = xp.where(both, ratio(positives[:-1], positives[1:], 1.0), 1.0)
+    parts = slope * (steps + offset * xp.log(quotient))
+    return xp.sum(ratio(parts, hits[1:] + missed[1:], 0.0))
+
+
+def ratio(a: Array, b: Array, otherwise: float) -> Array:
+    """``a / b``, and a number where b is 0."""
+    a, b = detached(a), detached(b)
+    nothing = b == 0
+    return xp.where(nothing, otherwise, a / xp.where(nothing, 1.0, b))
+
+
+def numbers(owner: str, given: Any) -> Array:
+    """Real numbers or bools as an Array that no tape follows; TypeError else."""
+    if isinstance(given, Array):
+        found = detached(given)
+    else:
+        plain = given.detach().cpu() if hasattr(given, "detach") else given
+        found = xp.asarray(plain if isinstance(plain, list | tuple) else np.asarray(plain))
+    if found.dtype.kind == "c":
+        raise TypeError(f"{owner}: takes real numbers, got {describe(given)} [at {user_line()}]")
+    return found
+
+
+def alike(owner: str, y_true: Any, y_pred: Any, least: int = 0) -> tuple[Array, Array]:
+    """Labels and predictions of one shape; ValueError else."""
+    labels, predictions = numbers(owner, y_true), numbers(owner, y_pred)
+    if labels.shape != predictions.shape or labels.ndim < least:
+        raise ValueError(
+            f"{owner}: labels {describe(labels)} and predictions {describe(predictions)} differ in "
+            f"shape, or have too few axes [at {user_line()}]"
+        )
+    return labels.to_device(predictions.device), predictions
+
+
+def weighed(owner: str, given: Array, sample_weight: Any) -> tuple[Array, Array]:
+    """Values in double precision, and a weight for each: those of a row, where there are fewer axes."""
+    values = as_floats(given)
+    if sample_weight is None:
+        return values, xp.ones_like(values)
+    weights = as_floats(numbers(owner, sample_weight))
+    if weights.shape != values.shape[: weights.ndim]:
+        raise ValueError(
+            f"{owner}: sample_weight {describe(weights)} is not one for each of {describe(values)} "
+            f"[at {user_line()}]"
+        )
+    rows = xp.reshape(weights, (*weights.shape, *(1,) * (values.ndim - weights.ndim)))
+    return values, xp.ones_like(values) * rows.to_device(values.device)
+
+
+def as_floats(x: Array) -> Array:
+    """In double precision."""
+    return xp.astype(x, xp.float64, copy=False)
+
+
+def on_host(x: Array) -> Array:
+    """A sum that may lie on another device."""
+    return detached(x).to_device("cpu")
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
+
+__getattr__ = missing_from(__name__, "nn")

@@ -1,0 +1,298 @@
+"""Normalisation: data less their mean, by their standard deviation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .._array.array import Array
+from .._util.errors import describe, refuse, shown, user_line
+from ..variable import Variable, together
+from . import initializers
+from .layers import Initial, Layer, flag, whole
+from .libraries import as_state, beside, inexact, library_of
+
+Axes = int | Sequence[int]
+
+
+class LayerNormalization(Layer):
+    """Each example normalised by its own mean and variance, then scaled and shifted.
+
+    ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance over ``axis``.
+
+    Parameters
+    ----------
+    axis : int or sequence of int, default -1
+        The axes of an example.
+    epsilon : float, default 1e-3
+        Added to the variance.
+    center : bool, default True
+        Whether there is a ``beta``.
+    scale : bool, default True
+        Whether there is a ``gamma``.
+    beta_initializer : str or callable, default "zeros"
+        What beta holds at first.
+    gamma_initializer : str or callable, default "ones"
+        What gamma holds at first.
+    name : str, optional
+        How messages call it, and the first part of its Variables' names.
+
+    References
+    ----------
+    Ba, Kiros and Hinton 2016, "Layer normalization", equation 4.
+    """
+
+    gamma: Variable | None
+    beta: Variable | None
+
+    def __init__(
+        self,
+        axis: Axes = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Initial = "zeros",
+        gamma_initializer: Initial = "ones",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name)
+        several = axis if isinstance(axis, list | tuple) else (axis,)
+        owner = "LayerNormalization"
+        self.axis = tuple(whole(owner, "axis", one, -64) for one in several)
+        self.epsilon = initializers.real(owner, "epsilon", epsilon, 0.0)
+        self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.gamma = self.beta = None
+
+    def make(self, x: Any) -> None:
+        """Make gamma and beta.
+
+        Parameters
+        ----------
+        x : Array
+            The first data.
+        """
+        shape = tuple(x.shape[i] for i in axes_of(self.name, x, self.axis))
+        if self.scale:
+            self.add_weight("gamma", shape, x, self.gamma_initializer)
+        if self.center:
+            self.add_weight("beta", shape, x, self.beta_initializer)
+
+    def call(self, x: Any) -> Any:
+        """Compute the result.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+
+        Returns
+        -------
+        Array
+            Of the same shape.
+        """
+        library = library_of(self.name, x)
+        x, over = inexact(library, x), axes_of(self.name, x, self.axis)
+        mean, variance = moments(library, x, over)
+        y = (x - mean) / library.sqrt(variance + self.epsilon)
+        return scaled_and_shifted(self, library, y, over)
+
+
+class BatchNormalization(Layer):
+    """Each channel normalised over the batch, then scaled and shifted.
+
+    With ``training=True`` by the batch's own mean and variance, which also move the running ones:
+    ``moving = moving * momentum + current * (1 - momentum)``; else by the running ones.
+
+    Parameters
+    ----------
+    axis : int, default -1
+        The axis of the channels.
+    momentum : float, default 0.99
+        How slowly the running statistics forget.  PyTorch's momentum is 1 less this one.
+    epsilon : float, default 1e-3
+        Added to the variance.
+    center : bool, default True
+        Whether there is a ``beta``.
+    scale : bool, default True
+        Whether there is a ``gamma``.
+    beta_initializer : str or callable, default "zeros"
+        What beta holds at first.
+    gamma_initializer : str or callable, default "ones"
+        What gamma holds at first.
+    moving_mean_initializer : str or callable, default "zeros"
+        What the running mean is at first.
+    moving_variance_initializer : str or callable, default "ones"
+        What the running variance is at first.
+    name : str, optional
+        How messages call it, and the first part of its Variables' names.
+
+    Notes
+    -----
+    The running statistics are Variables that are not trainable, so a checkpoint has them and no
+    gradient flows to them.  The running variance is that of the batch, divided by the number of its
+    elements, as in Keras; PyTorch divides by one less.  Under ``vmap`` a call with ``training=True``
+    is an error: an example has no batch.
+
+    References
+    ----------
+    Ioffe and Szegedy 2015, "Batch normalization", algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> layer = BatchNormalization(momentum=0.5, epsilon=0.0)
+    >>> x = xp.asarray([[1.0], [3.0]])
+    >>> layer(x, training=True).tolist()
+    [[-1.0], [1.0]]
+    >>> float(layer.moving_mean[0])
+    1.0
+    """
+
+    gamma: Variable | None
+    beta: Variable | None
+    moving_mean: Variable | None
+    moving_variance: Variable | None
+
+    def __init__(
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Initial = "zeros",
+        gamma_initializer: Initial = "ones",
+        moving_mean_initializer: Initial = "zeros",
+        moving_variance_initializer: Initial = "ones",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name)
+        owner = "BatchNormalization"
+        self.axis = (whole(owner, "axis", axis, -64),)
+        self.momentum = initializers.real(owner, "momentum", momentum, 0.0)
+        if self.momentum > 1.0:
+            raise ValueError(
+                f"{owner}: momentum must lie in [0, 1], got {shown(momentum)} [at {user_line()}]"
+            )
+        self.epsilon = initializers.real(owner, "epsilon", epsilon, 0.0)
+        self.center, self.scale = flag(owner, "center", center), flag(owner, "scale", scale)
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
+        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
+        self.gamma = self.beta = self.moving_mean = self.moving_variance = None
+
+    def make(self, x: Any) -> None:
+        """Make gamma, beta and the running statistics.
+
+        Parameters
+        ----------
+        x : Array
+            The first data.
+        """
+        (axis,) = axes_of(self.name, x, self.axis)
+        shape = (x.shape[axis],)
+        if self.scale:
+            self.add_weight("gamma", shape, x, self.gamma_initializer)
+        if self.center:
+            self.add_weight("beta", shape, x, self.beta_initializer)
+        self.add_weight("moving_mean", shape, x, self.moving_mean_initializer, False)
+        self.add_weight("moving_variance", shape, x, self.moving_variance_initializer, False)
+
+    def __call__(self, x: Any, training: bool = False) -> Any:
+        """Apply the layer to ``x``; with ``training=True`` by the batch's own statistics.
+
+        Raises
+        ------
+        TypeError
+            When ``x`` is no array of the standard, or ``training`` neither True nor False.
+        ValueError
+            When its shape does not fit, or there is no element to take statistics of.
+        """
+        try:
+            return self._normalized(x, flag(self.name, "training", training))
+        except Exception as error:
+            refuse(error, self.name, x)
+
+    def _normalized(self, x: Any, training: bool) -> Any:
+        """The result, and running statistics that have moved on."""
+        library = self._library(x)
+        self.build(x)
+        (axis,) = axes_of(self.name, x, self.axis)
+        x = inexact(library, x)
+        state: tuple[Any, Any] = (self.moving_mean, self.moving_variance)
+        if x.shape[axis] != state[0].shape[0]:
+            raise ValueError(
+                f"{self.name}: was made for {state[0].shape[0]} channels, but axis {axis} of "
+                f"{describe(x)} has {x.shape[axis]} [at {user_line()}]"
+            )
+        over = tuple(i for i in range(x.ndim) if i != axis)
+        shape = tuple(1 if i in over else n for i, n in enumerate(x.shape))
+        if training:
+            if not math.prod(x.shape[i] for i in over):
+                raise ValueError(
+                    f"{self.name}: {describe(x)} has no element to take mean and variance of "
+                    f"[at {user_line()}]"
+                )
+            mean, variance = moments(library, x, over)
+            self._move(library, state, (mean, variance))
+        else:
+            mean, variance = (library.reshape(beside(one, x), shape) for one in state)
+        y = (x - mean) / library.sqrt(variance + self.epsilon)
+        return scaled_and_shifted(self, library, y, (axis,))
+
+    def _move(self, library: Any, state: Sequence[Any], current: Sequence[Any]) -> None:
+        """Move the running statistics towards those of a batch."""
+        if not all(isinstance(variable, Variable) for variable in state):
+            raise TypeError(
+                f"{self.name}: with training=True the running statistics are assigned to, so they "
+                f"must be Variables: leave them out of functional_call's values [at {user_line()}]"
+            )
+        values = []
+        for variable, value in zip(state, current, strict=True):
+            flat = as_state(self.name, library.reshape(value, variable.shape), variable)
+            values.append(variable.value() * self.momentum + flat * (1.0 - self.momentum))
+
+        def change() -> None:
+            for variable, value in zip(state, values, strict=True):
+                variable.assign(value)
+
+        together(state, change)
+
+
+def moments(library: Any, x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
+    """Mean and variance over axes, which stay."""
+    mean = library.mean(x, axis=over, keepdims=True)
+    return mean, library.mean((x - mean) ** 2, axis=over, keepdims=True)
+
+
+def scaled_and_shifted(layer: Any, library: Any, y: Any, axes: tuple[int, ...]) -> Any:
+    """``y * gamma + beta``, which have the axes ``axes`` of ``y``."""
+    shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
+    for name in ("gamma", "beta"):
+        value = beside(getattr(layer, name), y)
+        if value is None:
+            continue
+        wanted = tuple(y.shape[i] for i in axes)
+        if tuple(value.shape) != wanted:
+            raise ValueError(
+                f"{layer.name}: was made for {tuple(value.shape)}, but the axes {layer.axis} of "
+                f"{describe(y)} are {wanted} [at {user_line()}]"
+            )
+        value = library.reshape(value, shape)
+        y = y * value if name == "gamma" else y + value
+    return y
+
+
+def axes_of(owner: str, x: Array, axes: Sequence[int]) -> tuple[int, ...]:
+    """Axes as non-negative numbers, in order; ValueError for one that is not there, or there twice."""
+    found = sorted({axis % x.ndim for axis in axes if -x.ndim <= axis < x.ndim})
+    if len(found) < len(axes):
+        raise ValueError(
+            f"{owner}: {describe(x)} has not the axes {shown(tuple(axes))}, each once "
+            f"[at {user_line()}]"
+        )
+    return tuple(found)

@@ -1,0 +1,422 @@
+"""What optimizers share that take a step for each set of gradients."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._util import nest
+from .._util.errors import TapeWarning, describe, entrance, layout, see, stacklevel, user_line
+from ..module import Module
+from ..variable import Variable, detached, together
+from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
+from .scipy import number
+
+Pair = tuple[Array, Variable]
+Rate = float | Callable[[Any], Any]
+Update = TypeVar("Update", bound=Callable[..., None])
+
+
+class Common(TypedDict, total=False):
+    """The keywords that all optimizers take."""
+
+    weight_decay: float | None
+    clipnorm: float | None
+    clipvalue: float | None
+    global_clipnorm: float | None
+
+
+class Optimizer(Module):
+    """What ``SGD``, ``Adam`` and others share, and what an optimizer of one's own derives from.
+
+    A subclass names its slots in ``slot_names``, those that are real for complex Variables, too, in
+    ``real_slots``, and overrides ``update``.  The state (learning rate,
+    count of steps, slots) consists of Variables, so a checkpoint holds it.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default 0.01
+        The size of a step: a number, which becomes a Variable that may be assigned to between steps; or
+        a function of the count of steps before, such as one of ``optimizers.schedules``.
+    name : str, optional
+        How messages call it.
+    weight_decay : float, optional
+        What is taken from each Variable before the step, ``learning_rate * weight_decay`` times its
+        value, whatever the gradient: decoupled, as in AdamW.
+    clipnorm : float, optional
+        The norm that each gradient has at most.
+    clipvalue : float, optional
+        The absolute value that each element of a gradient has at most.
+    global_clipnorm : float, optional
+        The norm that all gradients have together at most.  Of the three one may be given.
+
+    References
+    ----------
+    Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithms 1 and 2.
+    """
+
+    slot_names: tuple[str, ...] = ()
+    real_slots: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.01,
+        name: str | None = None,
+        *,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+    ) -> None:
+        super().__init__(name)
+        clips = {"clipnorm": clipnorm, "clipvalue": clipvalue, "global_clipnorm": global_clipnorm}
+        given = {key: value for key, value in clips.items() if value is not None}
+        if len(given) > 1:
+            raise ValueError(
+                f"{self.name}: one of clipnorm, clipvalue and global_clipnorm may be given, got "
+                f"{' and '.join(given)} [at {user_line()}]"
+            )
+        for key, value in given.items():
+            number(self.name, key, value, 0.0, math.inf)
+        self.clipnorm, self.clipvalue, self.global_clipnorm = clips.values()
+        self.clips = bool(given)
+        decay = 0.0 if weight_decay is None else weight_decay
+        self.weight_decay = number(self.name, "weight_decay", decay, 0.0, math.inf)
+        self.schedule = learning_rate if callable(learning_rate) else None
+        first = 0.0 if callable(learning_rate) else learning_rate
+        rate = number(self.name, "learning_rate", first, 0.0, math.inf)
+        self._learning_rate = state(rate, f"{self.name}/learning_rate")
+        self.iterations = state(0, f"{self.name}/iterations")
+        if self.schedule is not None:
+            self._learning_rate.assign(self._rate(detached(self.iterations)))
+        self.slots: dict[str, list[Variable]] = {slot: [] for slot in self.slot_names}
+        self._updated = Updated()
+        self._not_decayed = Updated()
+        self._names_not_decayed: tuple[str, ...] = ()
+
+    @property
+    def learning_rate(self) -> Variable:
+        """The size of a step: a Variable that is not trainable; setting it assigns.
+
+        With a schedule it is that of the last step, and cannot be set.
+        """
+        return self._learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, value: float) -> None:
+        if self.schedule is not None:
+            raise TypeError(
+                f"{self.name}: the learning rate follows {describe(self.schedule)}, so it cannot be set "
+                f"[at {user_line()}]. Make the optimizer with a number to set it by hand"
+            )
+        rate = number(self.name, "learning_rate", value, 0.0, math.inf)
+        self._learning_rate.assign(rate)
+
+    @entrance
+    def exclude_from_weight_decay(self, var_list: Any = None, var_names: Any = None) -> None:
+        """Leave Variables out of the weight decay, such as biases and the scales of normalisations.
+
+        Parameters
+        ----------
+        var_list : Iterable[Variable], optional
+            The Variables (an iterable or a nesting).
+        var_names : Iterable[str], optional
+            Words: Variables whose names have one of them are left out.
+
+        Raises
+        ------
+        TypeError
+            When one is no Variable, or no str.
+        """
+        words = [var_names] if isinstance(var_names, str) else list(var_names or ())
+        for word in words:
+            if not isinstance(word, str):
+                raise TypeError(
+                    f"{self.name}: var_names are texts, got {describe(word)} [at {user_line()}]"
+                )
+        found = variables_of(self.name, "exclude_from_weight_decay()", var_list or ())
+        for variable in found:
+            if self._not_decayed.find(variable) is None:
+                self._not_decayed.add(variable)
+        self._names_not_decayed = (*self._names_not_decayed, *words)
+
+    @entrance
+    def build(self, variables: Any) -> None:
+        """Make the slots of these Variables (an iterable or a nesting), as far as they are not there.
+
+        ``apply_gradients`` does it, too; before a checkpoint is loaded into a new optimizer it has to
+        be called, with the Variables in the order in which they were first updated.
+
+        Parameters
+        ----------
+        variables : Iterable[Variable]
+            The Variables.
+
+        Raises
+        ------
+        TypeError
+            When one of them is no Variable.
+        """
+        for variable in variables_of(self.name, "build()", variables):
+            self._place(variable)
+
+    @entrance
+    def apply_gradients(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Take one step: change each Variable by its gradient.
+
+        Parameters
+        ----------
+        pairs : iterable of (gradient, Variable)
+            Such as ``zip(tape.gradient(loss, variables), variables)``, or two nestings in one pair:
+            ``[(tape.gradient(loss, params), params)]``.  A Variable whose gradient is None stays as it
+            is, and a ``TapeWarning`` names it.
+
+        Raises
+        ------
+        TypeError
+            When a pair is none, or holds something else than an Array and a Variable.
+        ValueError
+            When there are no gradients at all, a Variable is there twice, the nestings of a pair differ,
+            or a gradient has not the shape, device and kind of dtype of its Variable.  Nothing has
+            changed then.
+        """
+        if not isinstance(pairs, Iterable):
+            raise TypeError(
+                f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
+                f"{describe(pairs)} [at {user_line()}]"
+            )
+        given = [one for pair in pairs for one in self._checked_pairs(pair)]
+        usable = [(g, variable) for g, variable in given if g is not None]
+        names = ", ".join(repr(variable.name) for _, variable in given)
+        if not usable:
+            raise ValueError(
+                f"No gradients provided for any variable: {names or 'there are no pairs'} "
+                f"[at {user_line()}]. The tape's warnings say where a value left it "
+                f"{see('no-gradients')}"
+            )
+        if len({id(variable) for _, variable in given}) < len(given):
+            raise ValueError(
+                f"{self.name}: a Variable is given twice among {names} [at {user_line()}]"
+            )
+        checked = [(fitting(self.name, g, variable), variable) for g, variable in usable]
+        if len(usable) < len(given):
+            missing = ", ".join(repr(variable.name) for g, variable in given if g is None)
+            warnings.warn(
+                f"{self.name}: the gradient is None for {missing}, which stays as it is",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+        self.build(variable for _, variable in given)
+        rate, step = self._numbers()
+        decays = [self.weight_decay and self._decays(variable) for _, variable in checked]
+        rows = []
+        for g, variable in self._clipped(checked):
+            place = self._place(variable)
+            rows.append((g, variable, [self.slots[slot][place] for slot in self.slot_names]))
+
+        def take() -> None:
+            for (g, variable, slots), decayed in zip(rows, decays, strict=True):
+                if decayed:
+                    variable.assign_sub(beside(rate * self.weight_decay, g) * detached(variable))
+                self.update(g, variable, slots, rate, step)
+            if self.schedule is not None:
+                self._learning_rate.assign(rate)
+            self.iterations.assign(step)
+
+        changed = [part for _, variable, slots in rows for part in (variable, *slots)]
+        together([*changed, self._learning_rate, self.iterations], take)
+
+    def update(
+        self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
+    ) -> None:
+        """Change one Variable and its slots: what a subclass defines.
+
+        Parameters
+        ----------
+        g : Array
+            The gradient.
+        variable : Variable
+            What is to be changed.
+        slots : Sequence[Variable]
+            The Variable's slots, in the order of ``slot_names``.
+        rate : float
+            The learning rate.
+        step : int
+            How many steps there were, with this one.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no update()")
+
+    @entrance
+    def slot(self, slot_name: str, like: Array) -> Array:
+        """Make the initial value of a slot: zeros in the shape, dtype and place of the Variable's value.
+
+        Parameters
+        ----------
+        slot_name : str
+            One of ``slot_names``.
+        like : Array
+            The Variable's value.
+
+        Returns
+        -------
+        Array
+            The value.
+        """
+        return xp.zeros_like(xp.abs(like) if slot_name in self.real_slots else like)
+
+    def _numbers(self) -> tuple[Any, Any]:
+        """The learning rate and the count of steps with this one, as numbers.
+
+        While ``xp.function`` traces a step, numbers would be those of that step for good: updates of
+        ours are given Arrays then.
+        """
+        count = detached(self.iterations)
+        rate = detached(self._learning_rate) if self.schedule is None else self._rate(count)
+        if hasattr(type(self).update, "takes_arrays") and not is_at_hand(count):
+            return rate, count + 1
+        return float(rate), int(count) + 1
+
+    def _rate(self, count: Array) -> Any:
+        """The learning rate that the schedule gives, as an Array where it has no value yet."""
+        found = self.schedule(count) if self.schedule is not None else None
+        if isinstance(found, Array) and found.dtype.kind == "f" and not found.ndim:
+            found = xp.astype(detached(found), xp.float64, copy=False, device="cpu")
+            if not is_at_hand(found):
+                return found
+        return number(self.name, "learning_rate of the schedule", found, 0.0, math.inf)
+
+    def _decays(self, variable: Variable) -> bool:
+        """Whether weight decay is about a Variable."""
+        named = any(word in variable.name for word in self._names_not_decayed)
+        return not named and self._not_decayed.find(variable) is None
+
+    def _clipped(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        """Gradients, each with its Variable, as the optimizer clips them."""
+        if not self.clips:
+            return pairs
+        gradients = [g for g, _ in pairs]
+        if self.clipvalue is not None:
+            gradients = clip_by_value(gradients, -self.clipvalue, self.clipvalue)
+        elif self.clipnorm is not None:
+            gradients = clip_by_norm(gradients, self.clipnorm)
+        elif self.global_clipnorm is not None:
+            gradients, _ = clip_by_global_norm(gradients, self.global_clipnorm)
+        return [(g, variable) for g, (_, variable) in zip(gradients, pairs, strict=True)]
+
+    def _place(self, variable: Variable) -> int:
+        place = self._updated.find(variable)
+        if place is None:
+            place = len(self._updated.variables)
+            try:
+                for slot_name, slots in self.slots.items():
+                    value = self.slot(slot_name, detached(variable))
+                    slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
+                self._updated.add(variable)  # last: from here on it has its slots
+            except BaseException:
+                if len(self._updated.variables) == place:
+                    for slots in self.slots.values():
+                        del slots[place:]
+                raise
+        return place
+
+    def _checked_pairs(self, pair: Any) -> list[tuple[Array | None, Variable]]:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(
+                f"{self.name}: apply_gradients() takes (gradient, Variable) pairs, got "
+                f"{describe(pair)} [at {user_line()}]"
+            )
+        gradients, variables = pair
+        if nest.parts_of(variables) is None:
+            return [self._checked_pair(gradients, variables)]
+        parts = nest.leaves_like(variables, gradients, f"{self.name}: gradients")
+        found = zip(parts, nest.leaves(variables), strict=True)
+        return [self._checked_pair(g, variable) for g, variable in found]
+
+    def _checked_pair(self, g: Any, variable: Any) -> tuple[Array | None, Variable]:
+        if not isinstance(variable, Variable):
+            hint = "; the Variable comes second" if isinstance(g, Variable) else ""
+            raise TypeError(
+                f"{self.name}: only a Variable can be updated, got {describe(variable)}{hint} "
+                f"[at {user_line()}]"
+            )
+        if g is not None and not isinstance(g, Array):
+            raise TypeError(
+                f"{self.name}: the gradient of {variable.name!r} must be an Array or None, got "
+                f"{describe(g)} [at {user_line()}]"
+            )
+        return g, variable
+
+
+def is_at_hand(x: Array) -> bool:
+    """Whether a look at the value of an Array on the host tells no more than NumPy's data does."""
+    return type(x._data) is np.ndarray
+
+
+def beside(number: Any, g: Array) -> Any:
+    """A number of the optimizer's state as an operand beside a gradient."""
+    if not isinstance(number, Array):
+        return number
+    return xp.astype(number, xp.finfo(g.dtype).dtype, copy=False, device=g.device)
+
+
+def takes_arrays(update: Update) -> Update:
+    """An ``update`` whose learning rate and step may be Arrays without a value yet."""
+    update.takes_arrays = True  # type: ignore[attr-defined]
+    return update
+
+
+def variables_of(owner: str, function: str, given: Any) -> list[Variable]:
+    """The Variables of an iterable or a nesting; TypeError for what is none."""
+    nested = nest.parts_of(given) is not None
+    found = nest.leaves(given if nested else list(given))
+    for variable in found:
+        if not isinstance(variable, Variable):
+            raise TypeError(
+                f"{owner}: {function} takes Variables, got {describe(variable)} [at {user_line()}]"
+            )
+    return found
+
+
+class Updated:
+    """The Variables that an optimizer has slots for.  No Module's search looks into it."""
+
+    def __init__(self) -> None:
+        self.variables: list[Variable] = []
+        self.last = 0
+
+    def find(self, variable: Variable) -> int | None:
+        """Where it stands: mostly behind the one that was asked for last."""
+        count = len(self.variables)
+        for step in range(count):
+            place = (self.last + step) % count
+            if self.variables[place] is variable:
+                self.last = place + 1
+                return place
+        return None
+
+    def add(self, variable: Variable) -> None:
+        self.variables.append(variable)
+
+
+def fitting(owner: str, g: Array, variable: Variable) -> Array:
+    """The gradient as a constant of its Variable's dtype; ValueError where it does not fit."""
+    real_for_real = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
+    if g.shape != variable.shape or g.device != variable.device or not real_for_real:
+        value = layout(variable)
+        raise ValueError(
+            f"{owner}: the gradient {describe(g)} does not fit the Variable {variable.name!r}, {value} "
+            f"[at {user_line()}]"
+        )
+    return xp.astype(detached(g), variable.dtype, copy=False)
+
+
+def state(value: float, name: str) -> Variable:
+    """A scalar of an optimizer's state, on the host, where it is read."""
+    return Variable(xp.asarray(value, device="cpu"), trainable=False, name=name)

@@ -1,0 +1,483 @@
+"""Learning rates as functions of the count of steps: Keras's names, parameters and formulas.
+
+    rate = optimizers.schedules.CosineDecay(0.0, 1000, warmup_target=0.01, warmup_steps=100)
+    optimizer = optimizers.AdamW(rate)
+
+A schedule is called with a number or an Array of steps and gives an Array, in double precision.  It
+computes with Arrays alone, so a step that ``xp.function`` replays has its own rate each time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._util.errors import describe, entrance, missing_from, user_line
+from ..module import Module
+from ..nn.initializers import one_of, real
+from ..nn.layers import flag, whole
+from ..nn.libraries import library_of
+from ..variable import Variable, detached, together
+
+__all__ = [
+    "Constant", "CosineDecay", "CosineDecayRestarts", "ExponentialDecay", "InverseTimeDecay",
+    "LearningRateSchedule", "PiecewiseConstantDecay", "PolynomialDecay", "ReduceLROnPlateau",
+]  # fmt: skip
+
+
+class LearningRateSchedule(Module):
+    """What schedules share: one of your own overrides ``rate``.
+
+    Parameters
+    ----------
+    name : str, optional
+        How messages call it.
+    """
+
+    def __call__(self, step: Any) -> Any:
+        """Compute the learning rate after ``step`` steps, a number or an Array of such."""
+        plain = isinstance(step, int | float | np.ndarray | np.generic)
+        given = xp.asarray(step) if plain else step
+        library = library_of(self.name, given)
+        return self.rate(library, library.astype(given, library.float64))
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate: what a subclass defines.
+
+        Parameters
+        ----------
+        library : module
+            The namespace to compute with.
+        step : Array
+            Counts of steps, in double precision.
+
+        Returns
+        -------
+        Array
+            In the same shape.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no rate()")
+
+
+class Constant(LearningRateSchedule):
+    """The same learning rate at each step.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The rate.
+    name : str, optional
+        How messages call it.
+    """
+
+    def __init__(self, learning_rate: float, name: str | None = None) -> None:
+        super().__init__(name)
+        self.learning_rate = real("Constant", "learning_rate", learning_rate, 0.0)
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate."""
+        return library.full_like(step, self.learning_rate)
+
+
+class Decay(LearningRateSchedule):
+    """What schedules share that start with a rate and take a number of steps."""
+
+    def __init__(self, initial: float, decay_steps: float, name: str | None) -> None:
+        super().__init__(name)
+        owner = type(self).__name__
+        self.initial_learning_rate = real(owner, "initial_learning_rate", initial, 0.0)
+        self.decay_steps = real(owner, "decay_steps", decay_steps, 0.0)
+        if not self.decay_steps:
+            raise ValueError(f"{owner}: decay_steps must be greater than 0 [at {user_line()}]")
+
+
+class ExponentialDecay(Decay):
+    """``initial_learning_rate * decay_rate ** (step / decay_steps)``.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+        The rate at first.
+    decay_steps : int
+        After how many steps it is ``decay_rate`` times what it was.
+    decay_rate : float
+        By how much it falls.
+    staircase : bool, default False
+        Whether it falls at once after ``decay_steps`` steps, and not a little at each step.
+    name : str, optional
+        How messages call it.
+
+    Examples
+    --------
+    >>> float(ExponentialDecay(0.1, decay_steps=10, decay_rate=0.5)(20))
+    0.025
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(initial_learning_rate, decay_steps, name)
+        self.decay_rate = real(type(self).__name__, "decay_rate", decay_rate, 0.0)
+        self.staircase = flag(type(self).__name__, "staircase", staircase)
+
+    def _periods(self, library: Any, step: Any) -> Any:
+        periods = step / self.decay_steps
+        return library.floor(periods) if self.staircase else periods
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate."""
+        return self.initial_learning_rate * self.decay_rate ** self._periods(library, step)
+
+
+class InverseTimeDecay(ExponentialDecay):
+    """``initial_learning_rate / (1 + decay_rate * step / decay_steps)``.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+        The rate at first.
+    decay_steps : int
+        In how many steps a period passes.
+    decay_rate : float
+        How fast it falls.
+    staircase : bool, default False
+        Whether whole periods count, and not each step.
+    name : str, optional
+        How messages call it.
+    """
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate."""
+        return self.initial_learning_rate / (1.0 + self.decay_rate * self._periods(library, step))
+
+
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """One learning rate up to each boundary, and one after the last.
+
+    Parameters
+    ----------
+    boundaries : sequence of int
+        Counts of steps, rising.
+    values : sequence of float
+        The rates: ``values[0]`` up to and with ``boundaries[0]``, and so on; one more than boundaries.
+    name : str, optional
+        How messages call it.
+    """
+
+    def __init__(
+        self, boundaries: Sequence[float], values: Sequence[float], name: str | None = None
+    ) -> None:
+        super().__init__(name)
+        owner = "PiecewiseConstantDecay"
+        for name, given in (("boundaries", boundaries), ("values", values)):
+            if not isinstance(given, list | tuple):
+                raise TypeError(
+                    f"{owner}: {name} must be a list, got {describe(given)} [at {user_line()}]"
+                )
+        self.boundaries = [real(owner, "a boundary", one) for one in boundaries]
+        self.values = [real(owner, "a value", one, 0.0) for one in values]
+        if len(self.values) != len(self.boundaries) + 1:
+            raise ValueError(
+                f"{owner}: {len(self.boundaries)} boundaries need {len(self.boundaries) + 1} values, "
+                f"got {len(self.values)} [at {user_line()}]"
+            )
+        if self.boundaries != sorted(self.boundaries):
+            raise ValueError(f"{owner}: the boundaries must rise [at {user_line()}]")
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate."""
+        found = library.full_like(step, self.values[-1])
+        for boundary, value in zip(self.boundaries[::-1], self.values[-2::-1], strict=True):
+            found = library.where(step <= boundary, value, found)
+        return found
+
+
+class PolynomialDecay(Decay):
+    """``(initial - end) * (1 - step / decay_steps) ** power + end``, and the end rate from there on.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+        The rate at first.
+    decay_steps : int
+        After how many steps it is at its end.
+    end_learning_rate : float, default 0.0001
+        The rate at the end.
+    power : float, default 1
+        The exponent; 1 is a straight line.
+    cycle : bool, default False
+        Whether it starts again from there on, each time with as many steps more.
+    name : str, optional
+        How messages call it.
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        end_learning_rate: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(initial_learning_rate, decay_steps, name)
+        owner = "PolynomialDecay"
+        self.end_learning_rate = real(owner, "end_learning_rate", end_learning_rate, 0.0)
+        self.power = real(owner, "power", power, 0.0)
+        self.cycle = flag(owner, "cycle", cycle)
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate."""
+        if self.cycle:
+            cycles = library.ceil(step / self.decay_steps)
+            done = step / (self.decay_steps * library.where(step == 0, 1.0, cycles))
+        else:
+            done = at_most(library, step, self.decay_steps) / self.decay_steps
+        span = self.initial_learning_rate - self.end_learning_rate
+        return span * (1.0 - done) ** self.power + self.end_learning_rate
+
+
+class CosineDecay(Decay):
+    """Half a cosine from the first rate down to a part of it, after a straight rise if one likes.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+        The rate at first.
+    decay_steps : int
+        How many steps it falls.
+    alpha : float, default 0
+        The rate at the end, as a part of that at the top.
+    name : str, optional
+        How messages call it.
+    warmup_target : float, optional
+        The rate at the top, which it rises to; by default it only falls.
+    warmup_steps : int, default 0
+        How many steps it rises.
+
+    References
+    ----------
+    Loshchilov and Hutter 2017, "SGDR: stochastic gradient descent with warm restarts", equation 5.
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        alpha: float = 0.0,
+        name: str | None = None,
+        warmup_target: float | None = None,
+        warmup_steps: int = 0,
+    ) -> None:
+        super().__init__(initial_learning_rate, decay_steps, name)
+        owner = "CosineDecay"
+        self.alpha = real(owner, "alpha", alpha, 0.0)
+        target = initial_learning_rate if warmup_target is None else warmup_target
+        self.warmup_target = real(owner, "warmup_target", target, 0.0)
+        self.warmup_steps = whole(owner, "warmup_steps", warmup_steps, 0)
+        if warmup_target is None and self.warmup_steps:
+            raise ValueError(
+                f"{owner}: warmup_steps need a warmup_target to rise to [at {user_line()}]"
+            )
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate."""
+        after = at_most(library, step - self.warmup_steps, self.decay_steps) / self.decay_steps
+        cosine = 0.5 * (1.0 + library.cos(math.pi * after))
+        falling = self.warmup_target * ((1.0 - self.alpha) * cosine + self.alpha)
+        if not self.warmup_steps:
+            return falling
+        rise = self.warmup_target - self.initial_learning_rate
+        rising = rise * (step / self.warmup_steps) + self.initial_learning_rate
+        return library.where(step < self.warmup_steps, rising, falling)
+
+
+class CosineDecayRestarts(Decay):
+    """Halves of cosines one after the other, each longer and lower than the one before.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+        The rate at first.
+    first_decay_steps : int
+        How many steps the first one takes.
+    t_mul : float, default 2
+        By how much each is longer than the one before.
+    m_mul : float, default 1
+        By how much it starts lower.
+    alpha : float, default 0
+        The rate at the end, as a part of that at first.
+    name : str, optional
+        How messages call it.
+
+    References
+    ----------
+    Loshchilov and Hutter 2017, "SGDR: stochastic gradient descent with warm restarts", section 3.
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        first_decay_steps: float,
+        t_mul: float = 2.0,
+        m_mul: float = 1.0,
+        alpha: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(initial_learning_rate, first_decay_steps, name)
+        owner = "CosineDecayRestarts"
+        self.t_mul = real(owner, "t_mul", t_mul, 1.0)
+        self.m_mul = real(owner, "m_mul", m_mul, 0.0)
+        self.alpha = real(owner, "alpha", alpha, 0.0)
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate."""
+        done = step / self.decay_steps
+        if self.t_mul == 1.0:
+            restarts = library.floor(done)
+            done = done - restarts
+        else:
+            grown = 1.0 + done * (self.t_mul - 1.0)
+            # A little more, so that rounding puts no restart a step late.
+            restarts = library.floor(library.log(grown) / math.log(self.t_mul) + 1e-12)
+            length = self.t_mul**restarts
+            done = (done - (length - 1.0) / (self.t_mul - 1.0)) / length
+        cosine = 0.5 * self.m_mul**restarts * (1.0 + library.cos(math.pi * done))
+        return self.initial_learning_rate * ((1.0 - self.alpha) * cosine + self.alpha)
+
+
+class ReduceLROnPlateau(LearningRateSchedule):
+    """A learning rate that falls when a figure, such as the loss on other data, improves no more.
+
+    ``update`` is called with the figure, once in each epoch; the optimizer asks for the rate.  Its state
+    consists of Variables, so a checkpoint of the optimizer has it.
+
+    Parameters
+    ----------
+    initial_learning_rate : float
+        The rate at first.
+    factor : float, default 0.1
+        By how much it falls.
+    patience : int, default 10
+        After how many updates without an improvement.
+    mode : {"min", "max"}
+        Whether the figure is to fall or to rise.
+    min_delta : float, default 1e-4
+        What counts as an improvement.
+    cooldown : int, default 0
+        How many updates after a fall do not count.
+    min_lr : float, default 0
+        The least rate.
+    name : str, optional
+        How messages call it.
+
+    Examples
+    --------
+    >>> plateau = ReduceLROnPlateau(0.1, factor=0.5, patience=2)
+    >>> for loss in [1.0, 0.9, 0.9, 0.9]:
+    ...     plateau.update(loss)
+    >>> float(plateau(0))
+    0.05
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        factor: float = 0.1,
+        patience: int = 10,
+        mode: str = "min",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name)
+        owner = "ReduceLROnPlateau"
+        first = real(owner, "initial_learning_rate", initial_learning_rate, 0.0)
+        self.factor = real(owner, "factor", factor, 0.0)
+        if self.factor >= 1.0:
+            raise ValueError(
+                f"{owner}: factor must be less than 1, got {factor} [at {user_line()}]"
+            )
+        self.patience = whole(owner, "patience", patience, 0)
+        self.mode = one_of(owner, "mode", mode, ("min", "max"))
+        self.min_delta = real(owner, "min_delta", min_delta, 0.0)
+        self.cooldown = whole(owner, "cooldown", cooldown, 0)
+        self.min_lr = real(owner, "min_lr", min_lr, 0.0)
+        worst = math.inf if self.mode == "min" else -math.inf
+        values = {"learning_rate": first, "best": worst, "wait": 0, "cooling": 0}
+        self.state = {
+            key: Variable(xp.asarray(value, device="cpu"), False, f"{self.name}/{key}")
+            for key, value in values.items()
+        }
+
+    def rate(self, library: Any, step: Any) -> Any:
+        """Compute the learning rate: the same for all steps until the next update."""
+        held = detached(self.state["learning_rate"])
+        return library.zeros_like(step) + (held if isinstance(step, Array) else float(held))
+
+    @entrance
+    def update(self, value: Any) -> None:
+        """Tell the figure: with it the rate may fall.
+
+        Parameters
+        ----------
+        value : float or Array
+            The figure, of shape ().
+
+        Raises
+        ------
+        TypeError
+            When it is no real number.
+        """
+        given = detached(value) if isinstance(value, Array) else xp.asarray(value)
+        if given.ndim or given.dtype.kind not in "iuf":
+            raise TypeError(
+                f"{self.name}: update() takes a real number, got {describe(value)} "
+                f"[at {user_line()}]"
+            )
+        current = xp.astype(given, xp.float64, device="cpu")
+        rate, best, wait, cooling = (detached(x) for x in self.state.values())
+        cooling = xp.maximum(cooling - 1, 0)
+        wait = xp.where(detached(self.state["cooling"]) > 0, 0, wait)
+        sign = 1.0 if self.mode == "min" else -1.0
+        better = sign * current < sign * best - self.min_delta
+        waits = ~better & (cooling == 0)
+        wait = xp.where(better, 0, xp.where(waits, wait + 1, wait))
+        falls = waits & (wait >= self.patience) & (rate > self.min_lr)
+        new = [
+            xp.where(falls, xp.maximum(rate * self.factor, self.min_lr), rate),
+            xp.where(better, current, best),
+            xp.where(falls, 0, wait),
+            xp.where(falls, self.cooldown, cooling),
+        ]
+
+        def change() -> None:
+            for variable, x in zip(self.state.values(), new, strict=True):
+                variable.assign(xp.astype(x, variable.dtype))
+
+        together(self.state.values(), change)
+
+
+def at_most(library: Any, step: Any, last: float) -> Any:
+    """Steps, none greater than the last."""
+    return library.where(step < last, step, last)
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
+
+__getattr__ = missing_from(__name__, "optimizers")

@@ -1,0 +1,623 @@
+"""``check_gradients``: both modes against differences, and where they part, said in plain words.
+
+The check itself goes along a few random directions, which costs a few calls.  Only what differs there is
+looked at element by element.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.array import Array, namespace
+from .._util import nest
+from .._util.blocks import Quiet
+from .._util.errors import TapeWarning, describe, entrance, shown, user_line
+from .derivatives import (
+    asarray,
+    curvature,
+    differences,
+    directions,
+    forward_curvature,
+    gradients,
+    inner,
+    slopes,
+    total,
+)
+
+Host = np.ndarray[Any, np.dtype[Any]]
+MODES = {"fwd": "fwd", "rev": "rev", "forward": "fwd", "reverse": "rev"}
+SAID = {"fwd": "forward mode", "rev": "reverse mode"}
+# Central differences of fourth order are right to about eps ** 0.8 with a step of eps ** 0.2.
+TOLERANCE, SINGLE = 1e-7, 1e-3
+EPSILON = float(np.finfo(np.float64).eps)
+SHRINKING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
+CHECK = "Check the rule of the op behind this element, and that f gives the same each time"
+SECOND = (
+    "With order=1 first derivatives are compared alone. A rule whose gradient is itself computed "
+    "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
+)
+SIMPLE = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
+SECONDS = 5.0  # for which elements are looked at, one after the other
+
+
+@entrance
+def check_gradients(
+    f: Callable[..., Any],
+    inputs: Any,
+    *,
+    order: int | Collection[int] = 2,
+    modes: Sequence[str] = ("rev", "fwd"),
+    rtol: float | None = None,
+    seeds: int = 3,
+    h: float = 1e-3,
+) -> None:
+    """Compare the derivatives of a function with central differences.
+
+    Parameters
+    ----------
+    f : Callable
+        A function of Arrays that gives an Array, of any shape, or a nesting of Arrays.
+    inputs : array_like, sequence or nesting
+        One array, or anything else that is no list or tuple: f's one argument.  A list or tuple: the
+        arguments of f in order, each an array or a nesting of arrays (a dict, a list, a dataclass).
+        What has no floating-point numbers is passed on as it is.
+    order : int or collection of int, default: 2
+        1 checks gradients, 2 also Hessian-vector products; (2,) these alone.
+    modes : Sequence[str], default: ('rev', 'fwd')
+        "rev" or "reverse" checks the tape (nested tapes for order 2), "fwd" or "forward"
+        ForwardAccumulator (around a tape).
+    rtol : float | None, default: None
+        How far the two may differ, relative to the greater of 1 and the slope.  By default 1e-7, which
+        differences in double precision reach with a margin; 1e-3 when an input or a result is in single
+        precision, where the tape itself is right to 1e-6 or so of the largest term.
+    seeds : int, default: 3
+        How many random directions are tried.
+    h : float, default: 0.001
+        The step of the differences.  Where they do not settle smaller ones are tried, too.
+
+    Raises
+    ------
+    AssertionError
+        When they differ.  The message names the result, the argument and the element, with both values
+        and their ratio, and says what it looks like: a kink of f, a factor, a value that left the tape.
+    TypeError
+        When f gives what is no array.
+    ValueError
+        When there is no such order or mode, or no floating-point number among the inputs.
+
+    Notes
+    -----
+    Inputs in single precision are given to the tape as they are, and to f in double precision for the
+    differences.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> check_gradients(lambda w, x: xp.tanh(x @ w), [np.ones(3), np.eye(3)])
+    >>> check_gradients(lambda p: p["a"] * xp.exp(p["b"]), {"a": 2.0, "b": np.zeros(2)})
+    """
+    chosen = modes_of(modes)
+    orders = orders_of(order)
+    problem = Problem(f, inputs)
+    rtol = problem.tolerance() if rtol is None else rtol
+    found = gradients(problem.scalar, problem.given) if 1 in orders else []
+    for seed in range(seeds):
+        along = directions(problem.exact, seed)
+        if 1 in orders:
+            problem.check_first(chosen, found, along, rtol, h)
+        if 2 in orders:
+            problem.check_second(chosen, along, directions(problem.exact, seed + 100), 10 * rtol, h)
+
+
+def modes_of(modes: Any) -> list[str]:
+    """The modes in short; ValueError for others, and for none."""
+    if isinstance(modes, str) or not modes or not set(modes) <= set(MODES):
+        raise ValueError(
+            f"check_gradients: modes are a sequence of 'fwd' and 'rev', got {shown(modes)}; 'forward' "
+            f"and 'reverse' say the same [at {user_line()}]"
+        )
+    return [MODES[mode] for mode in modes]
+
+
+def orders_of(order: Any) -> set[int]:
+    """The orders to check; ValueError for others, and for none."""
+    several = not isinstance(order, int | str) and isinstance(order, Iterable)
+    wanted = set(order) if several else {1, 2} if order == 2 else {order}
+    if not wanted or not all(one in (1, 2) for one in wanted):
+        raise ValueError(
+            f"check_gradients: order is 1 or 2, got {shown(order)} or (1, 2) [at {user_line()}]"
+            if several
+            else f"check_gradients: order is 1 or 2, got {shown(order)} [at {user_line()}]"
+        )
+    return wanted
+
+
+class Place(NamedTuple):
+    """One element of one input, and its part where it is complex."""
+
+    leaf: int
+    element: tuple[int, ...]
+    imaginary: bool
+
+
+class Problem:
+    """A function with its inputs, taken apart into those that are differentiated and the rest.
+
+    given : the inputs to differentiate, as they are.  exact : the same in double precision.
+    """
+
+    def __init__(self, f: Callable[..., Any], inputs: Any) -> None:
+        if not callable(f):
+            raise TypeError(
+                f"check_gradients: takes a function, got {describe(f)} [at {user_line()}]"
+            )
+        self.f = f
+        arguments = list(inputs) if type(inputs) in (list, tuple) else [inputs]
+        self.arguments = [
+            np.asarray(one) if type(one) in (list, tuple) and nest.holds_numbers(one) else one
+            for one in arguments
+        ]
+        self.leaves = nest.leaves(self.arguments)
+        self.places = [i for i, leaf in enumerate(self.leaves) if is_inexact(leaf)]
+        self.given = [host(self.leaves[i]) for i in self.places]
+        self.exact = [x.astype(np.result_type(x.dtype, np.float64)) for x in self.given]
+        if not self.places:
+            said = ", ".join(describe(leaf) for leaf in self.leaves[:4])
+            raise ValueError(
+                f"check_gradients: no floating-point number among the inputs ({said}); integers have no "
+                f"gradient: pass 3.0 in place of 3 [at {user_line()}]"
+            )
+        # Read before anything is compared, so that what is no array is said first.
+        results = self.results(*map(asarray, self.given))
+        self.shapes = [(y.shape, y.dtype) for y in results]
+        self.single = any(
+            dtype in (np.float32, np.complex64)
+            for dtype in [*(x.dtype for x in self.given), *(dtype for _, dtype in self.shapes)]
+        )
+        one = len(results) == 1 and results[0].shape == () and results[0].dtype.kind == "f"
+        self.is_scalar = one
+
+    def scalar(self, *arrays: Any) -> Array:
+        """What is differentiated: f's one number, else the weighted sum of its results."""
+        results = self.results(*arrays)
+        return results[0] if self.is_scalar else total(results)
+
+    def results(self, *arrays: Any) -> list[Array]:
+        """The floating-point results of f on Arrays in the place of the inputs."""
+        leaves = list(self.leaves)
+        for place, x in zip(self.places, arrays, strict=True):
+            leaves[place] = x
+        y = self.f(*nest.pack(list(self.arguments), leaves))
+        self.answer = y
+        found = []
+        for leaf in nest.leaves(y):
+            try:
+                found.append(asarray(leaf))
+            except Exception as error:
+                raise TypeError(
+                    f"check_gradients: f must give Arrays, got {describe(leaf)} [at {user_line()}]"
+                ) from error
+        floats = [x for x in found if x.dtype.kind in "fc"]
+        if not floats:
+            raise TypeError(
+                f"check_gradients: f gives no floating-point Array to differentiate, but "
+                f"{describe(y)} [at {user_line()}]"
+            )
+        return floats
+
+    def tolerance(self) -> float:
+        """How far derivatives may differ from differences, by the dtypes."""
+        return SINGLE if self.single else TOLERANCE
+
+    def value(self, *xs: Any) -> float:
+        """The scalar that is differentiated, of NumPy arrays."""
+        with Quiet():
+            return float(self.scalar(*map(asarray, xs)))
+
+    def flat(self, *xs: Any) -> Host:
+        """All results in one row."""
+        with Quiet():
+            found = [np.asarray(y).reshape(-1) for y in self.results(*map(asarray, xs))]
+        return np.concatenate(found)
+
+    # --- along directions -------------------------------------------------------------------------
+    def check_first(
+        self, modes: Sequence[str], found: Sequence[Any], along: Any, rtol: float, h: float
+    ) -> None:
+        """AssertionError unless the slope along a direction is that of the differences."""
+        slope = differences(self.value, self.exact, along, h)
+        for mode in modes:
+            got = inner(found, along) if mode == "rev" else self.pushed(along)
+            if not close(got, slope, rtol) and not self.agrees(got, self.value, along, rtol, h):
+                Finding(self, mode, rtol, h).raise_first(got, slope)
+
+    def pushed(self, along: Any) -> float:
+        """The slope of the scalar by forward mode."""
+        (t,) = slopes(self.scalar, self.given, along)
+        return float(t)
+
+    def check_second(
+        self, modes: Sequence[str], along: Any, other: Any, rtol: float, h: float
+    ) -> None:
+        """AssertionError unless the curvature along two directions is that of the differences."""
+
+        def slope_along(*xs: Any) -> float:
+            with Quiet():
+                return inner(gradients(self.scalar, xs), along)
+
+        slope = differences(slope_along, self.exact, other, h)
+        ways = {"rev": curvature, "fwd": forward_curvature}
+        for mode in modes:
+            got = inner(ways[mode](self.scalar, self.given, along), other)
+            if not close(got, slope, rtol) and not self.agrees(got, slope_along, other, rtol, h):
+                Finding(self, mode, rtol, h).raise_second(ways[mode], got, slope)
+
+    def agrees(
+        self, got: float, at: Callable[..., float], along: Any, rtol: float, h: float
+    ) -> bool:
+        """Whether a slope is that of the differences with the step at which these settle best."""
+        slope, error = settled(lambda t: at(*self.moved(along, t)), h, self.exact)
+        return bool(error <= 100 * rtol * max(1.0, abs(slope)) and close(got, slope, rtol + error))
+
+    def moved(self, along: Any, t: float) -> list[Any]:
+        return [x + t * v for x, v in zip(self.exact, along, strict=True)]
+
+    # --- names ------------------------------------------------------------------------------------
+    def name_of_input(self, place: Place) -> str:
+        """An element of an input in words."""
+        number = self.places[place.leaf]
+        sizes = [len(nest.leaves(argument)) for argument in self.arguments]
+        argument = int(np.searchsorted(np.cumsum(sizes), number, side="right"))
+        within = number - sum(sizes[:argument])
+        path = [name for name, _, _ in nest.located(self.arguments[argument])][within]
+        said = f"argument {self.parameter(argument)!r}" + (f" at {path!r}" if path else "")
+        if place.element:
+            said += f" element {place.element}"
+        return said + (" (its imaginary part)" if place.imaginary else "")
+
+    def parameter(self, argument: int) -> str:
+        """The name of a parameter of f, or its number."""
+        try:
+            parameters = list(inspect.signature(self.f).parameters.values())
+        except (TypeError, ValueError):
+            return str(argument)
+        positional = [
+            p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        return positional[argument].name if argument < len(positional) else str(argument)
+
+    def name_of_result(self, number: int) -> str:
+        """An element of the results in words, by its place in one row."""
+        floats = [path for path, y, _ in nest.located(self.answer) if asarray(y).dtype.kind in "fc"]
+        for path, (shape, _) in zip(floats, self.shapes, strict=True):
+            size = int(np.prod(shape))
+            if number < size:
+                steps = path.split(".") if path else []
+                said = "f" + "".join(f"[{s}]" if s.isdigit() else f"[{s!r}]" for s in steps)
+                index = tuple(int(i) for i in np.unravel_index(number, shape))
+                return said + (f" element {index}" if index else "")
+            number -= size
+        return "f"
+
+
+class Finding:
+    """What differs, looked at element by element."""
+
+    def __init__(self, problem: Problem, mode: str, rtol: float, h: float) -> None:
+        self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
+
+    def unit(self, place: Place) -> list[Any]:
+        """The direction of one element."""
+        along = [np.zeros(x.shape, x.dtype) for x in self.problem.exact]
+        along[place.leaf][place.element] = 1j if place.imaginary else 1.0
+        return along
+
+    def places(self) -> Iterator[Place]:
+        """All elements of all inputs."""
+        for i, x in enumerate(self.problem.exact):
+            for element in np.ndindex(x.shape):
+                yield Place(i, element, False)
+                if x.dtype.kind == "c":
+                    yield Place(i, element, True)
+
+    def compared(
+        self, at: Callable[..., float], got: Callable[[Place], float]
+    ) -> tuple[list[tuple[Place, float, float, float]], int]:
+        """The elements that differ, with both values and the differences' error; how many were seen."""
+        wrong, seen, started = [], 0, time.monotonic()
+        for place in self.places():
+            along = self.unit(place)
+
+            def on_the_way(t: float, along: Any = along) -> float:
+                return at(*self.problem.moved(along, t))
+
+            slope, error = settled(on_the_way, self.h, self.problem.exact)
+            value = got(place)
+            seen += 1
+            if not close(value, slope, self.rtol + min(error, self.rtol * max(1.0, abs(slope)))):
+                wrong.append((place, value, slope, error))
+            if time.monotonic() - started > SECONDS:
+                break
+        return wrong, seen
+
+    def raise_first(self, along: float, slope: float) -> None:
+        """The AssertionError for a first derivative."""
+        problem = self.problem
+        said, reverse = self.reverse_gradients()
+
+        def got(place: Place) -> float:
+            if self.mode == "fwd":
+                return problem.pushed(self.unit(place))
+            g = np.asarray(reverse[place.leaf])[place.element]
+            return float(np.imag(g) if place.imaginary else np.real(g))
+
+        wrong, seen = self.compared(problem.value, got)
+        if not wrong:
+            raise AssertionError(
+                f"first order, {self.mode}: along a random direction {SAID[self.mode]} gives "
+                f"{along!r}, differences give {slope!r}; the {seen} elements that were looked at agree "
+                f"one by one within {self.rtol:g}. Give a greater rtol, or another h"
+            )
+        place = max(wrong, key=lambda one: distance(one[1], one[2]))[0]
+        j, value, slope = self.of_result(place)
+        message = (
+            f"first order, {self.mode}: gradient of {problem.name_of_result(j)} with respect to "
+            f"{problem.name_of_input(place)}, where it is {self.input_at(place)}: "
+            f"{self.both(value, slope)}"
+        )
+        hint = self.kink(place, j) or self.hint(wrong, place, said) or simple(value, slope) or CHECK
+        raise AssertionError(f"{message}{self.count(wrong, seen)}. {hint}")
+
+    def of_result(self, place: Place) -> tuple[int, float, float]:
+        """The element of the results that differs most, with both slopes, of f's own results."""
+        problem, along = self.problem, self.unit(place)
+        expected = np.atleast_1d(
+            settled(lambda t: problem.flat(*problem.moved(along, t)), self.h, problem.exact)[0]
+        )
+        found = np.full(expected.shape, np.nan, expected.dtype)
+        if self.mode == "fwd":
+            parts = slopes(lambda *xs: problem.results(*xs), problem.given, along)
+            found = np.concatenate([np.asarray(t).reshape(-1) for t in parts])
+        else:
+            for j in range(min(expected.size, 500)):
+                found[j] = self.row(j, place, expected.dtype.kind == "c")
+        off = np.array([distance(a, b) for a, b in zip(found, expected, strict=True)])
+        j = int(np.argmax(off))
+        return j, plain(found[j]), plain(expected[j])
+
+    def row(self, j: int, place: Place, is_complex: bool) -> Any:
+        """The slope of one element of the results by one element of the inputs, by reverse mode."""
+        problem = self.problem
+
+        def one(part: str) -> float:
+            def element(*xs: Any) -> Any:
+                number = j
+                for y in problem.results(*xs):
+                    size = int(np.prod(y.shape))
+                    if number < size:
+                        xp: Any = namespace()
+                        one = xp.reshape(y, (size,))[number]
+                        return one if y.dtype.kind == "f" else getattr(xp, part)(one)
+                    number -= size
+                raise RuntimeError("f gave fewer elements than before")
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TapeWarning)
+                g = gradients(element, problem.given)[place.leaf][place.element]
+            return float(np.imag(g) if place.imaginary else np.real(g))
+
+        return one("real") + 1j * one("imag") if is_complex else one("real")
+
+    def raise_second(self, way: Callable[..., Any], along: float, slope: float) -> None:
+        """The AssertionError for a second derivative."""
+        problem = self.problem
+        started, worst = time.monotonic(), None
+        for place in self.places():
+            unit = self.unit(place)
+            found = way(problem.scalar, problem.given, unit)
+
+            def gradient(t: float, unit: Any = unit) -> Host:
+                with Quiet():
+                    parts = gradients(problem.scalar, problem.moved(unit, t))
+                return np.concatenate([np.asarray(g).reshape(-1) for g in parts])
+
+            expected, _ = settled(gradient, self.h, problem.exact)
+            got = np.concatenate([np.asarray(g).reshape(-1) for g in found])
+            off = np.array([distance(a, b) for a, b in zip(got, expected, strict=True)])
+            k = int(np.argmax(off))
+            if worst is None or off[k] > worst[0]:
+                worst = off[k], place, self.from_flat(k), plain(got[k]), plain(expected[k])
+            if time.monotonic() - started > SECONDS:
+                break
+        if worst is None or worst[0] <= self.rtol:
+            raise AssertionError(
+                f"second order, {self.mode}: along random directions {SAID[self.mode]} gives {along!r}, "
+                f"differences of gradients give {slope!r}"
+            )
+        _, place, other, value, expected_value = worst
+        what = (
+            "f" if len(problem.shapes) == 1 and not problem.shapes[0][0] else "a sum of f's results"
+        )
+        raise AssertionError(
+            f"second order, {self.mode}: second derivative of {what} with respect to "
+            f"{problem.name_of_input(place)} and {problem.name_of_input(other)}: "
+            f"{self.both(value, expected_value)}. {self.kink(place) or self.kink(other) or SECOND}"
+        )
+
+    def from_flat(self, k: int) -> Place:
+        for i, x in enumerate(self.problem.exact):
+            if k < x.size:
+                return Place(i, tuple(int(n) for n in np.unravel_index(k, x.shape)), False)
+            k -= x.size
+        raise IndexError(k)
+
+    # --- words ------------------------------------------------------------------------------------
+    def reverse_gradients(self) -> tuple[list[str], list[Any]]:
+        """What the tape says while it computes the gradients, and these."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = gradients(self.problem.scalar, self.problem.given)
+        return [str(one.message) for one in caught if one.category is TapeWarning], found
+
+    def input_at(self, place: Place) -> str:
+        x = self.problem.exact[place.leaf][place.element]
+        return f"{plain(x):.6g}"
+
+    def both(self, value: Any, slope: Any) -> str:
+        """Both values in words."""
+        said = f"{SAID[self.mode]} gives {value:.8g}, finite differences {slope:.8g}"
+        usable = np.isfinite(value) and np.isfinite(slope) and slope != 0
+        return said + (f", ratio {value / slope + 0.0:.4g}" if usable else "")
+
+    def count(self, wrong: Sequence[Any], seen: int) -> str:
+        total = sum(x.size * (2 if x.dtype.kind == "c" else 1) for x in self.problem.exact)
+        looked = "" if seen == total else f" that were looked at, of {total}"
+        return f" ({len(wrong)} of {seen} elements{looked} differ by more than {self.rtol:g})"
+
+    def hint(self, wrong: Sequence[Any], worst: Place, said: Sequence[str]) -> str:
+        """What it looks like, and what to do."""
+        if said:
+            return f"The tape says: {said[0]}"
+        here = [one for one in wrong if one[0].leaf == worst.leaf]
+        values = np.array([value for _, value, _, _ in here])
+        expected = np.array([slope for _, _, slope, _ in here])
+        if not np.isfinite(expected).all():
+            return (
+                "f is not finite close to this input, as at the end of its domain: move the input away "
+                "from there, or give a smaller h"
+            )
+        if not np.isfinite(values).all():
+            return (
+                "The derivative overflows or is 0/0 where f is finite: guard the branch by where() on "
+                "its input, and look with GradientTape(check_numerics=True)"
+            )
+        if not values.any():
+            return (
+                "All that differ are 0: a term is missing, cut off by stop_gradient, an integer dtype, "
+                "or a custom rule that leaves it out"
+            )
+        with Quiet():
+            ratios = values / expected
+        if np.isfinite(ratios).all() and np.ptp(ratios) <= 1e-4 * abs(ratios[0]):
+            if abs(ratios[0] + 1.0) < 1e-4:
+                return "All that differ have the other sign: likely a sign in a rule of your own"
+            return (
+                f"All that differ do by the same factor: likely a factor of {1.0 / ratios[0]:.4g} is "
+                "missing in a rule of your own"
+            )
+        return self.shape_hint(wrong)
+
+    def shape_hint(self, wrong: Sequence[Any]) -> str:
+        """Whether the gradient is the transposed one, or "" where it is not."""
+        leaf = wrong[0][0].leaf
+        x = self.problem.exact[leaf]
+        table = {(p.element, p.imaginary): (a, b) for p, a, b, _ in wrong if p.leaf == leaf}
+        if x.ndim == 2 and x.shape[0] == x.shape[1] and all(
+            (i[::-1], part) in table and close(a, table[i[::-1], part][1], 1e-3)
+            for (i, part), (a, _) in table.items()
+        ):  # fmt: skip
+            return "The gradient is the transposed one: likely operands of a product in the wrong order"
+        return ""
+
+    def kink(self, place: Place, j: int | None = None) -> str:
+        """That f has a kink or a jump at an element, or "" where it has none.
+
+        j : of which element of the results; None: of what is differentiated.
+        """
+        problem, along = self.problem, self.unit(place)
+
+        def at(t: float) -> float:
+            inputs = problem.moved(along, t)
+            return problem.value(*inputs) if j is None else float(problem.flat(*inputs)[j].real)
+
+        def sides(t: float) -> tuple[float, float]:
+            left, here, right = (at(s) for s in (-t, 0.0, t))
+            return (here - left) / t, (right - here) / t
+
+        size = max(1.0, float(abs(problem.exact[place.leaf][place.element])))
+        wide, narrow = sides(1e-4 * size), sides(1e-6 * size)
+        gaps = [abs(right - left) for left, right in (wide, narrow)]
+        scale = max(1.0, *map(abs, narrow))
+        if not np.isfinite(gaps).all() or gaps[1] < 1e-3 * scale or gaps[1] < 0.3 * gaps[0]:
+            return ""
+        if gaps[1] > 30.0 * gaps[0]:
+            return "f jumps there, so it has no derivative: move the input away from the jump"
+        return (
+            f"f has a kink there: its slope is {narrow[0]:.6g} from the left and {narrow[1]:.6g} from "
+            "the right, so that any derivative is a matter of convention. Move the input away from it"
+        )
+
+
+def settled(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
+    """The slope of ``at`` at 0 by differences with the step at which they settle best, and its error.
+
+    For each step the slope is that of fourth order; its error is the distance from the one of half the
+    step.  So a kink or the end of f's domain within the first step does no harm.
+    """
+    size = max([1.0, *(float(np.max(np.abs(x), initial=0.0)) for x in inputs)])
+    steps = [h * part for part in SHRINKING] + ([h * size] if size > 10.0 else [])
+    value = float(np.max(np.abs(at(0.0)), initial=0.0))
+    best: tuple[Any, float] | None = None
+    for step in steps:
+        slopes = [differences(lambda t: at(float(t)), [0.0], [1.0], s) for s in (step, step / 2)]
+        error = float(np.max(np.abs(np.asarray(slopes[0]) - slopes[1]), initial=0.0))
+        # Rounding of the inputs and of the values may be the same for both steps.
+        greatest = float(np.max(np.abs(slopes[1]), initial=0.0))
+        error += EPSILON * (size * greatest + value) / step
+        error = error if np.isfinite(error) else np.inf
+        if best is None or error < best[1]:
+            best = slopes[1], error
+    assert best is not None
+    return best
+
+
+def is_inexact(leaf: Any) -> bool:
+    """Whether a leaf of the inputs has floating-point numbers."""
+    if isinstance(leaf, float | complex):
+        return True
+    kind = getattr(getattr(leaf, "dtype", None), "kind", "")
+    return kind in ("f", "c")
+
+
+def host(leaf: Any) -> Host:
+    """A leaf of the inputs as NumPy's array."""
+    return np.array(leaf.to_device("cpu") if isinstance(leaf, Array) else leaf)
+
+
+def plain(value: Any) -> Any:
+    """A number for a message: complex where it has an imaginary part."""
+    number = complex(value)
+    return number if number.imag else number.real
+
+
+def close(found: Any, expected: Any, rtol: float) -> bool:
+    """Whether two slopes agree; NaN agrees with nothing."""
+    return bool(abs(found - expected) <= rtol * max(1.0, abs(expected)))
+
+
+def distance(found: Any, expected: Any) -> float:
+    """How far two slopes differ, relative to the greater of 1 and the slope; NaN is farthest."""
+    off = abs(found - expected) / max(1.0, abs(expected))
+    return float(off) if np.isfinite(off) else np.inf
+
+
+def simple(value: Any, slope: Any) -> str:
+    """What the ratio of two slopes looks like, or "" where it is nothing simple."""
+    if not np.isfinite(value) or not np.isfinite(slope) or not slope:
+        return ""
+    ratio = value / slope
+    if abs(ratio + 1.0) < 1e-4:
+        return "It has the other sign: likely a sign in a rule of your own"
+    if complex(slope).imag and close(np.conj(value), slope, 1e-3):
+        return (
+            "It is the complex conjugate: likely a conj() too many or too few in a rule of your own"
+        )
+    if any(abs(ratio - one) < 1e-4 * abs(one) for one in SIMPLE):
+        return f"Likely a factor of {1.0 / ratio.real:.4g} is missing in a rule of your own"
+    return ""

@@ -1,0 +1,187 @@
+"""Convolutions and pooling against loops over windows."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import nn
+from arraytape.testing import check_gradients
+
+RNG = np.random.default_rng(5)
+
+
+def margins(n, size, stride, dilation, padding):
+    span = (size - 1) * dilation + 1
+    if padding == "causal":
+        return span - 1, 0
+    if padding == "valid":
+        return 0, 0
+    total = max((-(-n // stride) - 1) * stride + span - n, 0)
+    return total // 2, total - total // 2
+
+
+def by_loops(x, sizes, strides, dilations, padding, at, outside=0.0):
+    """``at`` of each window, with the elements of NumPy data that lie in it."""
+    axes = len(sizes)
+    pads = [
+        margins(*one, padding)
+        for one in zip(x.shape[-1 - axes : -1], sizes, strides, dilations, strict=True)
+    ]
+    x = np.pad(x, [(0, 0), *pads, (0, 0)], constant_values=outside)
+    spans = [(k - 1) * d + 1 for k, d in zip(sizes, dilations, strict=True)]
+    counts = [(n - s) // t + 1 for n, s, t in zip(x.shape[1:-1], spans, strides, strict=True)]
+    places = itertools.product(*map(range, counts))
+    found = [
+        at(
+            x[
+                (
+                    slice(None),
+                    *[
+                        slice(p * t, p * t + s, d)
+                        for p, t, s, d in zip(place, strides, spans, dilations, strict=True)
+                    ],
+                )
+            ]
+        )
+        for place in places
+    ]
+    return np.stack(found, axis=1).reshape(x.shape[0], *counts, -1)
+
+
+CONVOLUTIONS = [
+    (1, (3,), (1,), "valid", (1,)),
+    (1, (3,), (2,), "same", (1,)),
+    (1, (2,), (1,), "causal", (3,)),
+    (1, (4,), (3,), "same", (1,)),
+    (2, (3, 2), (1, 1), "valid", (1, 1)),
+    (2, (3, 3), (2, 2), "same", (1, 1)),
+    (2, (2, 3), (1, 2), "valid", (2, 1)),
+    (2, (1, 1), (1, 1), "same", (1, 1)),
+]  # fmt: skip
+
+
+def layer_of(axes, sizes, strides, padding, dilations):
+    kind = nn.Conv1D if axes == 1 else nn.Conv2D
+    return kind(
+        4, sizes, strides=strides, padding=padding, dilation_rate=dilations, seed=1,
+        bias_initializer="uniform",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_a_convolution_is_the_sum_over_each_window(case):
+    axes, sizes, strides, padding, dilations = case
+    x = RNG.normal(size=(*(2, 9, 7, 3)[: axes + 1], 3))
+    layer = layer_of(*case)
+    found = np.asarray(layer(xp.asarray(x)))
+    kernel, bias = np.asarray(layer.kernel), np.asarray(layer.bias)
+
+    def at(window):
+        return np.tensordot(window, kernel, axes=axes + 1) + bias
+
+    np.testing.assert_allclose(
+        found, by_loops(x, sizes, strides, dilations, padding, at), rtol=1e-12, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS[1:7:2], ids=str)
+def test_gradients_of_a_convolution_to_second_order_in_both_modes(case):
+    axes = case[0]
+    x = RNG.normal(size=(*(1, 5, 4, 2)[: axes + 1], 2))
+    layer = layer_of(*case)
+    layer(xp.asarray(x))
+
+    def loss(x, kernel, bias):
+        values = {"kernel": kernel, "bias": bias}
+        return xp.sum(xp.tanh(nn.functional_call(layer, values, x)))
+
+    check_gradients(loss, [x, np.asarray(layer.kernel), np.asarray(layer.bias)], seeds=1)
+
+
+POOLS = [
+    (nn.MaxPooling1D, (3,), (3,), "valid"), (nn.MaxPooling1D, (3,), (2,), "same"),
+    (nn.MaxPooling2D, (2, 3), (2, 2), "same"), (nn.AveragePooling1D, (2,), (1,), "same"),
+    (nn.AveragePooling2D, (3, 2), (2, 2), "same"), (nn.AveragePooling2D, (2, 2), (2, 2), "valid"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", POOLS, ids=str)
+def test_pooling_takes_the_greatest_or_the_mean_of_each_window(case):
+    kind, sizes, strides, padding = case
+    shape = (*(2, 8, 7, 3)[: len(sizes) + 1], 3)
+    x = RNG.permutation(np.linspace(-2.0, 2.0, np.prod(shape))).reshape(shape)  # all far apart
+    greatest = kind.__name__.startswith("Max")
+    reduce = np.nanmax if greatest else np.nanmean
+
+    def at(window):  # what lies outside does not count
+        return reduce(window, axis=tuple(range(1, window.ndim - 1)))
+
+    ones = (1,) * len(sizes)
+    expected = by_loops(x, sizes, strides, ones, padding, at, outside=np.nan)
+    layer = kind(sizes, strides, padding)
+    np.testing.assert_allclose(np.asarray(layer(xp.asarray(x))), expected, rtol=1e-13)
+    check_gradients(lambda x: xp.sum(layer(x) ** 2), [x], seeds=1, h=1e-4, rtol=1e-6)
+    assert layer(xp.asarray(x, dtype=xp.float32)).dtype == xp.float32
+
+
+def test_global_pooling_leaves_the_channels():
+    x = RNG.normal(size=(2, 4, 3, 5))
+    for kind, f in ((nn.GlobalAveragePooling2D, np.mean), (nn.GlobalMaxPooling2D, np.max)):
+        np.testing.assert_allclose(np.asarray(kind()(xp.asarray(x))), f(x, axis=(1, 2)))
+        assert kind(keepdims=True)(xp.asarray(x)).shape == (2, 1, 1, 5)
+    for kind, f in ((nn.GlobalAveragePooling1D, np.mean), (nn.GlobalMaxPooling1D, np.max)):
+        np.testing.assert_allclose(np.asarray(kind()(xp.asarray(x[0]))), f(x[0], axis=1))
+
+
+def test_gradients_for_each_example_of_a_convolution():
+    layer, x = nn.Conv2D(2, 3, seed=0), xp.asarray(RNG.normal(size=(4, 5, 5, 1)))
+    layer(x)
+
+    def gradient(x):
+        with xp.GradientTape() as tape:
+            loss = xp.sum(layer(x) ** 2)
+        return tape.gradient(loss, layer.variables)
+
+    found = xp.vmap(gradient)(x)
+    for i in range(4):
+        for a, b in zip(found, gradient(x[i, ...]), strict=True):
+            np.testing.assert_allclose(np.asarray(a)[i], np.asarray(b), rtol=1e-12)
+
+
+def test_single_precision_stays_and_integers_and_no_examples_are_taken():
+    layer = nn.Conv1D(2, 2, seed=0)
+    assert layer(xp.ones((1, 4, 3), dtype=xp.float32)).dtype == xp.float32
+    assert layer(xp.ones((0, 4, 3), dtype=xp.float32)).shape == (0, 3, 2)
+    assert nn.Conv1D(2, 2)(xp.ones((1, 4, 3), dtype=xp.int64)).dtype == xp.float64
+    assert nn.MaxPooling1D()(xp.ones((1, 4, 3), dtype=xp.int64)).dtype == xp.float64
+    assert nn.Conv1D(2, 2)(xp.ones((4, 3))).shape == (3, 2)  # without an axis of examples
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "says"),
+    [
+        (lambda: nn.Conv1D(0, 3), ValueError, "Conv1D: filters must be at least 1, got 0"),
+        (lambda: nn.Conv2D(2, (3, 3, 3)), ValueError, "kernel_size must be an integer or 2"),
+        (lambda: nn.Conv2D(2, 3, padding="causal"), ValueError, "no padding 'causal'; there are valid"),
+        (lambda: nn.Conv2D(2, 2.5), TypeError, "kernel_size must be an integer, got float"),
+        (lambda: nn.Conv2D(2, 3)(xp.ones((4, 3))), ValueError, "conv2d: needs at least 3 axes"),
+        (lambda: nn.Conv1D(2, 5)(xp.ones((1, 4, 3))), ValueError, "window of 5 does not fit"),
+        (lambda: nn.MaxPooling2D(3)(xp.ones((2, 9, 1))), ValueError, "window of 3 x 3 does not fit"),
+        (lambda: nn.MaxPooling2D(strides=0), ValueError, "strides must be at least 1"),
+        (lambda: nn.Conv1D(2, 2)(np.ones((1, 4, 3))), TypeError, "takes an Array, got ndarray"),
+        (lambda: nn.GlobalMaxPooling1D(keepdims=1), TypeError, "keepdims must be True or False"),
+        (lambda: nn.Conv1D(2, 2, kernel_initializer="he"), ValueError, "no name 'he'; there are"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_said(act, error, says):
+    with pytest.raises(error, match=says):
+        act()
+
+
+def test_a_call_with_other_channels_is_an_error():
+    layer = nn.Conv1D(2, 2)
+    layer(xp.ones((1, 4, 3)))
+    with pytest.raises(ValueError, match=r"was made for 3 inputs.*\(1, 4, 2\) has 2"):
+        layer(xp.ones((1, 4, 2)))
