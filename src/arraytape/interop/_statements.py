@@ -41,7 +41,14 @@ TABLES: dict[str, dict[str, str]] = {
         "scipy.stats": f"{__package__}.distributions",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
-    "sklearn": {"sklearn.metrics": f"{__package__}.metrics"},
+    "sklearn": {
+        "sklearn.base": f"{__package__}.estimators.facades",
+        "sklearn.cluster": f"{__package__}.estimators.cluster",
+        "sklearn.metrics": f"{__package__}.metrics",
+        "sklearn.mixture": f"{__package__}.estimators.mixture",
+        "sklearn.preprocessing": f"{__package__}.estimators.preprocessing",
+        "sklearn.utils": f"{__package__}.estimators.namespace",
+    },
 }
 Change = Callable[[ModuleType], None]
 

@@ -1,0 +1,369 @@
+"""scikit-learn's estimators and metrics: how each answers Arrays, held against refits on other data.
+
+An estimator is fitted to followed Arrays, and what its methods give, and what it keeps of the fit, is
+differentiated.  The truth is differences of fits to perturbed NumPy data.
+"""
+
+import inspect
+import math
+import re
+import warnings
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+import sklearn
+from sklearn.base import clone, is_classifier
+from sklearn.utils import all_estimators
+from sklearn.utils._test_common.instance_generator import _construct_instances
+
+import arraytape as xp
+from arraytape import interop
+from arraytape.testing import weights
+
+RIGHT, FLAT, WARNS, LEAVES, REFUSES, WRONG, UNTOLD = (
+    "right", "flat", "warns", "leaves", "refuses", "WRONG", "untold",
+)  # fmt: skip
+TOLERANCE = 1e-5
+
+# --- data ---------------------------------------------------------------------------------------------
+RNG = np.random.default_rng(3)
+CENTERS = np.asarray([[2.0, 5.0, 3.0], [5.0, 2.5, 5.0], [6.0, 6.0, 2.0]])
+X = np.repeat(CENTERS, 8, axis=0) + RNG.normal(scale=0.55, size=(24, 3))
+Y = 2.0 + np.sin(X @ [0.5, -0.4, 0.3]) + 0.3 * np.abs(RNG.normal(size=24))
+TWO = np.asarray([0, 1, 1, 0, 0, 1, 0, 1] * 3)
+THREE = np.repeat(np.arange(3), 8)
+TWO_COLUMNS = np.stack([Y, np.cos(Y) + 0.1 * X[:, 0]], axis=1)
+DIRECTION = {
+    shape: np.random.default_rng(7).choice([-1.0, 1.0], shape)
+    * np.random.default_rng(8).uniform(0.5, 1.0, shape)
+    for shape in ((24, 3), (24,), (24, 2), (24, 1), (24, 24))
+}
+
+# Parameters with which a fit is as near to its exact end as the solver goes, and no hint is left to chance.
+TIGHT = {"tol": 1e-12, "max_iter": 20000, "random_state": 0}
+SETTINGS = {
+    "AffinityPropagation": {"max_iter": 500},
+    "ARDRegression": {"tol": 1e-10},
+    "BayesianGaussianMixture": {"n_components": 3, "n_init": 1, "reg_covar": 1e-2, "tol": 1e-13},
+    "BernoulliRBM": {"n_iter": 3},
+    "BisectingKMeans": {"n_clusters": 3, "n_init": 2},
+    "CCA": {"n_components": 1},
+    "DictionaryLearning": {"n_components": 2, "max_iter": 50},
+    "ElasticNet": {"alpha": 0.05},
+    "FactorAnalysis": {"n_components": 1, "svd_method": "lapack", "tol": 1e-9},
+    "FastICA": {"whiten": "unit-variance", "n_components": 2, "algorithm": "deflation"},
+    "GaussianMixture": {"n_components": 3, "n_init": 1, "reg_covar": 1e-2, "tol": 1e-13},
+    "GraphicalLasso": {"alpha": 0.05},
+    "KMeans": {"n_clusters": 3},
+    "KBinsDiscretizer": {"encode": "ordinal", "n_bins": 3},
+    "Lasso": {"alpha": 0.05},
+    "LatentDirichletAllocation": {"max_iter": 10},
+    "LinearSVC": {"tol": 1e-8},
+    "LinearSVR": {"tol": 1e-8},
+    "MLPClassifier": {"max_iter": 20},
+    "MLPRegressor": {"max_iter": 20},
+    "MultiTaskElasticNet": {"alpha": 0.05},
+    "MultiTaskLasso": {"alpha": 0.05},
+    "MiniBatchDictionaryLearning": {"n_components": 2, "max_iter": 20},
+    "MiniBatchSparsePCA": {"n_components": 2, "max_iter": 20},
+    "MiniBatchNMF": {"n_components": 2, "max_iter": 50},
+    "NMF": {"n_components": 2, "init": "nndsvda", "max_iter": 100000},
+    "KNeighborsRegressor": {"weights": "distance", "n_neighbors": 4},
+    "KNeighborsClassifier": {"weights": "distance", "n_neighbors": 4},
+    "RadiusNeighborsRegressor": {"weights": "distance", "radius": 2.0},
+    "RadiusNeighborsClassifier": {"weights": "distance", "radius": 2.0},
+    "LocalOutlierFactor": {"novelty": True, "n_neighbors": 5},
+    "LocallyLinearEmbedding": {"n_neighbors": 8, "n_components": 2, "tol": 1e-12},
+    "MDS": {"n_init": 1, "max_iter": 300},
+    "NuSVC": {"tol": 1e-8, "max_iter": -1},
+    "NuSVR": {"tol": 1e-8, "max_iter": -1},
+    "OneClassSVM": {"tol": 1e-8, "max_iter": -1},
+    "SVC": {"tol": 1e-8, "max_iter": -1},
+    "SVR": {"tol": 1e-8, "max_iter": -1},
+    "PLSRegression": {"n_components": 2},
+    "PLSCanonical": {"n_components": 1},
+    "QuantileTransformer": {"n_quantiles": 12},
+    "OrthogonalMatchingPursuitCV": {"max_iter": 2},
+    "GraphicalLassoCV": {"tol": 1e-6, "max_iter": 100, "alphas": 2},
+    "SparsePCA": {"n_components": 2, "max_iter": 200},
+    "TSNE": {"perplexity": 5.0, "max_iter": 250},
+    "TargetEncoder": {"cv": 3},
+    "TruncatedSVD": {"n_components": 2, "algorithm": "arpack"},
+}  # fmt: skip
+KINDS_OF_Y = {
+    "MultiTaskElasticNet": TWO_COLUMNS, "MultiTaskElasticNetCV": TWO_COLUMNS, "MultiTaskLasso": TWO_COLUMNS,
+    "MultiTaskLassoCV": TWO_COLUMNS, "PLSCanonical": TWO_COLUMNS, "PLSRegression": TWO_COLUMNS,
+    "CCA": TWO_COLUMNS, "PLSSVD": TWO_COLUMNS, "MultiOutputRegressor": TWO_COLUMNS,
+    "RegressorChain": TWO_COLUMNS, "MultiOutputClassifier": np.stack([TWO, THREE], axis=1),
+    "ClassifierChain": np.stack([TWO, 1 - TWO], axis=1), "OneVsOneClassifier": THREE,
+    "OneVsRestClassifier": THREE, "OutputCodeClassifier": THREE, "LinearDiscriminantAnalysis": THREE,
+    "QuadraticDiscriminantAnalysis": TWO, "NeighborhoodComponentsAnalysis": THREE,
+    "GenericUnivariateSelect": TWO, "SelectFdr": TWO, "SelectFpr": TWO, "SelectFwe": TWO,
+    "SelectKBest": TWO, "SelectPercentile": TWO, "RFE": TWO, "RFECV": TWO,
+    "SequentialFeatureSelector": TWO, "HalvingGridSearchCV": Y, "HalvingRandomSearchCV": Y,
+}  # fmt: skip
+KINDS_OF_X = {
+    "IsotonicRegression": X[:, :1], "KernelCenterer": X @ X.T,
+    "CategoricalNB": np.abs(np.round(X)).astype(np.int64), "MultiLabelBinarizer": None,
+    "LabelEncoder": None, "LabelBinarizer": None, "CountVectorizer": None, "DictVectorizer": None,
+    "FeatureHasher": None, "HashingVectorizer": None, "TfidfVectorizer": None, "PatchExtractor": None,
+    "TargetEncoder": np.round(X),
+}  # fmt: skip
+# What is asked for at the data of the fit; the others at data beside it.
+SAME_PLACE = {"KernelCenterer", "CategoricalNB", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder"}
+METHODS = (
+    "transform", "inverse_transform", "predict", "predict_proba", "predict_log_proba",
+    "decision_function", "score_samples", "score", "mahalanobis", "kneighbors", "embed", "cluster",
+)  # fmt: skip
+
+
+class Outcome(NamedTuple):
+    """How one method or attribute answered: one of the words above, and how far off or why."""
+
+    word: str
+    error: float = 0.0
+    text: str = ""
+
+
+# --- estimators ---------------------------------------------------------------------------------------
+def kinds():
+    """The classes of all estimators, by name."""
+    return dict(all_estimators())
+
+
+def made(name):
+    """An estimator with the parameters of the sweep; None if it cannot be made without others."""
+    if name == "FrozenEstimator":
+        from sklearn.linear_model import LinearRegression
+
+        return kinds()[name](LinearRegression().fit(X, Y))
+    estimator = next(iter(_construct_instances(kinds()[name])))
+    own = {key: value for key, value in TIGHT.items() if key in estimator.get_params(deep=False)}
+    own |= SETTINGS.get(name, {})
+    for key, value in estimator.get_params(deep=True).items():
+        if key.endswith(("__tol", "__max_iter", "__random_state")) and "__" in key:
+            own[key] = TIGHT[key.rpartition("__")[2]]
+    estimator.set_params(**own)
+    return estimator
+
+
+def takes(name, estimator):
+    """The data of an estimator: X, and y or None; X is None for what takes no numbers."""
+    data = KINDS_OF_X.get(name, X)
+    if name in KINDS_OF_Y:
+        return data, KINDS_OF_Y[name]
+    return data, (TWO if is_classifier(estimator) else Y)
+
+
+def fitted(estimator, data, target):
+    estimator = clone(estimator)
+    for name in ("y", "Y"):
+        if name in inspect.signature(estimator.fit).parameters:
+            return estimator.fit(data, **{name: target})
+    return estimator.fit(data)
+
+
+def targets(name, estimator, data, target):
+    """What an estimator gives after its fit, by name: functions without arguments."""
+    model = fitted(estimator, data, target)
+    place = data if name in SAME_PLACE else 0.95 * data + 0.2
+    found = {}
+    for method in METHODS:
+        if method == "embed":
+            if not hasattr(model, "transform") and hasattr(model, "fit_transform"):
+                found["fit_transform"] = lambda: clone(estimator).fit_transform(data)
+        elif method == "cluster":
+            if not hasattr(model, "predict") and hasattr(model, "fit_predict"):
+                found["fit_predict"] = lambda: clone(estimator).fit_predict(data)
+        elif not hasattr(model, method):
+            continue
+        elif method == "score":
+            found["score"] = lambda: model.score(place, target)
+        elif method == "inverse_transform":
+            found[method] = lambda: model.inverse_transform(model.transform(place))
+        else:
+            found[method] = lambda method=method: getattr(model, method)(place)
+    for attribute, value in sorted(vars(model).items()):
+        if attribute.endswith("_") and not attribute.startswith("_") and is_real(value):
+            found[attribute] = lambda value=value: value
+    return found
+
+
+def is_real(value):
+    """Whether a value is floating-point data."""
+    if isinstance(value, float):
+        return True
+    return getattr(getattr(value, "dtype", None), "kind", "") in "fc" and hasattr(value, "shape")
+
+
+def summed(result):
+    """One number of what a method gives, with uneven weights; an Array if a part of it is one."""
+    parts = result if isinstance(result, list | tuple) else [result]
+    answer = 0.0
+    for i, part in enumerate(parts):
+        if isinstance(part, list | tuple):
+            answer = answer + summed(part) * (i + 1.0)
+            continue
+        if hasattr(part, "toarray"):
+            part = part.toarray()
+        if not isinstance(part, xp.Array):
+            part = np.asarray(part, dtype=np.float64)
+        if part.dtype.kind in "fc" and part.size:
+            value = np.sum(part * weights(part.shape)) if part.ndim else part * 1.3
+            answer = answer + value * (i + 1.0)
+        elif part.dtype.kind in "biu":
+            answer = answer + float(np.sum(np.asarray(part) * weights(part.shape)))
+    return answer
+
+
+# --- truth --------------------------------------------------------------------------------------------
+STEPS = (1e-3, 2e-4)
+STENCIL = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
+
+
+def differences(values, inputs):
+    """By name: the slope along a direction by each input, of two step sizes.
+
+    values : gives numbers by name, for NumPy inputs.
+    """
+    found, sizes = {}, {}
+    for i, x in enumerate(inputs):
+        if x.dtype.kind != "f":
+            continue
+        slopes = []
+        for h in STEPS:
+            along = {}
+            for steps, weight in STENCIL:
+                moved = [*inputs]
+                moved[i] = x + steps * h * DIRECTION[x.shape]
+                for name, value in values(*moved).items():
+                    along[name] = along.get(name, 0.0) + weight * value / h
+                    sizes[name] = abs(value)
+            slopes.append(along)
+        for name in slopes[0]:
+            if name in slopes[1]:
+                found.setdefault(name, {})[i] = (slopes[0][name], slopes[1][name], sizes[name])
+    return found
+
+
+def numbers(name, estimator):
+    """A function of NumPy data that gives the number of each method and attribute."""
+
+    def values(data, target):
+        found = {}
+        with quiet():
+            for method, give in targets(name, estimator, data, target).items():
+                try:
+                    found[method] = float(summed(give()))
+                except Exception:
+                    continue
+        return found
+
+    return values
+
+
+def quiet():
+    """No warnings of the library's, and no errors of NumPy's."""
+    return _Quiet()
+
+
+class _Quiet:
+    def __enter__(self):
+        self.caught, self.state = warnings.catch_warnings(), np.errstate(all="ignore")
+        self.caught.__enter__(), self.state.__enter__()
+        warnings.simplefilter("ignore")
+
+    def __exit__(self, *error):
+        self.state.__exit__(*error), self.caught.__exit__(*error)
+
+
+# --- outcomes -----------------------------------------------------------------------------------------
+def outcomes(name, inside, truth=None):
+    """By method and attribute of an estimator: how it answers Arrays."""
+    estimator = made(name)
+    data, target = takes(name, estimator)
+    if data is None:
+        return {"fit": Outcome(REFUSES, text="takes no numbers")}
+    inputs = (data, target)
+    if truth is None:
+        with quiet():
+            truth = differences(numbers(name, estimator), inputs)
+
+    def give(data, target):
+        return targets(name, estimator, data, target)
+
+    return answered(give, inputs, truth, inside)
+
+
+def answered(give, inputs, truth, inside):
+    """By name: the outcome of what ``give(*inputs)`` offers, held against the differences."""
+    arrays = [xp.asarray(x) for x in inputs]
+    sources = [x for x in arrays if x.dtype.kind == "f"]
+    found = {}
+    context = interop.sklearn() if inside else nullcontext()
+    with context, sklearn.config_context(array_api_dispatch=True):
+        with xp.GradientTape(persistent=True) as tape:
+            tape.watch(sources)
+            with quiet():
+                try:
+                    offers = give(*arrays)
+                except Exception as error:
+                    return {"fit": Outcome(REFUSES, text=said(error))}
+                results = {}
+                for method, offer in offers.items():
+                    try:
+                        results[method] = summed(offer())
+                    except Exception as error:
+                        found[method] = Outcome(REFUSES, text=said(error))
+        for method, result in results.items():
+            if method in truth:
+                places = [i for i, x in enumerate(arrays) if x.dtype.kind == "f"]
+                found[method] = judged(
+                    tape, result, sources, [truth[method].get(i) for i in places], inputs, places
+                )
+    return found
+
+
+def judged(tape, result, sources, slopes, inputs, places):
+    """The outcome for one result."""
+    largest = max([abs(slope[1]) for slope in slopes if slope], default=0.0)
+    noise = max([1e-9, *[1e-9 * abs(slope[2]) for slope in slopes if slope]])
+    flat = largest < noise
+    if not isinstance(result, xp.Array):
+        return Outcome(FLAT if flat else LEAVES)
+    with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            gradients = tape.gradient(result, sources)
+        except Exception as error:
+            return Outcome(REFUSES, text=said(error))
+    messages = [str(one.message) for one in caught if "left the tape" in str(one.message)]
+    worst, told = 0.0, True
+    for gradient, slope, i in zip(gradients, slopes, places, strict=True):
+        if slope is None:
+            continue
+        direction = DIRECTION[inputs[i].shape]
+        g = 0.0 if gradient is None else np.asarray(gradient)
+        if not np.all(np.isfinite(g)):
+            return Outcome(REFUSES, text="a gradient of NaN")
+        found = float(np.sum(g * direction))
+        own = 0.1 * float(np.sqrt(np.sum((g * direction) ** 2)))
+        size = max(abs(slope[1]), own, 1e-2 * largest, 10.0 * noise)
+        errors = [abs(found - one) / size for one in slope[:2]]
+        spread = abs(slope[0] - slope[1]) / size
+        error = min(errors) if math.isfinite(sum(slope)) else math.inf
+        if error > TOLERANCE and error < 20 * spread:
+            told = False
+        worst = max(worst, error)
+    if worst <= TOLERANCE:
+        return Outcome(FLAT if flat else RIGHT, worst)
+    if messages:
+        return Outcome(WARNS, worst, messages[0])
+    return Outcome(WRONG if told else UNTOLD, worst)
+
+
+def said(error):
+    """An error in one line."""
+    text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
+    return text[:300]
