@@ -62,27 +62,40 @@ def has_array(values: Iterable[Any], depth: int = 0) -> bool:
 def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
     """Whether a call of a replaced function is ours: the context is active, and it has an Array.
 
-    Also a method's, whose object is one of the library and holds an Array.
+    Also one with an object of the library that holds an Array, such as a method's own.
     """
     return is_active(library) and (
         has_array(args)
         or has_array(keywords.values())
-        or (bool(args) and has_array(held_by(library, args[0])))
+        or any(has_array(held_by(library, thing)) for thing in args if is_of(library, thing))
     )
 
 
 def held_by(library: str, thing: Any) -> Iterable[Any]:
-    """What an object of a library holds, and what those hold of which it has a list: its components."""
-    own = attributes_of(library, thing)
-    lists = [value for value in own if type(value) is list or type(value) is tuple]
-    return [*own, *[x for parts in lists for part in parts for x in attributes_of(library, part)]]
+    """What an object of a library holds, and what its components do, alone or in a list."""
+    found: list[Any] = []
+    things, seen = [thing], {id(thing)}
+    for _ in range(DEEPEST):
+        own = [value for part in things for value in attributes_of(library, part)]
+        found += own
+        lists = [value for value in own if type(value) is list or type(value) is tuple]
+        parts = [*own, *[part for listed in lists for part in listed]]
+        things = [part for part in parts if id(part) not in seen and is_of(library, part)]
+        seen |= {*map(id, things)}
+        if not things:
+            break
+    return found
+
+
+def is_of(library: str, thing: Any) -> bool:
+    """Whether an object is of one of a library's classes."""
+    return type(thing).__module__.partition(".")[0] == library
 
 
 def attributes_of(library: str, thing: Any) -> list[Any]:
     """The attributes of an object of a library, by name or in slots; of another object none."""
-    kind = type(thing)
-    if kind.__module__.partition(".")[0] != library:
+    if not is_of(library, thing):
         return []
-    slots = [name for base in kind.__mro__ for name in vars(base).get("__slots__", ())]
+    slots = [name for base in type(thing).__mro__ for name in vars(base).get("__slots__", ())]
     found = [getattr(thing, name, None) for name in slots if name != "__dict__"]
     return [*found, *getattr(thing, "__dict__", {}).values()]

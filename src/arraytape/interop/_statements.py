@@ -44,6 +44,7 @@ TABLES: dict[str, dict[str, str]] = {
     "sklearn": {
         "sklearn.base": f"{__package__}.estimators.facades",
         "sklearn.cluster": f"{__package__}.estimators.cluster",
+        "sklearn.linear_model": f"{__package__}.estimators.linear",
         "sklearn.metrics": f"{__package__}.metrics",
         "sklearn.mixture": f"{__package__}.estimators.mixture",
         "sklearn.preprocessing": f"{__package__}.estimators.preprocessing",

@@ -1,6 +1,11 @@
 """Estimators that are NumPy code around SciPy's linear algebra: they run on Arrays as they stand."""
 
-from .._statements import keeps_arrays
+from typing import Any
+
+import numpy as np
+
+from ..._array.array import Array
+from .._statements import hooks, keeps_arrays
 
 for module in (
     "covariance._elliptic_envelope", "covariance._empirical_covariance",
@@ -15,3 +20,11 @@ for module in (
     "utils._mask", "utils.extmath", "utils.multiclass", "utils.validation",
 ):  # fmt: skip
     keeps_arrays(f"sklearn.{module}")
+
+
+@hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
+def is_satisfied_by(constraint: Any, val: Any) -> bool:
+    """Where scikit-learn asks for NumPy's arrays, an Array is one."""
+    return isinstance(val, constraint.type) or (
+        isinstance(val, Array) and issubclass(constraint.type, np.ndarray)
+    )

@@ -10,15 +10,19 @@ import numpy as np
 import arraytape as xp
 
 from ..._array.array import Array
-from .._statements import keeps_arrays
+from .._facades import SoftFloat
+from .._statements import keeps_arrays, replaces
 from ._fits import Fit, as_float, fits
 from ._solutions import Parts, root
 
 for module in ("_base", "_gaussian_mixture", "_bayesian_mixture"):
     keeps_arrays(f"sklearn.mixture.{module}")
+replaces("sklearn.mixture._base", "float", SoftFloat)
 
 GAUSSIAN = ("weights_", "means_", "covariances_")
 BAYESIAN = ("weight_concentration_", "mean_precision_", "means_", "degrees_of_freedom_", "covariances_")
+
+DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "covariance_prior_")
 
 
 def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -36,11 +40,13 @@ def has_arrays(values: tuple[Any, ...]) -> bool:
     return any(isinstance(value, Array) for value in values)
 
 
-def with_parts(twin: Any, parts: Parts) -> Any:
-    """A copy of a fitted model with other parameters, and what follows from them."""
+def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
+    """A copy of a fitted model with other parameters, and what follows from them and from the data."""
     from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
     model = copy.copy(twin)
+    if hasattr(twin, "mean_precision_"):
+        model._check_parameters(X)  # priors that are means and variances of the data
     vars(model).update(parts)
     if "weight_concentration_" in parts and type(twin.weight_concentration_) is tuple:
         model.weight_concentration_ = tuple(parts["weight_concentration_"])
@@ -50,7 +56,7 @@ def with_parts(twin: Any, parts: Parts) -> Any:
 
 def step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
     """The parameters after one step of EM from others."""
-    model = with_parts(twin, parts)
+    model = with_parts(twin, parts, X)
     _, log_resp = model._e_step(X)
     model._m_step(X, log_resp)
     return as_parts(model, names)
@@ -67,7 +73,10 @@ def expectation_maximization(fit: Fit) -> dict[str, Array]:
         return [as_float(after[name]) - parts[name] for name in names]
 
     found = root(residual, as_parts(twin, names), X)
-    model = with_parts(twin, found)
+    model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())
-    derived = ("weights_", "precisions_cholesky_", "precisions_")
-    return {**found, **{name: getattr(model, name) for name in derived}}
+    derived = {name: getattr(model, name) for name in DERIVED if hasattr(model, name)}
+    if twin.covariance_type != "tied" or names is GAUSSIAN:
+        log_prob_norm, log_resp = model._e_step(X)
+        derived["lower_bound_"] = model._compute_lower_bound(log_resp, log_prob_norm)
+    return {**found, **{name: x for name, x in derived.items() if isinstance(x, Array)}}

@@ -1,0 +1,251 @@
+"""Fits on Arrays: the library's own fit of NumPy data, and what it found connected to what it was given.
+
+    @fits("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
+    def generalized_linear(fit: Fit) -> dict[str, Array]: ...
+
+A fit with Arrays among its data or the estimator's parameters runs, as the library wrote it, on a twin
+of the estimator that holds NumPy values.  The statement then says what the fitted attributes are as
+functions of the Arrays, and the estimator gets the twin's attributes: the library's bits, with these
+derivatives.  It gets them last, so that a fit that fails leaves the estimator as it was.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+import arraytape
+
+from ..._array.array import Array
+from ..._util.errors import describe, user_line
+from .._context import has_array
+from .._hooks import original_of
+from .._slopes import with_slope
+from .._statements import hooks
+
+Function = Callable[..., Any]
+
+
+class Fit:
+    """A fit that has run: what it was given, and what it found.
+
+    estimator : the user's, whose parameters may be Arrays.  twin : its copy with NumPy values, fitted.
+    given : the method's arguments by name, as the user gave them.  result : what the method returned.
+    asked : the arguments and parameters that the statement asked for; no other may hold an Array.
+    """
+
+    def __init__(self, estimator: Any, given: dict[str, Any]) -> None:
+        self.estimator, self.given = estimator, given
+        self.twin: Any = None
+        self.result: Any = None
+        self.asked: set[str] = set()
+        self.name = type(estimator).__name__
+
+    def run(self, original: Function, bound: inspect.BoundArguments) -> None:
+        """Fit the twin."""
+        self.twin = detached_object(self.estimator)
+        args, keywords = detached(bound.args[1:]), detached(bound.kwargs)
+        self.result = original(self.twin, *args, **keywords)
+
+    def data(self, name: str) -> Array:
+        """An argument as float64 data of the public namespace, dense."""
+        self.asked.add(name)
+        value = self.given[name]
+        if hasattr(value, "toarray"):
+            value = value.toarray()
+        return as_float(value)
+
+    def parameter(self, name: str) -> Array:
+        """A parameter of the estimator as float64 data of the public namespace."""
+        self.asked.add(name)
+        return as_float(getattr(self.estimator, name))
+
+    def weights(self) -> Array:
+        """The weight of each sample."""
+        self.asked.add("sample_weight")
+        X, weights = self.given["X"], self.given.get("sample_weight")
+        given = as_float(1.0 if weights is None else weights)
+        return arraytape.broadcast_to(given, (X.shape[0] if hasattr(X, "shape") else len(X),))
+
+    def labels(self, name: str = "y") -> Any:
+        """An argument that has no derivative, as NumPy data."""
+        self.asked.add(name)
+        return np.asarray(detached(self.given[name]))
+
+    def examine_arrays(self) -> None:
+        """Refuse Arrays for which nobody asked: they would be left out in silence."""
+        parameters = self.estimator.get_params(deep=False)
+        for name, value in {**self.given, **parameters}.items():
+            if value is not self.estimator and has_array([value]) and name not in self.asked:
+                self.refuse(f"an Array as {name}, {describe(value)}, has no derivative here")
+
+    def refuse(self, why: str, instead: str = "") -> NoReturn:
+        """Raise what says why this fit has no derivative, and what to do."""
+        raise TypeError(f"{self.name}.fit: {why}. {instead or INSTEAD} [at {user_line()}]")
+
+
+INSTEAD = "Give it NumPy data (np.asarray(xp.stop_gradient(X))) where no gradient is wanted"
+Connect = Callable[[Fit], Mapping[str, Array]]
+Examine = Callable[[Fit], None]
+Result = Callable[[Any, Fit], Any]
+
+
+class Statement:
+    """What is known of the fits of a class.
+
+    connect : gives fitted attributes as functions of the Arrays.  examine : raises, by ``fit.refuse``,
+    before anything runs.  ignores : arguments and parameters on which the fit does not depend.
+    result : what the method returns, of the fitted estimator and the Fit, if not the estimator.
+    """
+
+    def __init__(
+        self,
+        connect: Connect,
+        examine: Examine | None,
+        ignores: Iterable[str],
+        result: Result | None,
+    ) -> None:
+        self.connect, self.examine, self.result = connect, examine, result
+        self.ignores = frozenset(ignores)
+
+    def fit(self, original: Function, bound: inspect.BoundArguments) -> Any:
+        """Fit an estimator on Arrays."""
+        estimator, *_ = bound.args
+        fit = Fit(estimator, bound.arguments)
+        fit.asked |= self.ignores
+        if self.examine is not None:
+            self.examine(fit)
+        fit.run(original, bound)
+        connected = self.connect(fit)
+        fit.examine_arrays()
+        found = {name: connect(vars(fit.twin)[name], value) for name, value in connected.items()}
+        whole = fit.result is fit.twin
+        if not whole and self.result is None:
+            fit.refuse(f"what it returns, {describe(fit.result)}, has no derivative here")
+        take_over(estimator, fit.twin, found)
+        return estimator if whole or self.result is None else self.result(estimator, fit)
+
+
+STATEMENTS: dict[tuple[str, str, str], Statement] = {}  # by module, class and method
+
+
+def fits(
+    module: str,
+    *classes: str,
+    method: str = "fit",
+    examine: Examine | None = None,
+    ignores: Iterable[str] = (),
+    result: Result | None = None,
+) -> Callable[[Connect], Connect]:
+    """The decorated function connects what these classes' fits found: see ``Statement``."""
+
+    def declare(connect: Connect) -> Connect:
+        for name in classes:
+            STATEMENTS[module, name, method] = Statement(connect, examine, ignores, result)
+            hooks(module, f"{name}.{method}")(entering(module, name, method))
+        return connect
+
+    return declare
+
+
+def refuses(module: str, *classes: str, why: str, instead: str = "", method: str = "fit") -> None:
+    """Fits of these classes refuse Arrays."""
+
+    def examine(fit: Fit) -> None:
+        fit.refuse(why, instead)
+
+    fits(module, *classes, method=method, examine=examine)(lambda fit: {})
+
+
+def entering(module: str, name: str, method: str) -> Function:
+    """What runs in place of a class's method when an Array is near."""
+
+    def rule(estimator: Any, *args: Any, **keywords: Any) -> Any:
+        original = original_of(getattr(getattr(sys.modules[module], name), method))
+        statement = statement_of(type(estimator), method)
+        concerned = has_array([*args, *keywords.values(), *parameters_of(estimator)])
+        if statement is None or not concerned:
+            return original(estimator, *args, **keywords)
+        bound = signature_of(original).bind(estimator, *args, **keywords)
+        return statement.fit(original, bound)
+
+    return rule
+
+
+signature_of = functools.cache(inspect.signature)
+
+
+def statement_of(kind: type, method: str) -> Statement | None:
+    """The statement about a class or the nearest of those that it derives from."""
+    for base in kind.__mro__:
+        found = STATEMENTS.get((base.__module__, base.__qualname__, method))
+        if found is not None:
+            return found
+    return None
+
+
+def parameters_of(estimator: Any) -> list[Any]:
+    """The parameters of an estimator and of those in it."""
+    return [*estimator.get_params(deep=True).values()]
+
+
+# --- the twin -----------------------------------------------------------------------------------------
+def detached(value: Any) -> Any:
+    """NumPy data in place of Arrays, which the library may write to; what holds none is as it is."""
+    if isinstance(value, Array):
+        data = np.array(arraytape.stop_gradient(value))
+        return data.item() if data.ndim == 0 else data
+    if type(value) in (list, tuple) and has_array(value):
+        return type(value)([detached(x) for x in value])
+    if type(value) is dict and has_array(value.values()):
+        return {key: detached(x) for key, x in value.items()}
+    if is_component(value) and has_array(parameters_of(value)):
+        return detached_object(value)
+    return value
+
+
+def is_component(value: Any) -> bool:
+    """Whether a value is an estimator or a kernel: an object of parameters."""
+    return hasattr(value, "get_params") and not isinstance(value, type)
+
+
+def detached_object(thing: Any) -> Any:
+    """A copy of an object that holds NumPy data in place of Arrays."""
+    twin = object.__new__(type(thing))
+    vars(twin).update({name: detached(value) for name, value in vars(thing).items()})
+    return twin
+
+
+def take_over(estimator: Any, twin: Any, found: Mapping[str, Array]) -> None:
+    """Give an estimator the attributes of its twin, but not the twin's parameters."""
+    parameters = {*estimator.get_params(deep=False)}
+    fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
+    kept = {name: value for name, value in vars(estimator).items() if name in parameters}
+    state = {**kept, **fitted, **found}
+    for name in [*vars(estimator)]:
+        if name not in state:
+            delattr(estimator, name)
+    vars(estimator).update(state)
+
+
+def connect(value: Any, formula: Array) -> Array:
+    """A value of the library, bit for bit, with the derivatives of a formula."""
+    data = np.asarray(value)
+    if data.size != formula.size:
+        raise ValueError(f"{describe(formula)} is stated for {describe(data)}")
+    shaped = arraytape.reshape(formula, data.shape)
+    return with_slope(arraytape.asarray(data), arraytape.astype(shaped, data.dtype, copy=False))
+
+
+def as_float(value: Any) -> Array:
+    """float64 data of the public namespace, recorded where it was an Array."""
+    if isinstance(value, Array):
+        return arraytape.astype(value, arraytape.float64, copy=False)
+    if has_array([value]):
+        return arraytape.astype(arraytape.asarray(value), arraytape.float64, copy=False)
+    return arraytape.asarray(np.array(value, dtype=np.float64))

@@ -1,0 +1,96 @@
+"""What a solver found as a function of what it was given: minima and roots of several parts.
+
+A solver stops before its solution, LogisticRegression's at the default tolerance by 1e-2 of it.  The
+value is the library's; the derivative is taken where Newton's method ends from there, which is what
+refits with a tighter tolerance change by.  What is farther from there than ``FAR`` is no solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape
+
+from ... import implicit
+from ..._array.array import Array
+from ..._util.errors import user_line
+
+Parts = dict[str, Array]
+Masks = Mapping[str, Any]
+Function = Callable[..., Any]
+
+FAR = 0.1  # of the solution's size
+
+
+class Packing:
+    """Named arrays as one vector of those elements that are free; the others are held.
+
+    start : the arrays, as NumPy data.  free : which elements of an array are free, by name; all of an
+    array that is not named.
+    """
+
+    def __init__(self, start: Mapping[str, Any], free: Masks) -> None:
+        self.start = {name: np.asarray(value, dtype=np.float64) for name, value in start.items()}
+        masks = [np.broadcast_to(free.get(name, True), x.shape) for name, x in self.start.items()]
+        self.all = np.concatenate([np.zeros(0), *[x.reshape(-1) for x in self.start.values()]])
+        self.free = np.concatenate([np.zeros(0, dtype=bool), *[mask.reshape(-1) for mask in masks]])
+
+    def unpacked(self, vector: Array) -> Parts:
+        """The arrays, of which ``vector`` has the free elements."""
+        place = np.where(
+            self.free, np.cumsum(self.free) - 1, np.cumsum(~self.free) - 1 + vector.shape[0]
+        )
+        held = arraytape.asarray(self.all[~self.free])
+        whole = arraytape.take(arraytape.concat([vector, held]), arraytape.asarray(place))
+        parts, at = {}, 0
+        for name, x in self.start.items():
+            parts[name] = arraytape.reshape(whole[at : at + x.size], x.shape)
+            at += x.size
+        return parts
+
+
+def minimum(
+    objective: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None
+) -> Parts:
+    """Where ``objective(parts, *theta)`` is least, by its free elements.
+
+    start : what the library found, by name.  free : as of Packing.
+    """
+    packing = Packing(start, free or {})
+
+    def function(vector: Array, *theta: Array) -> Array:
+        return objective(packing.unpacked(vector), *theta)
+
+    return solved(implicit.minimum, function, packing, theta)
+
+
+def root(
+    residual: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None
+) -> Parts:
+    """Where ``residual(parts, *theta)``, a list of Arrays, is zero."""
+    packing = Packing(start, free or {})
+
+    def function(vector: Array, *theta: Array) -> Array:
+        parts = residual(packing.unpacked(vector), *theta)
+        return arraytape.concat([arraytape.reshape(part, (-1,)) for part in parts])
+
+    return solved(implicit.root, function, packing, theta)
+
+
+def solved(solve: Function, function: Function, packing: Packing, theta: Sequence[Array]) -> Parts:
+    """The solution that the library was near."""
+    near = packing.all[packing.free]
+    if not near.size:
+        return packing.unpacked(arraytape.zeros(0, dtype=arraytape.float64))
+    found = solve(function, arraytape.asarray(near), *theta, solver=lambda x0, *_: x0, polish=True)
+    data = np.asarray(arraytape.stop_gradient(found))
+    distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=1e-300)
+    if not distance <= FAR:
+        raise implicit.NotASolution(
+            f"the fit stopped {distance:.0%} away from its solution, of which the derivatives are: "
+            f"lower tol, or raise max_iter; above {FAR:.0%} it is refused [at {user_line()}]"
+        )
+    return packing.unpacked(found)

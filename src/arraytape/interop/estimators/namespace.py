@@ -1,0 +1,45 @@
+"""scikit-learn's own way to other namespaces, also without array_api_dispatch and beside NumPy data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import arraytape
+
+from .._hooks import original_of
+from .._statements import hooks
+
+MODULE = "sklearn.utils._array_api"
+
+
+@hooks(MODULE, "get_namespace")
+def get_namespace(*arrays: Any, **options: Any) -> Any:
+    """Ours, wherever an Array is among the arrays."""
+    return arraytape, True
+
+
+@hooks(MODULE, "check_same_namespace")
+def check_same_namespace(X: Any, estimator: Any, **options: Any) -> None:
+    """Arrays and NumPy data go together."""
+
+
+@hooks(MODULE, "device")
+def device(*arrays: Any, **options: Any) -> Any:
+    """That of the Arrays, to which NumPy data beside them is brought."""
+    found = {x.device for x in arrays if isinstance(x, arraytape.Array)}
+    if len(found) > 1:
+        from sklearn.utils import _array_api
+
+        return original_of(_array_api.device)(*arrays, **options)
+    return found.pop()
+
+
+@hooks(MODULE, "_expit")
+def expit(x: Any, out: Any = None, xp: Any = None) -> Any:
+    """SciPy's values, where scikit-learn has 1 / (1 + exp(-x)) for other namespaces than NumPy's."""
+    return arraytape.special.expit(x)
+
+
+@hooks(MODULE, "_logit")
+def logit(x: Any, out: Any = None, xp: Any = None) -> Any:
+    return arraytape.special.logit(x)

@@ -1,0 +1,80 @@
+"""What a fit on Arrays has to do: scikit-learn's bits, and the derivatives of refits."""
+
+import functools
+
+import numpy as np
+
+import arraytape as xp
+from arraytape import interop
+
+
+def check_fit(make, output, data, hyper=(), *, rtol=1e-5, h=1e-3, forward=True):
+    """Derivatives of ``output(make(**hyper).fit(**data))`` by all float data and hyperparameters.
+
+    make : gives the estimator, with tolerances so tight that differences of refits tell derivatives.
+    output : of a fitted estimator, an array.  data : the arguments of fit; those of dtype float64 are
+    differentiated.  Compares both modes along a random direction of each input with differences.
+    """
+    hyper = dict(hyper)
+    inputs = {name: np.asarray(x) for name, x in {**data, **hyper}.items()}
+    moving = [name for name, x in inputs.items() if x.dtype == np.float64]
+
+    def model(values):
+        given = {**data, **hyper, **values}
+        estimator = make(**{name: number(given[name]) for name in hyper})
+        return estimator.fit(**{name: given[name] for name in data})
+
+    plain = model({})
+    with interop.sklearn():
+        arrays = {name: xp.asarray(inputs[name]) for name in moving}
+        same_attributes(model(arrays), plain)
+        expected = np.asarray(output(plain))
+        weights = np.random.default_rng(8).normal(size=expected.shape)
+
+        def total(values):
+            return xp.sum(output(model(values)) * weights)
+
+        found = output(model(arrays))
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12, atol=1e-14)
+        slopes = xp.grad(total)(arrays)
+        rng = np.random.default_rng(9)
+        for name in moving:
+            along = rng.normal(size=inputs[name].shape)
+            along = along * np.abs(inputs[name]) if name in hyper else along
+            line = functools.partial(moved, output, model, name, inputs[name], along)
+            reference, size = difference(line, weights, h)
+            slope = float(np.sum(np.asarray(slopes[name]) * along))
+            assert abs(slope - reference) <= rtol * size, (name, slope, reference)
+            if forward:
+                still = {key: np.zeros(x.shape) for key, x in arrays.items()}
+                tangent = {key: xp.asarray(x) for key, x in {**still, name: along}.items()}
+                pushed = float(xp.jvp(total, (arrays,), (tangent,))[1])
+                np.testing.assert_allclose(pushed, slope, rtol=1e-8, atol=1e-8 * size)
+
+
+def moved(output, model, name, x, along, t):
+    """The output of a refit where one input has moved."""
+    return np.asarray(output(model({name: x + t * along})))
+
+
+def number(value):
+    """A hyperparameter as users write it."""
+    return value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
+
+
+def difference(f, weights, h):
+    """The slope at 0, of fourth order; and the size of what was added up."""
+    points = [f(t * h) for t in (1.0, -1.0, 2.0, -2.0)]
+    slopes = (8.0 * (points[0] - points[1]) - (points[2] - points[3])) / (12.0 * h)
+    return float(np.sum(slopes * weights)), float(np.sum(np.abs(slopes * weights)))
+
+
+def same_attributes(found, expected):
+    """The fitted attributes of one estimator are those of another, bit for bit."""
+    assert vars(found).keys() == vars(expected).keys()
+    for name, value in vars(expected).items():
+        other = getattr(found, name)
+        if isinstance(value, np.ndarray | np.generic | float | int):
+            array = np.asarray(other)
+            assert array.dtype == np.asarray(value).dtype, name
+            np.testing.assert_array_equal(array, np.asarray(value), err_msg=name)
