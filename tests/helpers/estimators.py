@@ -4,6 +4,7 @@ An estimator is fitted to followed Arrays, and what its methods give, and what i
 differentiated.  The truth is differences of fits to perturbed NumPy data.
 """
 
+import functools
 import inspect
 import math
 import re
@@ -13,7 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 import sklearn
+from sklearn import metrics
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import pairwise
 from sklearn.utils import all_estimators
 from sklearn.utils._test_common.instance_generator import _construct_instances
 
@@ -34,11 +37,14 @@ Y = 2.0 + np.sin(X @ [0.5, -0.4, 0.3]) + 0.3 * np.abs(RNG.normal(size=24))
 TWO = np.asarray([0, 1, 1, 0, 0, 1, 0, 1] * 3)
 THREE = np.repeat(np.arange(3), 8)
 TWO_COLUMNS = np.stack([Y, np.cos(Y) + 0.1 * X[:, 0]], axis=1)
-DIRECTION = {
-    shape: np.random.default_rng(7).choice([-1.0, 1.0], shape)
-    * np.random.default_rng(8).uniform(0.5, 1.0, shape)
-    for shape in ((24, 3), (24,), (24, 2), (24, 1), (24, 24))
-}
+
+
+@functools.cache
+def direction(shape):
+    """A fixed direction without zeros."""
+    rng = np.random.default_rng(7)
+    return rng.choice([-1.0, 1.0], shape) * rng.uniform(0.5, 1.0, shape)
+
 
 # Parameters with which a fit is as near to its exact end as the solver goes, and no hint is left to chance.
 TIGHT = {"tol": 1e-12, "max_iter": 20000, "random_state": 0}
@@ -54,7 +60,7 @@ SETTINGS = {
     "FactorAnalysis": {"n_components": 1, "svd_method": "lapack", "tol": 1e-9},
     "FastICA": {"whiten": "unit-variance", "n_components": 2, "algorithm": "deflation"},
     "GaussianMixture": {"n_components": 3, "n_init": 1, "reg_covar": 1e-2, "tol": 1e-13},
-    "GraphicalLasso": {"alpha": 0.05},
+    "GraphicalLasso": {"alpha": 0.05, "enet_tol": 1e-12},
     "KMeans": {"n_clusters": 3},
     "KBinsDiscretizer": {"encode": "ordinal", "n_bins": 3},
     "Lasso": {"alpha": 0.05},
@@ -198,7 +204,10 @@ def is_real(value):
 
 
 def summed(result):
-    """One number of what a method gives, with uneven weights; an Array if a part of it is one."""
+    """One number of what a method gives, with uneven weights; an Array if a part of it is one.
+
+    Whole numbers (labels, indices) have no part in it.
+    """
     parts = result if isinstance(result, list | tuple) else [result]
     answer = 0.0
     for i, part in enumerate(parts):
@@ -208,12 +217,11 @@ def summed(result):
         if hasattr(part, "toarray"):
             part = part.toarray()
         if not isinstance(part, xp.Array):
-            part = np.asarray(part, dtype=np.float64)
+            part = np.asarray(part)
         if part.dtype.kind in "fc" and part.size:
+            part = np.where(np.isfinite(part), part, 0.0)  # a first threshold is infinite
             value = np.sum(part * weights(part.shape)) if part.ndim else part * 1.3
             answer = answer + value * (i + 1.0)
-        elif part.dtype.kind in "biu":
-            answer = answer + float(np.sum(np.asarray(part) * weights(part.shape)))
     return answer
 
 
@@ -238,7 +246,7 @@ def differences(values, inputs, steps=STEPS):
             along = {}
             for at, weight in STENCIL:
                 moved = [*inputs]
-                moved[i] = x + at * h * DIRECTION[x.shape]
+                moved[i] = x + at * h * direction(x.shape)
                 for name, value in values(*moved).items():
                     along[name] = along.get(name, 0.0) + weight * value / h
                     sizes[name] = abs(value)
@@ -303,8 +311,11 @@ def outcomes(name, inside, truth=None):
     return answered(give, inputs, truth, inside)
 
 
-def answered(give, inputs, truth, inside):
-    """By name: the outcome of what ``give(*inputs)`` offers, held against the differences."""
+def answered(give, inputs, truth, inside, alone=None):
+    """By name: the outcome of what ``give(*inputs)`` offers, held against the differences.
+
+    alone : the only one to call.
+    """
     arrays = [xp.asarray(x) for x in inputs]
     sources = [x for x in arrays if x.dtype.kind == "f"]
     found = {}
@@ -319,6 +330,8 @@ def answered(give, inputs, truth, inside):
                     return {"fit": Outcome(REFUSES, text=said(error))}
                 results = {}
                 for method, offer in offers.items():
+                    if alone not in (None, method):
+                        continue
                     try:
                         results[method] = summed(offer())
                     except Exception as error:
@@ -329,6 +342,10 @@ def answered(give, inputs, truth, inside):
                 found[method] = judged(
                     tape, result, sources, [truth[method].get(i) for i in places], inputs, places
                 )
+    if alone is None:  # what left in another method is none of this one's
+        for method, outcome in found.items():
+            if outcome.word == WARNS:
+                found[method] = answered(give, inputs, truth, inside, method)[method]
     return found
 
 
@@ -350,12 +367,12 @@ def judged(tape, result, sources, slopes, inputs, places):
     for gradient, slope, i in zip(gradients, slopes, places, strict=True):
         if slope is None:
             continue
-        direction = DIRECTION[inputs[i].shape]
+        along = direction(inputs[i].shape)
         g = 0.0 if gradient is None else np.asarray(gradient)
         if not np.all(np.isfinite(g)):
             return Outcome(REFUSES, text="a gradient of NaN")
-        found = float(np.sum(g * direction))
-        own = 0.1 * float(np.sqrt(np.sum((g * direction) ** 2)))
+        found = float(np.sum(g * along))
+        own = 0.1 * float(np.sqrt(np.sum((g * along) ** 2)))
         size = max(abs(slope[1]), own, 1e-2 * largest, 10.0 * noise)
         errors = [abs(found - one) / size for one in slope[:2]]
         spread = abs(slope[0] - slope[1]) / size
@@ -374,3 +391,74 @@ def said(error):
     """An error in one line."""
     text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
     return text[:300]
+
+
+# --- metrics ------------------------------------------------------------------------------------------
+GUESS = Y + 0.2 * np.cos(3.0 * np.arange(24))
+CHANCES = np.random.default_rng(5).uniform(0.1, 0.9, 24)
+SHARES = np.random.default_rng(6).dirichlet([2.0, 3.0, 4.0], 24)
+MANY_TWO = np.stack([TWO, 1 - TWO, np.roll(TWO, 1)], axis=1)
+BETWEEN = 0.9 * X[:7] + 0.3
+NOT_NUMBERS = {  # of these no value is computed from data
+    "check_scoring", "cluster", "get_scorer", "get_scorer_names", "make_scorer", "distance_metrics",
+    "kernel_metrics", "check_paired_arrays", "check_pairwise_arrays", "metric_at_thresholds",
+    "consensus_score", "auc", "classification_report",
+}  # fmt: skip
+RANKINGS = {
+    "coverage_error", "label_ranking_average_precision_score", "label_ranking_loss", "dcg_score",
+    "ndcg_score",
+}  # fmt: skip
+
+
+def metric_names():
+    """The public functions of sklearn.metrics and of its pairwise module that compute."""
+    of_pairs = [name for name in vars(pairwise) if name.endswith(("_kernel", "_distances", "_similarity"))]
+    named = [name for name in metrics.__all__ if name.islower()]
+    found = {*named, *of_pairs} - NOT_NUMBERS
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def metric_case(name):
+    """A metric as a function of arrays, and these: None where all are labels."""
+    function = getattr(metrics, name, None) or getattr(pairwise, name)
+    first, second = [*inspect.signature(function).parameters][:2]
+    if name in ("auc",):
+        return function, None
+    if first == "X":
+        if second == "labels":
+            return lambda X, labels: function(X, labels), (X, THREE)
+        if name == "haversine_distances":
+            return function, (X[:, :2], BETWEEN[:, :2])
+        if name.startswith("paired"):
+            return function, (X[:7], BETWEEN)
+        if name == "pairwise_distances_chunked":
+            return lambda X, Y: list(function(X, Y)), (X, BETWEEN)
+        return function, (X, BETWEEN)
+    if name in RANKINGS:
+        relevance = MANY_TWO if "label" in name or "coverage" in name else SHARES + 0.1
+        return function, (relevance, np.roll(SHARES, 3, axis=0))
+    if second in ("y_score", "y_proba", "pred_decision"):
+        if name == "top_k_accuracy_score":
+            return function, (THREE, SHARES)
+        return function, (TWO, CHANCES)
+    if any(word in name for word in ("error", "deviance", "r2_", "d2_", "explained", "pinball")):
+        return function, (Y, GUESS)
+    return function, None
+
+
+def metric_outcome(name, inside):
+    """How a metric answers Arrays."""
+    function, inputs = metric_case(name)
+    if inputs is None:
+        return Outcome(FLAT, text="of labels alone")
+
+    def give(*data):
+        return {name: lambda: function(*data)}
+
+    def values(*data):
+        return {name: float(summed(function(*data)))}
+
+    with quiet():
+        truth = differences(values, inputs)
+    found = answered(give, inputs, truth, inside)
+    return found.get(name) or found["fit"]

@@ -45,8 +45,8 @@ def scatter(X: Array, centers: Array, labels: Any, weights: Array) -> Array:
     return xp.sum(weights * xp.sum((X - centers[np.asarray(labels)]) ** 2, axis=1))
 
 
-@fits(KMEANS, "KMeans")
-@fits("sklearn.cluster._bisect_k_means", "BisectingKMeans")
+@fits(KMEANS, "KMeans", ignores=("y", "init"))
+@fits("sklearn.cluster._bisect_k_means", "BisectingKMeans", ignores=("y",))
 def k_means(fit: Fit) -> dict[str, Array]:
     X, weights, labels = fit.data("X"), fit.weights(), fit.twin.labels_
     count = fit.twin.cluster_centers_.shape[0]
@@ -82,7 +82,7 @@ def distances(X: Array, Y: Array) -> Array:
     return xp.where(apart, xp.sqrt(xp.where(apart, squares, 1.0)), 0.0)
 
 
-@fits("sklearn.cluster._mean_shift", "MeanShift", arguments=("X", "y"))
+@fits("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))
 def mean_shift(fit: Fit) -> dict[str, Array]:
     """A center is the mean of the samples within the bandwidth around it."""
     from sklearn.cluster import estimate_bandwidth
@@ -95,7 +95,7 @@ def mean_shift(fit: Fit) -> dict[str, Array]:
     return {"cluster_centers_": means(fit, X, within)}
 
 
-@fits("sklearn.cluster._affinity_propagation", "AffinityPropagation", arguments=("X", "y"))
+@fits("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
 def affinity_propagation(fit: Fit) -> dict[str, Array]:
     """Centers are samples."""
     X = fit.data("X")

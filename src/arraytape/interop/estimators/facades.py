@@ -15,7 +15,7 @@ for module in (
     "discriminant_analysis", "dummy", "feature_extraction.text", "feature_selection._base",
     "feature_selection._univariate_selection", "feature_selection._variance_threshold",
     "impute._base", "impute._knn", "kernel_approximation", "manifold._classical_mds",
-    "metrics.pairwise", "naive_bayes", "neighbors._nearest_centroid", "preprocessing._data",
+    "metrics._ranking", "metrics.cluster._unsupervised", "metrics.pairwise", "naive_bayes", "neighbors._nearest_centroid", "preprocessing._data",
     "preprocessing._polynomial", "random_projection", "utils._array_api", "utils._indexing",
     "utils._mask", "utils.extmath", "utils.multiclass", "utils.validation",
 ):  # fmt: skip

@@ -62,8 +62,8 @@ def step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str,
     return as_parts(model, names)
 
 
-@fits("sklearn.mixture._base", "BaseMixture", arguments=("X", "y"))
-@fits("sklearn.mixture._base", "BaseMixture", arguments=("X", "y"), method="fit_predict", result=lambda model, fit: fit.result)
+@fits("sklearn.mixture._base", "BaseMixture", ignores=("y",))
+@fits("sklearn.mixture._base", "BaseMixture", ignores=("y",), method="fit_predict", result=lambda model, fit: fit.result)
 def expectation_maximization(fit: Fit) -> dict[str, Array]:
     X, twin = fit.data("X"), fit.twin
     names = GAUSSIAN if hasattr(twin, "weights_") and not hasattr(twin, "mean_precision_") else BAYESIAN

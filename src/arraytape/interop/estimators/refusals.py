@@ -1,0 +1,52 @@
+"""Fits that have no derivative, with the reason: what they find jumps, or depends on when they stopped."""
+
+from __future__ import annotations
+
+from ._fits import refuses
+
+SPLITS = "trees split at thresholds, which are chosen among the samples and jump: predictions are constant in steps"
+ROUNDS = "it ends after a number of passes over the samples, before its solution, so differences of fits are no derivative of one"
+DRAWS = "it ends after a number of random updates, at no solution that could be differentiated"
+LAYOUT = "it is found by a descent from random places, which is not run to its end"
+GRAPH = "it is found from a graph of neighbors, which changes in jumps"
+
+for _module, _classes, _why in (
+    ("sklearn.tree._classes", (
+        "DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor",
+    ), SPLITS),
+    ("sklearn.ensemble._forest", ("BaseForest", "RandomTreesEmbedding"), SPLITS),
+    ("sklearn.ensemble._gb", ("BaseGradientBoosting",), SPLITS),
+    ("sklearn.ensemble._hist_gradient_boosting.gradient_boosting", ("BaseHistGradientBoosting",), SPLITS),
+    ("sklearn.ensemble._iforest", ("IsolationForest",), SPLITS),
+    ("sklearn.ensemble._weight_boosting", ("BaseWeightBoosting",),
+     "the weights of samples jump where the sign of an error does"),
+    ("sklearn.ensemble._bagging", ("BaseBagging", "BaggingRegressor", "BaggingClassifier"),
+     "it fits copies to random draws of the samples in other places of the code, where nothing is followed"),
+    ("sklearn.neural_network._multilayer_perceptron", ("BaseMultilayerPerceptron",), DRAWS),
+    ("sklearn.neural_network._rbm", ("BernoulliRBM",), DRAWS),
+    ("sklearn.linear_model._stochastic_gradient", (
+        "SGDClassifier", "SGDRegressor", "SGDOneClassSVM", "BaseSGDClassifier", "BaseSGDRegressor",
+    ), DRAWS),
+    ("sklearn.linear_model._passive_aggressive", (
+        "PassiveAggressiveClassifier", "PassiveAggressiveRegressor",
+    ), DRAWS),
+    ("sklearn.decomposition._lda", ("LatentDirichletAllocation",), ROUNDS),
+    ("sklearn.decomposition._dict_learning", (
+        "DictionaryLearning", "MiniBatchDictionaryLearning",
+    ), ROUNDS),
+    ("sklearn.decomposition._sparse_pca", ("_BaseSparsePCA",), ROUNDS),
+    ("sklearn.decomposition._nmf", ("MiniBatchNMF",), ROUNDS),
+    ("sklearn.manifold._t_sne", ("TSNE",), LAYOUT),
+    ("sklearn.manifold._isomap", ("Isomap",), GRAPH),
+    ("sklearn.manifold._locally_linear", ("LocallyLinearEmbedding",), GRAPH),
+    ("sklearn.manifold._spectral_embedding", ("SpectralEmbedding",), GRAPH),
+    ("sklearn.semi_supervised._label_propagation", ("BaseLabelPropagation",), ROUNDS),
+    ("sklearn.linear_model._theil_sen", ("TheilSenRegressor",),
+     "its coefficients are a median over random subsets of the samples"),
+):  # fmt: skip
+    for _method in ("fit",):
+        refuses(_module, *_classes, why=_why, method=_method)
+refuses("sklearn.manifold._t_sne", "TSNE", why=LAYOUT, method="fit_transform")
+refuses("sklearn.manifold._isomap", "Isomap", why=GRAPH, method="fit_transform")
+refuses("sklearn.manifold._locally_linear", "LocallyLinearEmbedding", why=GRAPH, method="fit_transform")
+refuses("sklearn.manifold._spectral_embedding", "SpectralEmbedding", why=GRAPH, method="fit_transform")

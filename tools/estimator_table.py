@@ -1,0 +1,116 @@
+"""Write docs/estimators_table.md: how all of scikit-learn's estimators and metrics answer Arrays.
+
+    python tools/estimator_table.py               # some minutes
+    python tools/estimator_table.py KMeans NMF    # prints the rows of some
+
+Each is fitted to Arrays under a tape, outside and inside ``interop.sklearn()``, and every method and
+fitted attribute is differentiated by the data and by a continuous target; central differences of fits to
+perturbed NumPy data are the truth.  An estimator that takes longer than a minute and a half says so.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "estimators_table.md"
+sys.path.insert(0, str(ROOT / "tests"))
+
+from helpers import estimator_rows as rows  # noqa: E402
+from helpers import estimators as sweep  # noqa: E402
+
+SECONDS = 90
+HEAD = """# scikit-learn's estimators and metrics
+
+How each of them answers Arrays, with `array_api_dispatch=True`: fitted to small data, every method and every fitted attribute of
+floating point was differentiated by the data and by a continuous target, and held against central differences of fits to
+perturbed NumPy data (relative error at most 1e-5). **None is wrong in silence.** `python tools/estimator_table.py` writes this
+page.
+
+- **outside** of a context: "yes", all that has a derivative is right; "in part"; "warns", a gradient lacks a part, with a warning
+  that names the line; "leaves", results are NumPy data or numbers, of which a gradient is an error; "constant"; "refuses".
+- **differentiates**: right inside `with arraytape.interop.sklearn():`.
+- **constant**: the derivative is zero wherever there is one (labels, scores that count).
+- **not**: what warns, what is NumPy data (a gradient of it is an error that names the line), what is refused and why.
+
+The methods are asked at data beside those of the fit, `predict` after `fit` on the same tape. Parameters are such that a fit ends
+at its solution.
+"""
+TABLE = """
+| estimator | outside | differentiates | constant | not |
+| --- | --- | --- | --- | --- |
+"""
+METRICS = """
+## Metrics
+
+| metric | outside | inside |
+| --- | --- | --- |
+"""
+
+
+class TooSlow(Exception):
+    """An estimator took longer than it may."""
+
+
+def too_slow(*_: object) -> None:
+    raise TooSlow
+
+
+def limited(name: str) -> str:
+    """The row of an estimator, within the time it may take."""
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGALRM, too_slow)
+    signal.alarm(SECONDS)
+    try:
+        return rows.estimator_row(name)
+    except TooSlow:
+        return f"| {name} | | | | not tried: takes longer than {SECONDS} seconds |"
+    finally:
+        signal.alarm(0)
+
+
+def counted(lines: list[str], column: int) -> Counter[str]:
+    """How often each word stands in a column."""
+    return Counter(line.split(" | ")[column].partition(":")[0].partition(",")[0].strip(" |") for line in lines)
+
+
+def summary(lines: list[str]) -> str:
+    """How many estimators differentiate, in a sentence."""
+    cells = [line.split(" | ") for line in lines]
+    whole = sum(bool(c[2].strip()) and not c[4].strip(" |") for c in cells)
+    part = sum(bool(c[2].strip()) and bool(c[4].strip(" |")) for c in cells)
+    constant = sum(not c[2].strip() and bool(c[3].strip()) for c in cells)
+    outside = counted(lines, 1)
+    return (
+        f"\nOf {len(lines)} estimators {outside['yes']} differentiate without a context and "
+        f"{outside['in part']} in part; inside {whole} do and {part} in part, {constant} are constant, "
+        f"and {len(lines) - whole - part - constant} refuse, or leave with a warning.\n"
+    )
+
+
+def main() -> int:
+    """Write the page, or print some rows; 1 if anything is wrong."""
+    names = sys.argv[1:] or [*sweep.kinds()]
+    with multiprocessing.get_context("fork").Pool(min(4, os.cpu_count() or 1), maxtasksperchild=20) as pool:
+        lines = sorted(pool.imap_unordered(limited, names), key=str.casefold)
+        metric_lines = [] if sys.argv[1:] else pool.map(rows.metric_row, sweep.metric_names())
+    if sys.argv[1:]:
+        print(*lines, sep="\n")
+    else:
+        page = HEAD + summary(lines) + TABLE + "\n".join(lines) + "\n" + METRICS
+        PAGE.write_text(page + "\n".join(metric_lines) + "\n", encoding="utf-8")
+        print(summary(lines).strip())
+    wrong = [line for line in lines + metric_lines if "WRONG" in line]
+    print(*wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
