@@ -21,6 +21,7 @@ if _typing.TYPE_CHECKING:
         checkpoint,
         diagnose,
         functional,
+        implicit,
         interop,
         nn,
         optimizers,
@@ -198,8 +199,8 @@ __all__ = [
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
     # modules
-    "checkpoint", "diagnose", "fft", "functional", "interop", "linalg", "nn", "optimizers", "replay",
-    "special", "testing",
+    "checkpoint", "diagnose", "fft", "functional", "implicit", "interop", "linalg", "nn", "optimizers",
+    "replay", "special", "testing",
     # inspection and devices
     "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
     "set_exits",
@@ -291,8 +292,8 @@ _FOR_RULES = (
 _MODULES = {
     name: f".{name}"
     for name in (
-        "checkpoint", "diagnose", "functional", "interop", "nn", "optimizers", "replay", "special",
-        "testing",
+        "checkpoint", "diagnose", "functional", "implicit", "interop", "nn", "optimizers", "replay",
+        "special", "testing",
     )
 } | {"fft": ".ops.fft", "linalg": ".ops.linalg"}  # fmt: skip
 _NAMES = {

@@ -305,6 +305,42 @@ def on(storage, device):
         return str(xp.ones(3).dtype)
 
 
+def enter_implicit(call):
+    """Solvers, with what users give them."""
+    I = xp.implicit  # noqa: E741
+    keywords = {
+        "matrix_free": False,
+        "tol": 0.1,
+        "rcond": 1e-9,
+        "rtol": 1e-12,
+        "maxiter": 100,
+        "polish": True,
+    }
+    call(
+        "implicit.root",
+        lambda e: (I.root, [lambda x, a: x**3 - a, 1.0, 8.0], {"symmetric": True, **keywords}),
+    )
+    call(
+        "implicit.minimum",
+        lambda e: (I.minimum, [lambda x, a: xp.exp(x) - a * x, 0.0, 4.0], keywords),
+    )
+    call(
+        "implicit.fixed_point",
+        lambda e: (I.fixed_point, [lambda x, a: (x + a / x) / 2.0, 1.0, 4.0], keywords),
+    )
+    call("implicit.linear_solve", lambda e: (
+        I.linear_solve, [lambda x, a: a * x, [1.0, 2.0], 4.0], {"rtol": 1e-12, "maxiter": 10}))  # fmt: skip
+    call(
+        "implicit.as_given",
+        lambda e: (lambda x0: I.root(lambda x: x**2 - 1.0, x0, solver=I.as_given), [1.0], {}),
+    )
+    of = {"custom_root": lambda x: 2.0 * x, "custom_minimum": lambda x: x**2, "custom_fixed_point": lambda x: x / 2.0}
+    for name, given in of.items():
+        function = getattr(I, name)
+        call(f"implicit.{name}", lambda e, function=function, given=given: (
+            lambda f, solver, x0: function(f)(solver)(x0), [given, I.as_given, 0.0], {}))  # fmt: skip
+
+
 def enter_checkpoint(call):
     call("checkpoint.save", lambda e: (in_folder(checkpoint.save), ["here", {"line": Line()}], {}))
     call("checkpoint.load", lambda e: (in_folder(loaded), ["here", {"line": Line()}], {}))
@@ -425,4 +461,4 @@ def of_several(*args):
         return stats.multivariate_normal.logpdf(*args)
 
 
-ENTER = (enter_arrays, enter_tapes, enter_learning, enter_diagnose, enter_testing, enter_checkpoint, enter_interop)  # fmt: skip
+ENTER = (enter_arrays, enter_tapes, enter_learning, enter_diagnose, enter_testing, enter_implicit, enter_checkpoint, enter_interop)  # fmt: skip

@@ -149,6 +149,9 @@ class Storage:
         """The data as a NumPy array, sharing memory where it can."""
         raise NotImplementedError
 
+    def refuse_replay(self, data: Any, why: str) -> None:
+        """Say why what is computed of data's values is not to be replayed; traced data listen."""
+
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: Any) -> bool:
         """Whether ``data[key] = value`` and ``data += value`` write to the memory of data.

@@ -7,8 +7,10 @@ from typing import Any
 import arraytape as xp
 
 
-def half_squared(y: Any, s: Any) -> Any:
-    return 0.5 * (y - s) ** 2
+def squared(y: Any, s: Any) -> Any:
+    """Half the square; of several outputs their sum."""
+    square = 0.5 * (y - s) ** 2
+    return xp.sum(square, axis=1) if square.ndim == 2 else square
 
 
 def binomial(y: Any, s: Any) -> Any:
@@ -33,9 +35,20 @@ def gamma(y: Any, s: Any) -> Any:
 
 def tweedie(y: Any, s: Any, power: Any) -> Any:
     """Half the deviance up to a constant, of a predictor that is the mean's logarithm."""
-    return xp.exp((2.0 - power) * s) / (2.0 - power) - y * xp.exp((1.0 - power) * s) / (1.0 - power)
+    first, second = 1.0 - power, 2.0 - power
+    return xp.exp(second * s) / second - y * xp.exp(first * s) / first
 
 
 def tweedie_identity(y: Any, s: Any, power: Any) -> Any:
     """Half the deviance up to a constant, of a predictor that is the mean."""
     return s ** (2.0 - power) / (2.0 - power) - y * s ** (1.0 - power) / (1.0 - power)
+
+
+def squared_hinge(y: Any, s: Any) -> Any:
+    """y is 1 or -1."""
+    return xp.maximum(1.0 - y * s, xp.zeros_like(s)) ** 2
+
+
+def squared_insensitive(y: Any, s: Any, epsilon: Any) -> Any:
+    """The square of what a residual is larger than epsilon."""
+    return xp.maximum(xp.abs(y - s) - epsilon, xp.zeros_like(s)) ** 2

@@ -1,159 +1,334 @@
-"""scikit-learn's linear models: a loss of X @ coef + intercept, and a penalty.
-
-All but a few are one objective, and a statement says what its loss, weights and penalties are:
-
-    sum(weight * loss(y, X @ coef' + intercept)) + l1 |coef| + l2 |coef|^2 / 2
-"""
+"""scikit-learn's linear models: of each, what its loss, weights and penalties are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import arraytape as xp
 
-from ... import implicit
 from ..._array.array import Array
-from ..._util.errors import user_line
 from .._statements import hooks
 from . import _losses
-from ._fits import Fit, as_float, fits
-from ._solutions import Parts, minimum
+from ._fits import Fit, fits, refuses
+from ._labels import class_weights, onehot, weights_of_classes
+from ._penalised import Penalised, values
+from ._solutions import minimum
 
-EDGE = 1e-6  # of the penalty: how near a coefficient that is 0 may be to entering
+HOME = "sklearn.linear_model"
+Attributes = Mapping[str, Array]
 
 
-def linear(
-    fit: Fit, loss: Any, y: Array, weights: Array, *, l1: Any = 0.0, l2: Any = 0.0,
-    shifts: Sequence[str] = (), extra: Sequence[Array] = (),
-) -> Parts:  # fmt: skip
-    """coef_ and intercept_ as the minimum of a penalised loss.
-
-    loss : of y, the predictor and ``extra``, by sample.  weights : by sample, with the loss's factor.
-    shifts : the attributes that may be shifted alike for all classes: their sum stays what it is.
-    """
-    twin = fit.twin
-    coef = np.asarray(twin.coef_)
-    several = coef.ndim == 2 and (coef.shape[0] > 1 or y.ndim == 2)
-    start = {"coef_": coef if several else coef.reshape(-1)}
+def fitted(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> Attributes:
+    """coef_ and intercept_, as the minimum of a penalised loss."""
+    twin, X = fit.twin, fit.data("X")
+    model = Penalised(fit.name, loss, X, y, weights, **penalty)
+    several = y.ndim == 2
+    coef = np.asarray(twin.coef_).reshape((-1, X.shape[1]) if several else (X.shape[1],))
+    intercept = None
     if twin.fit_intercept:
-        intercept = np.asarray(twin.intercept_)
-        start["intercept_"] = intercept if several else intercept.reshape(())
-
-    def predictor(parts: Parts, X: Array) -> Array:
-        s = xp.matmul(X, xp.matrix_transpose(parts["coef_"]) if several else parts["coef_"])
-        return s + parts["intercept_"] if "intercept_" in parts else s
-
-    def smooth(
-        parts: Parts, X: Array, y: Array, weights: Array, l1: Array, l2: Array, *extra: Array
-    ) -> Array:
-        found = xp.sum(weights * loss(y, predictor(parts, X), *extra))
-        found = found + 0.5 * xp.sum(l2 * parts["coef_"] ** 2)
-        for name in {*shifts} & {*start}:
-            moved = xp.sum(parts[name], axis=0) - np.sum(start[name], axis=0)
-            found = found + 0.5 * xp.sum(moved**2)
-        return found
-
-    def objective(
-        parts: Parts, X: Array, y: Array, weights: Array, l1: Array, *rest: Array
-    ) -> Array:
-        return smooth(parts, X, y, weights, l1, *rest) + l1 * xp.sum(xp.abs(parts["coef_"]))
-
-    theta = (fit.data("X"), y, weights, xp.asarray(l1), xp.asarray(l2), *extra)
-    size = float(xp.stop_gradient(theta[3]))
-    active = start["coef_"] != 0 if size else True
-    found = minimum(objective, start, *theta, free={"coef_": active})
-    if size:
-        examine_active_set(fit, smooth, found, active, size, theta)
-    return found
+        intercept = np.asarray(twin.intercept_).reshape((coef.shape[0],) if several else ())
+    parts = model.solve(coef, intercept)
+    return {f"{name}_": value for name, value in parts.items()}
 
 
-def examine_active_set(
-    fit: Fit, smooth: Any, found: Parts, active: Any, l1: float, theta: Any
-) -> None:
-    """Refuse where a coefficient is about to enter or to leave: the fit has a kink there."""
-    parts = {name: xp.stop_gradient(value) for name, value in found.items()}
-    theta = [xp.stop_gradient(x) for x in theta]
-    slope = xp.grad(lambda coef: smooth({**parts, "coef_": coef}, *theta))(parts["coef_"])
-    coef = np.asarray(parts["coef_"])
-    entering = ~active & (np.abs(np.asarray(slope)) > l1 * (1.0 - EDGE))
-    leaving = active & (np.asarray(slope) * coef > 0)
-    if np.any(entering) or np.any(leaving):
-        which = "is about to enter" if np.any(entering) else "is about to leave"
-        places = np.argwhere(entering if np.any(entering) else leaving).tolist()
-        raise implicit.NotASolution(
-            f"{fit.name}.fit: the coefficient at {places[0]} {which} the active set, where the fit has "
-            f"a kink, or tol is too large to tell; change the penalty, or lower tol [at {user_line()}]"
+# --- least squares -----------------------------------------------------------------------------------
+@fits(f"{HOME}._base", "LinearRegression")
+def linear_regression(fit: Fit) -> Attributes:
+    """sum(weight * residual^2)"""
+    y = fit.data("y")
+    return fitted(fit, _losses.squared, y, fit.weights(), positive=fit.twin.positive)
+
+
+def by_output(alpha: Array, y: Array) -> Array:
+    """A penalty of each output, or of all, for coefficients with a row for each."""
+    return xp.reshape(alpha, (-1, 1)) if alpha.ndim and y.ndim == 2 else xp.reshape(alpha, (-1,))[0]
+
+
+@fits(f"{HOME}._ridge", "_BaseRidge", "Ridge")
+def ridge(fit: Fit) -> Attributes:
+    """sum(weight * residual^2) + alpha |coef|^2"""
+    y = fit.data("y")
+    l2 = by_output(fit.parameter("alpha"), y)
+    return fitted(fit, _losses.squared, y, fit.weights(), l2=l2, positive=fit.twin.positive)
+
+
+@fits(f"{HOME}._ridge", "RidgeClassifier")
+def ridge_classifier(fit: Fit) -> Attributes:
+    """Of labels that are 1 or -1."""
+    y = binarized(fit)
+    positive = getattr(fit.twin, "positive", False)
+    l2 = by_output(fit.parameter("alpha"), y)
+    weights = fit.weights() * class_weights(fit)
+    return fitted(fit, _losses.squared, y, weights, l2=l2, positive=positive)
+
+
+def binarized(fit: Fit) -> Array:
+    """The labels as RidgeClassifier takes them, a column for each class, or one for two."""
+    return xp.asarray(fit.twin._label_binarizer.transform(fit.labels()).astype(np.float64))
+
+
+@fits(f"{HOME}._ridge", "RidgeCV")
+def ridge_cv(fit: Fit) -> Attributes:
+    """With the alpha that was chosen."""
+    y, alpha = fit.data("y"), chosen(fit, "alphas", fit.twin.alpha_)
+    found = fitted(fit, _losses.squared, y, fit.weights(), l2=by_output(alpha, y))
+    return {**found, "alpha_": alpha}
+
+
+@fits(f"{HOME}._ridge", "RidgeClassifierCV")
+def ridge_classifier_cv(fit: Fit) -> Attributes:
+    """With the alpha that was chosen."""
+    y, alpha = binarized(fit), chosen(fit, "alphas", fit.twin.alpha_)
+    weights = fit.weights() * class_weights(fit)
+    found = fitted(fit, _losses.squared, y, weights, l2=by_output(alpha, y))
+    return {**found, "alpha_": alpha}
+
+
+def chosen(fit: Fit, name: str, value: Any) -> Array:
+    """Those of a parameter's numbers that a search chose: around the data it chooses the same."""
+    candidates = xp.reshape(fit.parameter(name), (-1,))
+    plain = values(candidates)
+    place = np.argmin(np.abs(plain - np.asarray(value)[..., None]), axis=-1)
+    return xp.reshape(xp.take(candidates, xp.asarray(np.atleast_1d(place))), np.shape(value))
+
+
+# --- the lasso and its kin -----------------------------------------------------------------------------
+DESCENT = f"{HOME}._coordinate_descent"
+
+
+@fits(DESCENT, "ElasticNet", "Lasso", ignores=["check_input"])
+def elastic_net(fit: Fit) -> Attributes:
+    """Half the mean of the squares by weight, and alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)"""
+    return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"))
+
+
+@fits(DESCENT, "MultiTaskElasticNet", "MultiTaskLasso")
+def multi_task(fit: Fit) -> Attributes:
+    """The same with |coef| as the sum of the lengths of coef's columns."""
+    return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
+
+
+@fits(DESCENT, "LassoCV", "ElasticNetCV")
+def elastic_net_cv(fit: Fit) -> Attributes:
+    """With the alpha and l1_ratio that were chosen."""
+    return searched(fit)
+
+
+@fits(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")
+def multi_task_cv(fit: Fit) -> Attributes:
+    return searched(fit, groups=True)
+
+
+def searched(fit: Fit, groups: bool = False) -> Attributes:
+    """The fit with the chosen alpha: of those given, or a share of the least that leaves nothing."""
+    twin = fit.twin
+    mixed = hasattr(fit.estimator, "l1_ratio")
+    ratio = chosen(fit, "l1_ratio", twin.l1_ratio_) if mixed else xp.asarray(1.0)
+    if isinstance(twin.alphas, int | np.integer):
+        fit.asked.add("alphas")
+        largest = largest_alpha(fit, ratio, getattr(twin, "positive", False))
+        alpha = largest * (float(twin.alpha_) / float(values(largest)))
+    else:
+        alpha = chosen(fit, "alphas", twin.alpha_)
+    found = {"alpha_": alpha, **({"l1_ratio_": ratio} if mixed else {})}
+    return {**descended(fit, alpha, ratio, groups), **found}
+
+
+def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
+    """The least alpha by which all coefficients are 0, with which scikit-learn's grid begins."""
+    X, y, weights = fit.data("X"), fit.data("y"), mean_weights(fit)
+    y = y if y.ndim == 2 else y[:, None]
+    if fit.twin.fit_intercept:
+        X, y = X - xp.matmul(weights, X), y - xp.matmul(weights, y)
+    slopes = xp.matmul(xp.matrix_transpose(X), weights[:, None] * y)
+    size = slopes[:, 0] if positive else xp.sqrt(xp.sum(slopes**2, axis=1))
+    return xp.max(size) / ratio
+
+
+def mean_weights(fit: Fit) -> Array:
+    """The weights of a mean; one number for all weights is none."""
+    weights = fit.weights()
+    return weights / xp.sum(weights)
+
+
+def descended(fit: Fit, alpha: Array, ratio: Array, groups: bool = False) -> Attributes:
+    """A fit by coordinate descent."""
+    y = fit.data("y")
+    positive = getattr(fit.twin, "positive", False)
+    if y.ndim == 2 and np.ndim(fit.twin.coef_) == 1:
+        y = y[:, 0]
+    return fitted(
+        fit, _losses.squared, y, mean_weights(fit),
+        l1=alpha * ratio, l2=alpha * (1.0 - ratio), groups=groups, positive=positive,
+    )  # fmt: skip
+
+
+ANGLES = f"{HOME}._least_angle"
+
+
+def examine_lars(fit: Fit) -> None:
+    if fit.estimator.jitter is not None:
+        fit.refuse("jitter adds random numbers to y")
+
+
+@fits(ANGLES, "LassoLars", examine=examine_lars)
+def lasso_lars(fit: Fit) -> Attributes:
+    """That of the lasso."""
+    return descended(fit, fit.parameter("alpha"), xp.asarray(1.0))
+
+
+@fits(ANGLES, "Lars", examine=examine_lars)
+def lars(fit: Fit) -> Attributes:
+    """Where it has gone all the way, least squares."""
+    if not np.all(fit.twin.coef_):
+        fit.refuse(
+            "of a path that ends before all coefficients entered there is no derivative here"
         )
+    return fitted(fit, _losses.squared, fit.data("y"), fit.weights())
 
 
-# --- logistic regression ---------------------------------------------------------------------------
-LOGISTIC = "sklearn.linear_model._logistic"
+@fits(f"{HOME}._omp", "OrthogonalMatchingPursuit")
+def matching_pursuit(fit: Fit) -> Attributes:
+    """Least squares of the features that were chosen."""
+    fit.asked.add("tol")
+    return fitted(fit, _losses.squared, fit.data("y"), fit.weights(), chosen=True)
+
+
+# --- logistic regression -------------------------------------------------------------------------------
+LOGISTIC = f"{HOME}._logistic"
 
 
 @fits(LOGISTIC, "LogisticRegression")
-def logistic(fit: Fit) -> Parts:
+def logistic(fit: Fit) -> Attributes:
     """C sum(weight * loss) + (1 - l1_ratio) |coef|^2 / 2 + l1_ratio |coef|"""
-    twin = fit.twin
-    onehot = (fit.labels().reshape(-1)[:, None] == twin.classes_).astype(np.float64)
-    weights = fit.weights() * class_weights(fit, onehot)
-    l1: Any = 0.0
-    l2: Any = 0.0
-    penalised = not (np.isinf(twin.C) or twin.penalty is None)
-    if penalised:
-        weights = weights * fit.parameter("C")
-        l1 = fit.parameter("l1_ratio") if twin.l1_ratio else 0.0
-        l2 = 1.0 - l1
-    if onehot.shape[1] == 2:
-        return linear(fit, _losses.binomial, xp.asarray(onehot[:, 1]), weights, l1=l1, l2=l2)
-    shifts = ["intercept_"] if penalised else ["intercept_", "coef_"]
-    return linear(
-        fit, _losses.multinomial, xp.asarray(onehot), weights, l1=l1, l2=l2, shifts=shifts
-    )
+    return logistic_with(fit, fit.parameter("C"), fit.parameter("l1_ratio"))
 
 
-def class_weights(fit: Fit, onehot: Any) -> Any:
-    """By sample, from ``class_weight``: numbers by class, or those that balance the weights."""
-    given = fit.estimator.class_weight
-    fit.asked.add("class_weight")
-    if given is None:
-        return 1.0
-    if given == "balanced":
-        counts = xp.matmul(xp.asarray(onehot.T), fit.weights())
-        by_class = xp.sum(counts) / (onehot.shape[1] * counts)
+def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
+    """The fit with one C and l1_ratio."""
+    twin, columns = fit.twin, onehot(fit)
+    weights = fit.weights() * class_weights(fit, fit.weights())
+    penalty: dict[str, Any] = {}
+    if not np.isinf(values(C)) and twin.penalty is not None:
+        weights = weights * C
+        l1 = ratio if twin.penalty in ("deprecated", "elasticnet", "l1") else xp.asarray(0.0)
+        penalty = {"l1": l1, "l2": 1.0 - l1}
+    if twin.solver == "liblinear":
+        y, weights = xp.asarray(columns[:, 1:]), weights[:, None]
+        return liblinear(fit, _losses.binomial, y, weights, **penalty)
+    if columns.shape[1] == 2:
+        return fitted(fit, _losses.binomial, xp.asarray(columns[:, 1]), weights, **penalty)
+    shifts = ["intercept"] if penalty else ["intercept", "coef"]
+    return fitted(fit, _losses.multinomial, xp.asarray(columns), weights, shifts=shifts, **penalty)
+
+
+def examine_logistic_cv(fit: Fit) -> None:
+    if not fit.estimator.refit:
+        fit.refuse("refit=False averages fits of parts of the data", "Say refit=True")
+
+
+@fits(LOGISTIC, "LogisticRegressionCV", examine=examine_logistic_cv)
+def logistic_cv(fit: Fit) -> Attributes:
+    """With the C and l1_ratio that were chosen."""
+    twin, ratio = fit.twin, xp.asarray(0.0)
+    best = [np.ravel(x)[0] for x in (twin.C_, twin.l1_ratio_)]
+    fit.asked |= {"Cs", "l1_ratios"}
+    C = xp.asarray(best[0]) if isinstance(twin.Cs, int) else chosen(fit, "Cs", best[0])
+    if best[1]:
+        ratio = chosen(fit, "l1_ratios", best[1])
+    return logistic_with(fit, C, ratio)
+
+
+def liblinear(fit: Fit, loss: Any, y: Array, weights: Array, **penalty: Any) -> Attributes:
+    """A fit by liblinear, for which the intercept is the coefficient of one feature more, and penalised.
+
+    y, weights : a column for each problem.
+    """
+    twin, X = fit.twin, fit.data("X")
+    coef = np.asarray(twin.coef_, dtype=np.float64).reshape(-1, X.shape[1])
+    if twin.fit_intercept:
+        scale = fit.parameter("intercept_scaling")
+        X = xp.concat([X, xp.broadcast_to(scale, (X.shape[0], 1))], axis=1)
+        last = np.asarray(twin.intercept_).reshape(-1, 1) / values(scale)
+        coef = np.concatenate([coef, last], axis=1)
+    rows = [
+        Penalised(fit.name, loss, X, y[:, k], weights[:, k], **penalty).solve(coef[k])["coef"]
+        for k in range(coef.shape[0])
+    ]
+    found = xp.stack(rows)
+    if not twin.fit_intercept:
+        return {"coef_": found}
+    return {"coef_": found[:, :-1], "intercept_": found[:, -1] * scale}
+
+
+VECTORS = "sklearn.svm._classes"
+
+
+def examine_linear_svc(fit: Fit) -> None:
+    if fit.estimator.multi_class != "ovr":
+        fit.refuse("multi_class='crammer_singer' has no derivative here", "Say multi_class='ovr'")
+    examine_hinge(fit)
+
+
+def examine_hinge(fit: Fit) -> None:
+    if not fit.estimator.loss.startswith("squared"):
+        other = "SVC" if fit.name == "LinearSVC" else "SVR"
+        fit.refuse(
+            f"loss={fit.estimator.loss!r} has kinks at its solution, and liblinear does not say which "
+            "samples lie there", f"Take loss='squared_{fit.estimator.loss}', or {other}(kernel='linear')",
+        )  # fmt: skip
+
+
+@fits(VECTORS, "LinearSVC", examine=examine_linear_svc)
+def linear_svc(fit: Fit) -> Attributes:
+    """C sum(weight * squared hinge), and |coef|^2 / 2 or |coef|; one class against the rest"""
+    columns = onehot(fit)
+    by_class = weights_of_classes(fit, fit.weights())
+    if columns.shape[1] == 2:
+        rest = by_class[:1]
+        columns, by_class = columns[:, 1:], by_class[1:]
     else:
-        by_class = xp.stack([as_float(given.get(c, 1.0)) for c in fit.twin.classes_.tolist()])
-    return xp.matmul(xp.asarray(onehot), by_class)
+        rest = xp.ones_like(by_class)
+    factors = columns * by_class + (1.0 - columns) * rest
+    weights = fit.parameter("C") * fit.weights()[:, None] * factors
+    penalty = {"l1": xp.asarray(1.0)} if fit.twin.penalty == "l1" else {"l2": 1.0}
+    y = xp.asarray(2.0 * columns - 1.0)
+    return liblinear(fit, _losses.squared_hinge, y, weights, **penalty)
 
 
-# --- generalized linear models ----------------------------------------------------------------------
-GENERALIZED = "sklearn.linear_model._glm.glm"
+@fits(VECTORS, "LinearSVR", examine=examine_hinge)
+def linear_svr(fit: Fit) -> Attributes:
+    """C sum(weight * what the residual exceeds epsilon by, squared) + |coef|^2 / 2"""
+    y, epsilon = xp.reshape(fit.data("y"), (-1, 1)), fit.parameter("epsilon")
+    weights = fit.parameter("C") * fit.weights()[:, None]
+    return liblinear(fit, _losses.squared_insensitive, y, weights, l2=1.0, extra=[epsilon])
+
+
+# --- generalized linear models -------------------------------------------------------------------------
+GENERALIZED = f"{HOME}._glm.glm"
 LOSSES = {"HalfPoissonLoss": _losses.poisson, "HalfGammaLoss": _losses.gamma,
-          "HalfSquaredError": _losses.half_squared}  # fmt: skip
+          "HalfSquaredError": _losses.squared}  # fmt: skip
 
 
 @fits(GENERALIZED, "_GeneralizedLinearRegressor")
-def generalized(fit: Fit) -> Parts:
+def generalized(fit: Fit) -> Attributes:
     """The mean of the loss by weight, and alpha |coef|^2 / 2"""
     name = type(fit.twin._base_loss).__name__
-    weights = fit.weights()
-    weights = weights / xp.sum(weights)
-    y, alpha = fit.data("y"), fit.parameter("alpha")
+    y, weights, alpha = fit.data("y"), mean_weights(fit), fit.parameter("alpha")
     if not name.startswith("HalfTweedieLoss"):
-        return linear(fit, LOSSES[name], y, weights, l2=alpha)
+        return fitted(fit, LOSSES[name], y, weights, l2=alpha)
     identity = name == "HalfTweedieLossIdentity"
-    special = (
-        {0.0: _losses.half_squared} if identity else {1.0: _losses.poisson, 2.0: _losses.gamma}
-    )
+    special = {0.0: _losses.squared} if identity else {1.0: _losses.poisson, 2.0: _losses.gamma}
     power = fit.twin.power
     if power in special and not isinstance(fit.estimator.power, Array):
-        return linear(fit, special[power], y, weights, l2=alpha)
+        return fitted(fit, special[power], y, weights, l2=alpha)
     if power in (1.0, 2.0):
         fit.refuse(f"power={power} is a limit of the loss, which has no derivative by power here")
     loss = _losses.tweedie_identity if identity else _losses.tweedie
-    return linear(fit, loss, y, weights, l2=alpha, extra=[fit.parameter("power")])
+    return fitted(fit, loss, y, weights, l2=alpha, extra=[fit.parameter("power")])
 
 
 POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
@@ -167,3 +342,54 @@ def score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     powers = [POWERS[kind.__name__] for kind in type(self).__mro__ if kind.__name__ in POWERS]
     power = [*powers, getattr(self, "power", 0.0)][0]
     return d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=power)
+
+
+# --- robust regression -----------------------------------------------------------------------------------
+@fits(f"{HOME}._huber", "HuberRegressor")
+def huber(fit: Fit) -> Attributes:
+    """Huber's loss of residual / scale, which is estimated, too.  Source: scikit-learn's user guide."""
+    twin = fit.twin
+    start = {"coef": twin.coef_, "scale": np.asarray(twin.scale_)}
+    if twin.fit_intercept:
+        start["intercept"] = np.asarray(twin.intercept_)
+
+    def objective(parts: Any, X: Any, y: Any, weights: Any, epsilon: Any, alpha: Any) -> Any:
+        scale = parts["scale"]
+        size = xp.abs(y - xp.matmul(X, parts["coef"]) - parts.get("intercept", 0.0))
+        inner = size**2 / scale
+        outer = 2.0 * epsilon * size - scale * epsilon**2
+        loss = scale + xp.where(size > epsilon * scale, outer, inner)
+        return xp.sum(weights * loss) + alpha * xp.sum(parts["coef"] ** 2)
+
+    theta = [fit.data("X"), fit.data("y"), fit.weights(), *map(fit.parameter, ("epsilon", "alpha"))]
+    return {f"{name}_": value for name, value in minimum(objective, start, *theta).items()}
+
+
+# --- what has no derivative --------------------------------------------------------------------------------
+def refused(module: str, *classes: str, why: str, instead: str = "") -> None:
+    refuses(f"{HOME}.{module}", *classes, why=why, instead=instead)
+
+
+STOCHASTIC: Sequence[tuple[str, tuple[str, ...], str]] = (
+    (
+        "_stochastic_gradient",
+        ("BaseSGDClassifier", "SGDClassifier"),
+        "LogisticRegression or LinearSVC",
+    ),
+    ("_stochastic_gradient", ("BaseSGDRegressor", "SGDRegressor"), "Ridge or HuberRegressor"),
+    ("_stochastic_gradient", ("SGDOneClassSVM",), "OneClassSVM"),
+    ("_passive_aggressive", ("PassiveAggressiveClassifier",), "LinearSVC"),
+    ("_passive_aggressive", ("PassiveAggressiveRegressor",), "LinearSVR"),
+)
+for _module, _classes, _other in STOCHASTIC:
+    refused(
+        _module, *_classes,
+        why="a stochastic descent stops where its steps left it, not at a solution",
+        instead=f"{_other} has derivatives; else give it NumPy data",
+    )  # fmt: skip
+for _module, _class in (("_ransac", "RANSACRegressor"), ("_theil_sen", "TheilSenRegressor")):
+    refused(_module, _class, why="it is a choice among random samples, which jumps",
+            instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
+for _class in ("LarsCV", "LassoLarsCV", "LassoLarsIC"):
+    refused("_least_angle", _class, why="the alpha it chooses is a corner of the path",
+            instead="LassoCV has derivatives, as LassoLars has; else give it NumPy data")  # fmt: skip

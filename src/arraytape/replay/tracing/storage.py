@@ -166,6 +166,9 @@ class TracedStorage(Storage):
         found: np.ndarray[Any, Any] = looked_at(data)
         return found
 
+    def refuse_replay(self, data: Any, why: str) -> None:
+        data.trace.spoil(why)
+
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: Any) -> bool:
         return False

@@ -1,0 +1,36 @@
+"""Derivatives of what a solver found: roots, minima, fixed points, linear systems: ``xp.implicit``.
+
+They do not come from the solver's steps but from the equation that its result solves, by the implicit
+function theorem: so any solver will do, compiled ones too, and nothing of its way is recorded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._util.errors import missing_from
+from ._checks import NotASolution
+from ._functions import (
+    as_given,
+    custom_fixed_point,
+    custom_minimum,
+    custom_root,
+    fixed_point,
+    linear_solve,
+    minimum,
+    root,
+)
+
+__all__ = [
+    "NotASolution", "as_given", "custom_fixed_point", "custom_minimum", "custom_root", "fixed_point",
+    "linear_solve", "minimum", "root",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+    __getattr__ = missing_from(__name__, "implicit")

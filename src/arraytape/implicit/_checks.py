@@ -1,0 +1,125 @@
+"""What is asked of a solution before it is differentiated, with the numbers that answer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._util.blocks import Quiet
+from .._util.errors import TapeWarning, stacklevel, user_line
+
+Vector = np.ndarray[Any, Any]
+
+
+class NotASolution(ArithmeticError):
+    """What a solver found is no solution, or none that is a function of the parameters."""
+
+
+class System(NamedTuple):
+    """A residual, its Jacobian and the Newton step at a point.
+
+    rcond : the reciprocal condition number of the Jacobian, rows and columns scaled, by the 1-norm.
+    """
+
+    residual: Vector
+    jacobian: Vector
+    inverse: Vector | None
+    rcond: float
+
+    def solve(self, b: Vector) -> Vector:
+        """The Jacobian's inverse times b; NaN where there is none."""
+        if self.inverse is None:
+            return np.full(np.shape(b), np.nan)
+        return np.asarray(self.inverse @ b)
+
+    @property
+    def step(self) -> Vector:
+        return self.solve(self.residual)
+
+
+def system(residual: Vector, jacobian: Vector) -> System:
+    """The system of a residual and its Jacobian, which may be singular."""
+    finite = np.isfinite(jacobian).all()
+    if not finite or not jacobian.size:
+        return System(residual, jacobian, jacobian.T if finite else None, float(finite))
+    rows = np.abs(jacobian).max(axis=1, keepdims=True)
+    with Quiet():
+        scaled = jacobian / rows
+        columns = np.abs(scaled).max(axis=0)
+        scaled = scaled / columns
+    if not np.isfinite(scaled).all():  # a row or column of zeros
+        return System(residual, jacobian, None, 0.0)
+    try:
+        inverse = np.linalg.inv(scaled)
+    except np.linalg.LinAlgError:
+        return System(residual, jacobian, None, 0.0)
+    rcond = 1.0 / (np.linalg.norm(scaled, 1) * np.linalg.norm(inverse, 1))
+    return System(residual, jacobian, inverse / rows.T / columns[:, None], float(rcond))
+
+
+def relative(step: Vector, v: Vector) -> float:
+    """The size of a step relative to where it starts, by the largest component of each."""
+    size = float(np.max(np.abs(step), initial=0.0))
+    whole = float(np.max(np.abs(v), initial=0.0))
+    if size == 0.0:
+        return 0.0
+    return size / whole if whole else np.inf
+
+
+def judge(name: str, error: float, tol: float, what: str, way_out: str) -> None:
+    """NotASolution above a tolerance, a TapeWarning above a hundredth of it."""
+    if error <= tol / 100.0:
+        return
+    message = (
+        f"{name}: {what}, and its derivative has a relative error of about {error:.1e} "
+        f"[at {user_line()}]; {way_out}"
+    )
+    if error > tol or error != error:
+        raise NotASolution(f"{message}. More than tol={tol:.1e} is refused")
+    warnings.warn(message, TapeWarning, stacklevel=stacklevel())
+
+
+WAY_OUT = "lower the solver's tolerance, or say polish=True, which adds Newton steps"
+
+
+def check_finite(name: str, residual: Vector) -> None:
+    """NotASolution for a residual that is not finite."""
+    bad = int(np.count_nonzero(~np.isfinite(residual)))
+    if bad:
+        raise NotASolution(
+            f"{name}: {bad} of {residual.size} residuals at the solution are not finite "
+            f"[at {user_line()}]; what the solver gave lies outside of the function's domain"
+        )
+
+
+def check_condition(name: str, found: System, rcond: float | None, eps: float, tol: float) -> None:
+    """NotASolution for a Jacobian that is not finite, singular or too near to that."""
+    n = len(found.residual)
+    if not np.isfinite(found.jacobian).all():
+        raise NotASolution(
+            f"{name}: the Jacobian of the residual at the solution is not finite [at {user_line()}]; "
+            "the solution is not a smooth function of the parameters there"
+        )
+    least = eps / tol if rcond is None else rcond
+    if not found.rcond > least:
+        raise NotASolution(
+            f"{name}: the Jacobian of the residual, {n} by {n}, is singular at the solution: its "
+            f"reciprocal condition number is {found.rcond:.1e}, less than rcond={least:.1e} "
+            f"[at {user_line()}]. The solution is then no function of the parameters: it is one of "
+            "many, or a double one. Add a penalty or an equation that chooses one"
+        )
+    if rcond is None:
+        what = f"the Jacobian is ill-conditioned (reciprocal condition number {found.rcond:.1e})"
+        judge(name, eps / found.rcond, tol, what, "scale the problem, or say rcond= to take it")
+
+
+def check_minimum(name: str, hessian: Vector, eps: float) -> None:
+    """NotASolution where the curvature is negative in some direction."""
+    values = np.linalg.eigvalsh((hessian + hessian.T) / 2.0)
+    if len(values) and values[0] < -(eps**0.5) * np.abs(values).max():
+        raise NotASolution(
+            f"{name}: what the solver found is no minimum: the Hessian's eigenvalues go from "
+            f"{values[0]:.1e} to {values[-1]:.1e} [at {user_line()}]; start elsewhere"
+        )

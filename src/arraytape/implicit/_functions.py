@@ -1,0 +1,549 @@
+"""root, minimum, fixed_point, linear_solve, and decorators that make one's own solver differentiable."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._custom.arguments import display_name
+from .._record.stack import only_recorders
+from .._util import nest
+from .._util.errors import describe, user_line
+from . import _solvers as solvers
+from ._layouts import Layout, Vector, handles
+from ._op import arrays_of, plain, solution
+from ._problem import Numbers, Problem, Residual
+
+Solver = Callable[..., Any]
+Default = Callable[[Numbers, Vector], Vector]
+
+
+def as_given(x0: Any, *theta: Any) -> Any:
+    """The solver of those who have the solution: it gives ``x0``, which some fit has found.
+
+    Parameters
+    ----------
+    x0 : Array or nesting
+        The solution.
+    *theta : Array or nesting
+        The parameters, which are not looked at.
+
+    Returns
+    -------
+    Array or nesting
+        ``x0`` itself.
+    """
+    return x0
+
+
+def root(
+    F: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver | None = None,
+    matrix_free: bool = False,
+    symmetric: bool = False,
+    tol: float = 0.1,
+    rcond: float | None = None,
+    rtol: float = 1e-12,
+    maxiter: int | None = None,
+    preconditioner: Callable[..., Any] | None = None,
+    polish: bool = False,
+) -> Any:
+    """Solve ``F(x, *theta) = 0`` for x, differentiably by theta.
+
+    Parameters
+    ----------
+    F : Callable
+        Takes x and the parameters, as Arrays and nestings of Arrays, and gives as many Arrays of the
+        same shapes as x has.  What it uses that a tape follows must be among the parameters.
+    x0 : Array or nesting
+        Where to start: floating-point Arrays, NumPy arrays or numbers, real or complex, in any
+        nesting.  Its gradient is None.
+    *theta : Array or nesting
+        The parameters: Arrays, Variables, and constants, in any nestings.
+    solver : Callable, optional
+        ``solver(x0, *theta)`` gives the solution in the nesting of x0.  It gets NumPy arrays in the
+        place of Arrays, and what it does is not recorded; ``as_given`` takes x0 for the solution.
+        By default Powell's hybrid method of SciPy's with the exact Jacobian, and Newton steps down
+        to rounding; an x0 that solves to rounding stays as it is.
+    matrix_free : bool, default: False
+        Whether to make no Jacobian, but solve with its products by GMRES, or by conjugate gradients
+        where it is symmetric and positive definite.  Its condition is then not checked.
+    symmetric : bool, default: False
+        Whether the Jacobian is symmetric and positive definite.
+    tol : float, default: 0.1
+        The largest relative error of the derivative that is accepted, as the Newton step from the
+        solution tells it.  A hundredth of it is warned of.
+    rcond : float, optional
+        The least reciprocal condition number of the Jacobian (rows and columns scaled, in the 1-norm)
+        that is accepted; by default what rounding lets ``tol`` be.
+    rtol, maxiter : float and int, optional
+        Where iterations of ``matrix_free`` end: at this residual relative to the right-hand side, or
+        after so many products, which is an error.
+    preconditioner : Callable, optional
+        ``preconditioner(r, x, *theta)``, linear in r, which has x's nesting: about the inverse of the
+        Jacobian at x times r.  It is array code, so that its transpose is known.
+    polish : bool, default: False
+        Whether Newton steps follow the solver's solution, down to rounding.
+
+    Returns
+    -------
+    Array or nesting
+        The solution in the nesting, shapes and dtypes of x0.
+
+    Raises
+    ------
+    NotASolution
+        When the Newton step from what the solver gave tells an error above ``tol``, the Jacobian is
+        singular or worse conditioned than ``rcond``, the residual is not finite there, or an
+        iteration does not arrive.  Each says its numbers.
+    TypeError
+        When x0 is no floating-point data, or F gives no Arrays.
+    ValueError
+        When F's result has other shapes than x, F uses a followed Array or Variable that is not
+        among the parameters, or the solver's result does not fit x0.
+    LostGradientError
+        When a value leaves inside F, so that its derivative is unknown.
+    ImportError
+        When SciPy is needed and not installed.
+
+    Notes
+    -----
+    With J = dF/dx at the solution, dx = -J^-1 (dF/dtheta) dtheta.  All orders, both modes.
+    Source: Griewank and Walther 2008, "Evaluating Derivatives", sec. 15.1.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> cube_root = lambda a: xp.implicit.root(lambda x, a: x**3 - a, 1.0, a)
+    >>> round(float(xp.grad(cube_root)(xp.asarray(8.0))), 12)
+    0.083333333333
+    """
+    name = f"implicit.root({display_name(F)})"
+    settings = {
+        "matrix_free": matrix_free,
+        "symmetric": symmetric,
+        "tol": tol,
+        "rcond": rcond,
+        "rtol": rtol,
+        "maxiter": maxiter,
+        "polish": polish,
+        "preconditioner": preconditioner,
+    }
+
+    def residual(layout: Layout, x: Any, args: Any) -> Array:
+        return layout.vector(F(x, *args), "the function's results")
+
+    return solve(name, residual, x0, theta, solver, solvers.find_root, settings)
+
+
+def minimum(
+    f: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver | None = None,
+    matrix_free: bool = False,
+    tol: float = 0.1,
+    rcond: float | None = None,
+    rtol: float = 1e-12,
+    maxiter: int | None = None,
+    preconditioner: Callable[..., Any] | None = None,
+    polish: bool = False,
+) -> Any:
+    """Minimize ``f(x, *theta)`` over x, differentiably by theta: where the gradient of f by x is 0.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes x and the parameters, as Arrays and nestings of Arrays, and gives one real Array of shape
+        ().  It must have a continuous Hessian at the minimum.
+    x0, *theta : Array or nesting
+        As of ``root``.
+    solver : Callable, optional
+        As of ``root``; by default a Newton method of SciPy's in a trust region, and Newton steps down to
+        rounding.
+    matrix_free : bool, default: False
+        Whether to make no Hessian, but solve with its products by conjugate gradients.
+    tol, rcond, rtol, maxiter, preconditioner, polish
+        As of ``root``, with the Hessian for the Jacobian.
+
+    Returns
+    -------
+    Array or nesting
+        The minimum's place in the nesting, shapes and dtypes of x0.
+
+    Raises
+    ------
+    NotASolution
+        As of ``root``, and when the Hessian has a negative eigenvalue (not seen by ``matrix_free``).
+    TypeError, ValueError, LostGradientError, ImportError
+        As of ``root``; and when f gives anything but one real Array of shape ().
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> place = lambda a: xp.implicit.minimum(lambda x, a: xp.exp(x) - a * x, 0.0, a)
+    >>> round(float(xp.grad(place)(xp.asarray(4.0))), 12)
+    0.25
+    """
+    name = f"implicit.minimum({display_name(f)})"
+    settings = {
+        "matrix_free": matrix_free,
+        "symmetric": True,
+        "tol": tol,
+        "rcond": rcond,
+        "rtol": rtol,
+        "maxiter": maxiter,
+        "polish": polish,
+        "preconditioner": preconditioner,
+    }
+    return solve(name, None, x0, theta, solver, solvers.find_minimum, settings, minimized=f)
+
+
+def fixed_point(
+    g: Callable[..., Any],
+    x0: Any,
+    *theta: Any,
+    solver: Solver | None = None,
+    matrix_free: bool = False,
+    tol: float = 0.1,
+    rcond: float | None = None,
+    rtol: float = 1e-12,
+    maxiter: int | None = None,
+    preconditioner: Callable[..., Any] | None = None,
+    polish: bool = False,
+) -> Any:
+    """Solve ``x = g(x, *theta)`` for x, differentiably by theta.
+
+    Parameters
+    ----------
+    g : Callable
+        Takes x and the parameters, as Arrays and nestings of Arrays, and gives as many Arrays of the
+        same shapes as x has.
+    x0, *theta : Array or nesting
+        As of ``root``.
+    solver : Callable, optional
+        As of ``root``; by default g again and again, and Newton steps once it is near, or where that is
+        slow.
+    matrix_free, tol, rcond, rtol, maxiter, preconditioner, polish
+        As of ``root``, with x - g(x, *theta) for F.
+
+    Returns
+    -------
+    Array or nesting
+        The fixed point in the nesting, shapes and dtypes of x0.
+
+    Raises
+    ------
+    NotASolution
+        As of ``root``, and when the iteration leaves for what is not finite.
+    TypeError, ValueError, LostGradientError, ImportError
+        As of ``root``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> root = lambda a: xp.implicit.fixed_point(lambda x, a: (x + a / x) / 2.0, 1.0, a)
+    >>> round(float(xp.grad(root)(xp.asarray(4.0))), 12)
+    0.25
+    """
+    name = f"implicit.fixed_point({display_name(g)})"
+    settings = {
+        "matrix_free": matrix_free,
+        "tol": tol,
+        "rcond": rcond,
+        "rtol": rtol,
+        "maxiter": maxiter,
+        "polish": polish,
+        "preconditioner": preconditioner,
+    }
+
+    def residual(layout: Layout, x: Any, args: Any) -> Array:
+        before = layout.vector(nest.pack(layout.nesting, handles(nest.leaves(x))), "x")
+        return before - layout.vector(g(x, *args), "the function's results")
+
+    return solve(name, residual, x0, theta, solver, solvers.find_fixed_point, settings)
+
+
+def linear_solve(
+    matvec: Callable[..., Any],
+    b: Any,
+    *theta: Any,
+    x0: Any = None,
+    solver: Solver | None = None,
+    matrix_free: bool = True,
+    symmetric: bool = False,
+    rcond: float | None = None,
+    rtol: float = 1e-12,
+    maxiter: int | None = None,
+    preconditioner: Callable[..., Any] | None = None,
+) -> Any:
+    """Solve ``matvec(x, *theta) = b`` for x, differentiably by b and theta, without a matrix.
+
+    Parameters
+    ----------
+    matvec : Callable
+        Takes x and the parameters, as Arrays and nestings of Arrays, is linear in x, and gives as many
+        Arrays of the same shapes as x has.
+    b : Array or nesting
+        The right-hand side, in x's nesting.
+    *theta : Array or nesting
+        The parameters of the operator.
+    x0 : Array or nesting, optional
+        Where to start; zeros by default.
+    solver : Callable, optional
+        ``solver(x0, b, *theta)``, on NumPy arrays; by default an iteration as for the derivative.
+    matrix_free : bool, default: True
+        Whether to solve by products; else by the operator's matrix.
+    symmetric : bool, default: False
+        Whether the operator is symmetric and positive definite: conjugate gradients, not GMRES.
+    rcond, rtol, maxiter : optional
+        As of ``root``.
+    preconditioner : Callable, optional
+        ``preconditioner(r, *theta)``, linear in r: about the inverse of the operator times r.
+
+    Returns
+    -------
+    Array or nesting
+        The solution in the nesting, shapes and dtypes of b.
+
+    Raises
+    ------
+    NotASolution
+        When the iteration does not reach ``rtol``, or the operator's matrix is singular.
+    TypeError, ValueError, LostGradientError, ImportError
+        As of ``root``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> A, b = xp.asarray([[2.0, 1.0], [0.0, 4.0]]), xp.asarray([4.0, 8.0])
+    >>> x = xp.implicit.linear_solve(lambda x, A: A @ x, b, A)
+    >>> [round(float(one), 9) for one in x]
+    [1.0, 2.0]
+    """
+    name = f"implicit.linear_solve({display_name(matvec)})"
+    layout = Layout(name, b, "b")
+    before = None
+    if preconditioner is not None:
+        check_callable(name, "preconditioner", preconditioner)
+
+        def before(r: Any, x: Any, b: Any, *args: Any) -> Any:
+            return preconditioner(r, *args)
+
+    settings = {
+        "matrix_free": matrix_free,
+        "symmetric": symmetric,
+        "rcond": rcond,
+        "rtol": rtol,
+        "maxiter": maxiter,
+        "preconditioner": before,
+        "linear": True,
+    }
+    if x0 is None:
+        x0 = layout.host_nested(np.zeros(layout.size))
+
+    def residual(layout: Layout, x: Any, args: Any) -> Array:
+        b, *rest = args
+        product = layout.vector(matvec(x, *rest), "the operator's results")
+        return product - layout.vector(b, "b")
+
+    return solve(name, residual, x0, (b, *theta), solver, solvers.find_linear, settings)
+
+
+# --- one's own solver ---------------------------------------------------------------------------------
+def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
+    """Make a solver of ``F(x, *theta) = 0`` differentiable: a decorator.
+
+        @custom_root(lambda x, a: x**3 - a)
+        def cube_root(x0, a):
+            return np.cbrt(a)
+
+    Parameters
+    ----------
+    F : Callable
+        As of ``root``.
+    **settings
+        Keywords of ``root``.
+
+    Returns
+    -------
+    Callable
+        A decorator of functions ``solver(x0, *theta)``, which get NumPy arrays and give the
+        solution; what it gives is called with Arrays and gives Arrays.
+
+    Raises
+    ------
+    TypeError
+        When there is no such setting; at the call as ``root``.
+    """
+    return decorator("custom_root", root, F, settings)
+
+
+def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
+    """Make a solver that minimizes ``f(x, *theta)`` differentiable: a decorator.
+
+    Parameters
+    ----------
+    f : Callable
+        As of ``minimum``.
+    **settings
+        Keywords of ``minimum``.
+
+    Returns
+    -------
+    Callable
+        As of ``custom_root``.
+
+    Raises
+    ------
+    TypeError
+        When there is no such setting; at the call as ``minimum``.
+    """
+    return decorator("custom_minimum", minimum, f, settings)
+
+
+def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
+    """Make a solver of ``x = g(x, *theta)`` differentiable: a decorator.
+
+    Parameters
+    ----------
+    g : Callable
+        As of ``fixed_point``.
+    **settings
+        Keywords of ``fixed_point``.
+
+    Returns
+    -------
+    Callable
+        As of ``custom_root``.
+
+    Raises
+    ------
+    TypeError
+        When there is no such setting; at the call as ``fixed_point``.
+    """
+    return decorator("custom_fixed_point", fixed_point, g, settings)
+
+
+def decorator(
+    name: str, entrance: Callable[..., Any], f: Callable[..., Any], settings: dict[str, Any]
+) -> Callable[[Solver], Solver]:
+    """A decorator of solvers, whose results one of the functions above differentiates."""
+    check_callable(f"implicit.{name}", "the function", f)
+    known = set(entrance.__kwdefaults__ or ()) - {"solver"}
+    if unknown := [key for key in settings if key not in known]:
+        raise TypeError(
+            f"implicit.{name}: got {unknown[0]!r} where the settings are {sorted(known)} "
+            f"[at {user_line()}]"
+        )
+
+    def decorate(solver: Solver) -> Solver:
+        check_callable(f"implicit.{name}", "the solver", solver)
+
+        @functools.wraps(solver)
+        def differentiable(x0: Any, *theta: Any) -> Any:
+            return entrance(f, x0, *theta, solver=solver, **settings)
+
+        return differentiable
+
+    return decorate
+
+
+# --- how a problem is put together ------------------------------------------------------------------
+def solve(
+    name: str,
+    residual: Callable[[Layout, Any, Any], Array] | None,
+    x0: Any,
+    theta: tuple[Any, ...],
+    solver: Solver | None,
+    default: Default,
+    settings: dict[str, Any],
+    minimized: Callable[..., Any] | None = None,
+) -> Any:
+    """The solution of a problem in the nesting of x0."""
+    check_settings(name, solver, settings)
+    layout = Layout(name, x0)
+    leaves = nest.leaves(theta)
+
+    def args_of(leaves: Sequence[Any]) -> Any:
+        return nest.pack(theta, list(leaves))
+
+    def of_root(v: Array, leaves: Sequence[Any]) -> Array:
+        assert residual is not None
+        return like(v, residual(layout, layout.nested(v), args_of(leaves)))
+
+    def value(v: Array, leaves: Sequence[Any]) -> Array:
+        assert minimized is not None
+        found: Array = minimized(layout.nested(v), *args_of(leaves))
+        return found
+
+    def of_minimum(v: Array, leaves: Sequence[Any]) -> Array:
+        return like(v, xp.grad(lambda v: value(v, handles(leaves)))(v))
+
+    given = settings.pop("preconditioner")
+    problem = Problem(
+        name=name, layout=layout, residual=of_root if minimized is None else of_minimum,
+        value=None if minimized is None else value, **settings,
+    )  # fmt: skip
+    if given is not None:
+        problem.preconditioner = lambda r, x, leaves: given(r, x, *args_of(leaves))
+    start = arrays_of(x0)
+
+    def find(numbers: Numbers, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
+        known = iter(starts)
+        from_x0 = [next(known) if isinstance(x, Array) else x for x in nest.leaves(x0)]
+        begin = nest.pack(x0, from_x0)
+        if solver is None:
+            return default(numbers, layout.host_vector(begin))
+        with only_recorders():
+            found = solver(begin, *args_of(host))
+            return layout.host_vector(nest.pack(found, list(map(plain, nest.leaves(found)))))
+
+    return layout.nested(solution(problem, start, leaves, find), cast=True)
+
+
+def like(v: Array, r: Array) -> Array:
+    """A residual in the dtype of the vector."""
+    return r if r.dtype == v.dtype else xp.astype(r, v.dtype)
+
+
+def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
+    """TypeError or ValueError for settings of a wrong kind or size."""
+    for what, f in (("solver", solver), ("preconditioner", settings["preconditioner"])):
+        if f is not None:
+            check_callable(name, what, f)
+    for what in ("tol", "rcond", "rtol"):
+        value = settings.get(what)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise TypeError(
+                f"{name}: {what} must be a number, got {describe(value)} [at {user_line()}]"
+            )
+        if not value > 0.0 and not (what == "rcond" and value == 0.0):
+            raise ValueError(f"{name}: {what} must be positive, got {value} [at {user_line()}]")
+    most = settings.get("maxiter")
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+        raise ValueError(
+            f"{name}: maxiter must be a positive integer, got {describe(most)} [at {user_line()}]"
+        )
+
+
+def check_callable(name: str, what: str, f: Any) -> None:
+    """TypeError for what cannot be called."""
+    if not callable(f):
+        raise TypeError(f"{name}: {what} must be a function, got {describe(f)} [at {user_line()}]")
+
+
+__all__ = [
+    "Residual", "as_given", "custom_fixed_point", "custom_minimum", "custom_root", "fixed_point",
+    "linear_solve", "minimum", "root",
+]  # fmt: skip

@@ -1,0 +1,52 @@
+"""Linear systems by products with a vector: SciPy's conjugate gradients and GMRES."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._util.errors import user_line
+from ._checks import NotASolution, Vector
+
+Product = Callable[[Vector], Vector]
+
+
+def scipys(name: str, module: str) -> Any:
+    """A module of SciPy's; ImportError that says what to install."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{name} needs SciPy here: pip install scipy; or give it a solver of your own"
+        ) from error
+
+
+def solved(problem: Any, product: Product, b: Vector, preconditioner: Product | None) -> Vector:
+    """The vector whose product is b; NotASolution where the iteration does not reach its tolerance."""
+    n = len(b)
+    if not b.any():
+        return np.zeros(n)
+    linalg = scipys(problem.name, "scipy.sparse.linalg")
+    operator = linalg.LinearOperator((n, n), matvec=product, dtype=float)
+    before = preconditioner and linalg.LinearOperator((n, n), matvec=preconditioner, dtype=float)
+    most = problem.maxiter or 10 * n + 50
+    keywords: dict[str, Any] = {"rtol": problem.rtol, "atol": 0.0, "M": before}
+    if problem.symmetric:
+        x, _ = linalg.cg(operator, b, maxiter=most, **keywords)
+    else:
+        restart = min(n, 100)
+        rounds = -(-most // restart)
+        x, _ = linalg.gmres(operator, b, restart=restart, maxiter=rounds, **keywords)
+    left = float(np.linalg.norm(product(x) - b) / np.linalg.norm(b))
+    if not left <= max(10.0 * problem.rtol, 1e-14):
+        method = "conjugate gradients" if problem.symmetric else "GMRES"
+        raise NotASolution(
+            f"{problem.name}: {method} stopped at a relative residual of {left:.1e} after at most "
+            f"{most} iterations, above rtol={problem.rtol:.1e}, for {n} unknowns [at {user_line()}]; "
+            "give a preconditioner=, more iterations by maxiter=, or a larger rtol="
+        )
+    return np.asarray(x)

@@ -1,0 +1,167 @@
+"""A solution as a function of its parameters, whose derivative the implicit function theorem says.
+
+Where F(x(theta), theta) = 0 and F's Jacobian J by x is regular, a cotangent g of x goes back as
+-(dF/dtheta)^T lambda with J^T lambda = g.  The rule is written in
+derivatives that are recorded in their turn, at a solution that outer recorders know: that is all there
+is to higher orders and to forward mode.
+Source: Griewank and Walther 2008, "Evaluating Derivatives", sec. 15.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._array.views import current
+from .._custom.gradient import call_with_rule
+from .._custom.recorder import FunctionRecorder
+from .._record.stack import only_recorders, recorders
+from .._storage.storage import storage_of
+from .._tape.arguments import differentiable
+from .._util import nest
+from .._util.errors import user_line
+from ._layouts import Examples, Layout, Vector, handles
+from ._problem import Numbers, Problem, point
+
+Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
+
+
+def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], find: Find) -> Array:
+    """The vector that solves a problem, followed where its parameters are.
+
+    start : the Arrays in x0, whose values alone count.  leaves : of theta, Arrays and constants.
+    find : gives the vector of one example, by numbers and the values of ``start`` and ``leaves``.
+    """
+
+    outside = recorders()
+
+    def with_rule(*given: Any) -> tuple[Array, Callable[..., Any]]:
+        arrays = [x for x in given if isinstance(x, Array)]
+        examples = Examples(problem.name, [*start, *arrays])
+        vectors: list[Vector] = []
+        matrices: list[Vector] = []
+        for values in examples:
+            own = iter(values[len(start) :])
+            host = [next(own) if isinstance(x, Array) else x for x in given]
+            numbers = Numbers(problem, host)
+            found = find(numbers, values[: len(start)], host)
+            if problem.polish:
+                found = numbers.newton(found)
+            found = found.astype(problem.layout.dtype).astype(np.float64)
+            with only_recorders():
+                J = numbers.check(found)
+            matrices += [] if J is None else [J]
+            vectors.append(found)
+        if vectors and outside:
+            check_captures(numbers, found)
+        known = [current(x)[1] for x in (*start, *arrays)]
+        like = known[0] if known else None
+        v = examples.array(vectors, problem.layout.dtype, like)
+        made = examples.array(matrices, problem.layout.dtype, like) if matrices else None
+        return v, lambda g: pull(problem, v, given, g, made)
+
+    found: Array = call_with_rule(problem.name, with_rule, tuple(leaves), {}, signature_of=solution)
+    return found
+
+
+def check_captures(numbers: Numbers, v: Vector) -> None:
+    """ValueError where the function uses what is followed outside, which is not among its arguments."""
+    problem = numbers.problem
+    (recorder,) = recorders()
+    problem.residual(point(v), handles(numbers.leaves))
+    if isinstance(recorder, FunctionRecorder) and recorder.variables:
+        names = ", ".join(repr(variable.name) for variable in recorder.variables)
+        raise ValueError(
+            f"{problem.name}: the function reads the Variables {names} [at {user_line()}], whose "
+            "gradient would be lost; pass them in theta"
+        )
+
+
+def pull(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> list[Array | None]:
+    """The cotangents of the parameters for one of the solution."""
+    arrays = [i for i, x in enumerate(given) if isinstance(x, Array)]
+    chosen = [i for i in arrays if differentiable(given[i])]
+    if not chosen:
+        return [None] * len(arrays)
+    weights = adjoint(problem, v, given, g, None if recorders() else J)
+
+    def residual(*some: Array) -> Array:
+        leaves = handles(given)
+        for i, x in zip(chosen, some, strict=True):
+            leaves[i] = x
+        return problem.residual(v, leaves)
+
+    _, back = xp.vjp(residual, *[given[i] for i in chosen])
+    found = dict(zip(chosen, back(-weights), strict=True))
+    return [found.get(i) for i in arrays]
+
+
+def adjoint(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> Array:
+    """The solution of the system with the Jacobian's transpose and g.
+
+    J : the Jacobian, where no recorder wants to know where it came from.
+    """
+    if not problem.layout.size:
+        return g
+    if problem.matrix_free:
+        return solution(adjoint_problem(problem), [], (g, v, *given), from_zeros)
+    if J is None:
+        J = xp.jacobian(lambda v: problem.residual(v, handles(given)))(v)
+    found: Array = xp.linalg.solve(xp.matrix_transpose(J), g)
+    return found
+
+
+def adjoint_problem(problem: Problem) -> Problem:
+    """The linear equation of a cotangent, a solution and its parameters, to be solved in its turn."""
+    name = problem.name
+
+    def residual(w: Array, leaves: Sequence[Any]) -> Array:
+        g, v, *rest = leaves
+        _, back = xp.vjp(lambda v: problem.residual(v, handles(rest)), v)
+        product: Array = back(w)[0] - g
+        return product
+
+    def preconditioner(r: Any, w: Any, leaves: Sequence[Any]) -> Any:
+        _, v, *rest = leaves
+        at, known, layout = problem.layout.nested(v), problem.preconditioner, problem.layout
+        assert known is not None
+        _, back = xp.vjp(lambda r: layout.vector(known(layout.nested(r), at, rest), "M"), r)
+        return back(r)[0]
+
+    return Problem(
+        name=name if problem.base else f"the adjoint of {name}",
+        layout=Layout(name, np.zeros(problem.layout.size, problem.layout.dtype)),
+        residual=residual,
+        symmetric=problem.symmetric,
+        matrix_free=True,
+        linear=True,
+        tol=problem.tol,
+        rtol=problem.rtol,
+        maxiter=problem.maxiter,
+        preconditioner=preconditioner if problem.preconditioner is not None else None,
+        base=problem,
+    )
+
+
+def from_zeros(numbers: Numbers, start: Any, host: Any) -> Vector:
+    """The solution of a linear problem, by an iteration that starts at zero."""
+    v = np.zeros(numbers.problem.layout.size)
+    return -numbers.newton_step(v, numbers.residual(v))
+
+
+def arrays_of(x0: Any) -> list[Array]:
+    """The Arrays of a nesting."""
+    return [x for x in nest.leaves(x0) if isinstance(x, Array)]
+
+
+def plain(x: Any) -> Any:
+    """A leaf of what a solver gave, as NumPy's."""
+    if not isinstance(x, Array):
+        return x
+    data = current(x)[1]
+    return storage_of(data).host(data)

@@ -1,0 +1,268 @@
+"""A problem on plain numbers: its residual, Jacobian and products, and what its solution must pass."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import KEPT, Array, wrap
+from .._record.stack import only_recorders
+from .._storage.batched.data import Batched
+from .._util.errors import user_line
+from . import _checks as checks
+from ._checks import NotASolution, System, relative
+from ._iterative import solved
+from ._layouts import Layout, Vector, doubled, handles, on_host
+
+Residual = Callable[[Array, Sequence[Any]], Array]
+
+
+@dataclasses.dataclass
+class Problem:
+    """What is solved: ``residual(v, leaves) == 0``, for the real vector v that stands for x.
+
+    name : how messages call it.  residual : recorded, on Arrays.  value : a minimum's function.
+    base : of an adjoint's, the problem that it belongs to, whose parameters follow its own two: a
+    cotangent and a solution.
+    """
+
+    name: str
+    layout: Layout
+    residual: Residual
+    value: Residual | None = None
+    symmetric: bool = False
+    matrix_free: bool = False
+    linear: bool = False
+    tol: float = 0.1
+    rcond: float | None = None
+    rtol: float = 1e-12
+    maxiter: int | None = None
+    preconditioner: Callable[[Any, Any, Sequence[Any]], Any] | None = None
+    polish: bool = False
+    base: Problem | None = None
+
+
+class Numbers:
+    """A problem at one choice of parameters, on NumPy's vectors in double precision.
+
+    leaves : of the parameters, NumPy arrays and constants.
+    """
+
+    def __init__(self, problem: Problem, leaves: Sequence[Any]) -> None:
+        self.problem = problem
+        self.leaves = [doubled(x) for x in leaves]
+        self.eps = float(np.finfo(problem.layout.dtype).eps)
+
+    def residual(self, v: Vector) -> Vector:
+        with only_recorders():
+            return self._plain(self.problem.residual(point(v), handles(self.leaves)))
+
+    def value(self, v: Vector) -> float:
+        assert self.problem.value is not None
+        with only_recorders():
+            return float(self._plain(self.problem.value(point(v), handles(self.leaves))))
+
+    def _plain(self, r: Array) -> Vector:
+        """What a function gave, which must not belong to several examples of a vmap."""
+        if type(r._data) is Batched:
+            raise ValueError(
+                f"{self.problem.name}: the function uses a value of one example of a vmap that is not "
+                f"among its arguments [at {user_line()}]; pass it in theta"
+            )
+        return on_host(r)
+
+    def jacobian(self, v: Vector) -> Vector:
+        """The matrix of the residual's derivatives."""
+        n = self.problem.layout.size
+        if not n:
+            return np.zeros((0, 0))
+        with only_recorders():
+            J = xp.jacobian(lambda v: self.problem.residual(v, handles(self.leaves)))(point(v))
+        return self._plain(J).reshape(n, n)
+
+    def products(self, v: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector]]:
+        """The products of a vector with the Jacobian, and with its transpose."""
+        if self.problem.base is not None:
+            _, at, *leaves = self.leaves
+            return Numbers(self.problem.base, leaves).products(on_host(at))[::-1]
+        with only_recorders():
+            r, back = xp.vjp(lambda v: self.problem.residual(v, handles(self.leaves)), point(v))
+            _, forth = xp.vjp(lambda w: back(w)[0], xp.zeros_like(r))
+
+        def product(pull: Callable[..., Any]) -> Callable[[Vector], Vector]:
+            def by(w: Vector) -> Vector:
+                with only_recorders():
+                    return self._plain(pull(point(np.reshape(w, -1)))[0])
+
+            return by
+
+        return product(forth), product(back)
+
+    def solve(self, v: Vector, b: Vector) -> Vector:
+        """The inverse of the Jacobian at v times b, by an iteration."""
+        return solved(self.problem, self.products(v)[0], b, self.preconditioner(v))
+
+    def preconditioner(self, v: Vector) -> Callable[[Vector], Vector] | None:
+        """The problem's preconditioner on vectors."""
+        known, layout = self.problem.preconditioner, self.problem.layout
+        if known is None:
+            return None
+
+        def by(r: Vector) -> Vector:
+            with only_recorders():
+                found = known(
+                    layout.nested(point(r)), layout.nested(point(v)), handles(self.leaves)
+                )
+                return on_host(layout.vector(found, "the preconditioner's result"))
+
+        return by
+
+    def system(self, v: Vector) -> System:
+        """Residual, Jacobian and Newton step at v."""
+        return checks.system(self.residual(v), self.jacobian(v))
+
+    def newton(self, v: Vector, most: int = 30) -> Vector:
+        """Newton steps from v for as long as they become smaller, down to rounding."""
+        best, before = v, np.inf
+        for _ in range(most):
+            r = self.residual(v)
+            if not np.isfinite(r).all():
+                return best
+            if not r.any():
+                return v
+            step = self.newton_step(v, r)
+            size = relative(step, v)
+            if size != size or (np.isfinite(before) and size >= before / 2.0):
+                return v if size < before else best
+            best, before = v, size
+            if size <= 4.0 * self.eps:
+                return v
+            v = v - step
+        return best
+
+    def newton_step(self, v: Vector, r: Vector) -> Vector:
+        """The Newton step at v, where the residual is r; NaN where there is none."""
+        if self.problem.matrix_free:
+            return self.solve(v, r)
+        return checks.system(r, self.jacobian(v)).step
+
+    def solves(self, v: Vector) -> bool:
+        """Whether v solves the problem to rounding already."""
+        r = self.residual(v)
+        if not np.isfinite(r).all():
+            return False
+        if not r.any():
+            return True
+        return relative(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
+
+    # --- checks ---------------------------------------------------------------------------------
+    def check(self, v: Vector) -> Vector | None:
+        """The Jacobian at a solution, which is good enough; None where it is not made."""
+        name, tol = self.problem.name, self.problem.tol
+        r = self.residual(v)
+        checks.check_finite(name, r)
+        if self.problem.matrix_free:
+            size = (
+                self._linear_error(r)
+                if self.problem.linear
+                else relative(self.newton_step(v, r), v)
+            )
+            self._judge(size, size)
+            return None
+        found = checks.system(r, self.jacobian(v))
+        checks.check_condition(name, found, self.problem.rcond, self.eps, tol)
+        if self.problem.value is not None:
+            checks.check_minimum(name, found.jacobian, self.eps)
+        size, error = self._errors(v, found)
+        if size <= 100.0 * self.eps:
+            what = "the Jacobian changes within the rounding of the solution, nearly a double one"
+            checks.judge(name, error, tol, what, "add a penalty or an equation that keeps it apart")
+        else:
+            self._judge(size, error)
+        return found.jacobian
+
+    def _linear_error(self, r: Vector) -> float:
+        """The residual of a linear system relative to its right-hand side."""
+        return relative(r, self.residual(np.zeros_like(r))) if r.any() else 0.0
+
+    def _judge(self, size: float, error: float) -> None:
+        what = f"the solver stopped a Newton step of {size:.1e} of its size from the solution"
+        checks.judge(self.problem.name, error, self.problem.tol, what, checks.WAY_OUT)
+
+    def _errors(self, v: Vector, found: System) -> tuple[float, float]:
+        """The relative size of the Newton step, and the relative error of the derivative.
+
+        The step tells the error, unless the Jacobian changes faster than x does.  A step that is large
+        beside x may be rounding, where x is 0 but for that: then the derivative at both ends tells.
+        """
+        step = found.step
+        size, limit = relative(step, v), self.problem.tol / 100.0
+        off = float(np.max(np.abs(step), initial=0.0) + self.eps * np.max(np.abs(v), initial=0.0))
+        error = self._curvature(v, found) * off
+        if max(size, error) <= limit:
+            return size, max(size, error)
+        other = self.system(v - step)
+        here, there = self._slope(v, found), self._slope(v - step, other)
+        scale = float(np.max(np.abs(there), initial=0.0))
+        if scale:
+            error = max(error, float(np.max(np.abs(here - there))) / scale)
+        if not self.is_rounding(step, max(scale or 1.0, float(np.max(np.abs(v))))):
+            error = max(error, size)
+        return size, error if np.isfinite(scale) else np.inf
+
+    def _curvature(self, v: Vector, found: System) -> float:
+        """How fast the Jacobian changes relative to itself, by the residual a little away from v."""
+        whole = float(np.max(np.abs(v), initial=0.0)) or float(
+            np.max(np.abs(found.step), initial=0.0)
+        )
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
+        way = 1e-2 * signs * np.where(v == 0.0, whole, np.abs(v))
+        if not way.any():
+            return 0.0
+        rest = self.residual(v + way) - found.residual - found.jacobian @ way
+        if not np.isfinite(rest).all():
+            return 0.0
+        return 2.0 * float(np.max(np.abs(found.solve(rest)))) / float(np.max(np.abs(way))) ** 2
+
+    def is_rounding(self, step: Vector, scale: float) -> bool:
+        """Whether a step is as small as rounding makes it."""
+        return bool(np.max(np.abs(step)) <= 100.0 * self.eps * scale)
+
+    def _slope(self, v: Vector, found: System) -> Vector:
+        """The derivative of the solution as parameters change by their size, up or down."""
+        some = [
+            i for i, x in enumerate(self.leaves) if isinstance(x, Array) and x.dtype.kind in "fc"
+        ]
+        if not some:
+            return np.zeros_like(v)
+        rng = np.random.default_rng(0)
+
+        def residual(*chosen: Array) -> Array:
+            leaves = handles(self.leaves)
+            for i, x in zip(some, chosen, strict=True):
+                leaves[i] = x
+            return self.problem.residual(point(v), leaves)
+
+        chosen = [self.leaves[i] for i in some]
+        along = []
+        for x in chosen:
+            data = np.asarray(x._data)
+            along.append(
+                xp.asarray(np.where(data == 0, 1, data) * rng.choice([-1.0, 1.0], x.shape))
+            )
+        with only_recorders():
+            _, change = xp.jvp(residual, tuple(chosen), tuple(along))
+            return found.solve(self._plain(change))
+
+
+def point(v: Vector) -> Array:
+    """An Array of a vector, of its own."""
+    return wrap(np.array(v, dtype=np.float64), 0, KEPT)
+
+
+__all__ = ["NotASolution", "Numbers", "Problem", "point"]

@@ -1,0 +1,90 @@
+"""What solves a problem where no solver is given: SciPy's methods, then Newton steps to rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._util.blocks import Quiet
+from .._util.errors import user_line
+from ._checks import NotASolution, Vector, relative
+from ._iterative import scipys
+from ._problem import Numbers
+
+SLOW = 100  # steps of a fixed point's iteration after which Newton's method takes over
+
+
+def find_root(numbers: Numbers, start: Vector) -> Vector:
+    """A root by Powell's hybrid method with the exact Jacobian; matrix-free by Newton-Krylov steps."""
+    if numbers.solves(start):
+        return start
+    if numbers.problem.matrix_free:
+        return damped_newton(numbers, start)
+    try:
+        optimize = scipys(numbers.problem.name, "scipy.optimize")
+    except ImportError:
+        return damped_newton(numbers, start)
+    found = optimize.root(numbers.residual, start, jac=numbers.jacobian, tol=1e-13)
+    return numbers.newton(np.asarray(found.x))
+
+
+def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
+    """Newton steps, halved for as long as they do not make the residual smaller.
+
+    Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1.
+    """
+    r = numbers.residual(v)
+    for _ in range(most):
+        before = np.linalg.norm(r)
+        step = numbers.newton_step(v, r)
+        if not before or not np.isfinite(step).all() or relative(step, v) < 1e-3:
+            break
+        for halving in range(30):
+            there = v - step / 2.0**halving
+            r = numbers.residual(there)
+            if np.linalg.norm(r) < (1.0 - 1e-4 / 2.0**halving) * before:
+                break
+        v = there
+    return numbers.newton(v)
+
+
+def find_minimum(numbers: Numbers, start: Vector) -> Vector:
+    """A minimum by a Newton method in a trust region, with the exact Hessian or its products."""
+    if numbers.solves(start):
+        return start
+    optimize = scipys(numbers.problem.name, "scipy.optimize")
+    options: dict[str, Any] = {"hess": numbers.jacobian, "method": "trust-exact"}
+    if numbers.problem.matrix_free:
+        options = {"hessp": lambda v, w: numbers.products(v)[0](w), "method": "trust-ncg"}
+    with Quiet():
+        found = optimize.minimize(
+            numbers.value, start, jac=numbers.residual, options={"gtol": 1e-8}, **options
+        )
+    return numbers.newton(np.asarray(found.x))
+
+
+def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
+    """A fixed point by iteration, and Newton steps once that is near, or where it is slow."""
+    if numbers.solves(start):
+        return start
+    v = start
+    for _ in range(SLOW):
+        step = numbers.residual(v)
+        if not np.isfinite(step).all():
+            raise NotASolution(
+                f"{numbers.problem.name}: the iteration leaves for what is not finite "
+                f"[at {user_line()}]; start elsewhere, or give a solver"
+            )
+        if relative(step, v) < 1e-4:
+            return numbers.newton(v - step)
+        v = v - step
+    return damped_newton(numbers, v)
+
+
+def find_linear(numbers: Numbers, start: Vector) -> Vector:
+    """The solution of a linear system, by products or by its matrix."""
+    r = numbers.residual(start)
+    if not r.any():
+        return start
+    return start - numbers.newton_step(start, r)

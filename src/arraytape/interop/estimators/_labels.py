@@ -1,0 +1,39 @@
+"""Classes: their columns and their weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from ._fits import Fit, as_float
+
+
+def onehot(fit: Fit) -> Any:
+    """A column for each class, with 1 where it is the label."""
+    return (fit.labels().reshape(-1)[:, None] == fit.twin.classes_).astype(np.float64)
+
+
+def weights_of_classes(fit: Fit, weights: Any = None) -> Array:
+    """By class, from ``class_weight``: given numbers, or those that balance the weights of samples.
+
+    weights : of the samples; without, each counts as one.
+    """
+    given, classes = fit.estimator.class_weight, fit.twin.classes_
+    fit.asked.add("class_weight")
+    if given is None:
+        return xp.ones(len(classes), dtype=xp.float64)
+    if given == "balanced":
+        columns = onehot(fit)
+        weights = np.ones(columns.shape[0]) if weights is None else weights
+        counts = xp.matmul(xp.asarray(columns.T), xp.asarray(weights))
+        return xp.sum(counts) / (len(classes) * counts)
+    return xp.stack([as_float(given.get(label, 1.0)) for label in classes.tolist()])
+
+
+def class_weights(fit: Fit, weights: Any = None) -> Array:
+    """By sample, as ``weights_of_classes``."""
+    return xp.matmul(xp.asarray(onehot(fit)), weights_of_classes(fit, weights))

@@ -1,0 +1,137 @@
+"""A loss of X @ coef + intercept with a penalty: the objective of nearly all linear models.
+
+    sum(weight * loss(y, X @ coef' + intercept)) + l1 |coef| + l2 |coef|^2 / 2
+
+Coefficients that are 0 by the penalty, or by a bound, are held there: around the data the others are a
+smooth function of them, unless a coefficient is about to enter or to leave.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ... import implicit
+from ..._array.array import Array
+from ..._util.errors import user_line
+from ._solutions import Parts, minimum
+
+EDGE = 1e-6  # of the largest slope: how near to entering a coefficient that is 0 may be
+
+
+@dataclasses.dataclass
+class Penalised:
+    """A linear model's objective.
+
+    loss : of y, the predictor and ``extra``, by sample.  weights : by sample, with the loss's factor.
+    l1, l2 : of the penalty, of each row of coef or for all.  groups : whether l1 is for the length of each
+    column.  positive : whether coef is bounded below by 0.  chosen : whether the zeros of coef are held.
+    shifts : the attributes that may be shifted alike for all classes: their sum stays what it is.
+    """
+
+    name: str
+    loss: Any
+    X: Array
+    y: Array
+    weights: Array
+    l1: Any = 0.0
+    l2: Any = 0.0
+    groups: bool = False
+    positive: bool = False
+    chosen: bool = False
+    shifts: Sequence[str] = ()
+    extra: Sequence[Array] = ()
+
+    def solve(self, coef: Any, intercept: Any = None) -> Parts:
+        """coef and intercept as functions of the data, from what the library found.
+
+        coef : (outputs, features) where the predictor has two dimensions, else (features,).
+        """
+        start = {"coef": coef} if intercept is None else {"coef": coef, "intercept": intercept}
+        held = self.chosen or self.positive or np.any(values(self.l1))
+        moves = np.asarray(coef) != 0 if held else np.ones(np.shape(coef), dtype=bool)
+        if self.groups:
+            moves = np.broadcast_to(np.any(moves, axis=0), moves.shape)
+        sums = {name: np.sum(start[name], axis=0) for name in self.shifts if name in start}
+
+        def smooth(
+            parts: Parts, X: Any, y: Any, weights: Any, l1: Any, l2: Any, *extra: Any
+        ) -> Array:
+            found = xp.sum(weights * self.loss(y, predictor(parts, X), *extra))
+            found = found + 0.5 * xp.sum(l2 * parts["coef"] ** 2)
+            for name, before in sums.items():
+                found = found + 0.5 * xp.sum((xp.sum(parts[name], axis=0) - before) ** 2)
+            return found
+
+        def objective(parts: Parts, *theta: Any) -> Array:
+            if isinstance(self.l1, float):
+                return smooth(parts, *theta)
+            return smooth(parts, *theta) + xp.sum(theta[3] * self.sizes(parts["coef"], moves))
+
+        theta = (
+            self.X,
+            self.y,
+            self.weights,
+            xp.asarray(self.l1),
+            xp.asarray(self.l2),
+            *self.extra,
+        )
+        found = minimum(objective, start, *theta, free={"coef": moves})
+        if held and not self.chosen:
+            self.examine(smooth, found, moves, theta)
+        return found
+
+    def sizes(self, coef: Array, moves: Any) -> Array:
+        """What l1 is the factor of: the size of each coefficient, or the length of each column."""
+        if not self.groups:
+            return xp.abs(coef)
+        return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))
+
+    def examine(self, smooth: Any, found: Parts, moves: Any, theta: Sequence[Array]) -> None:
+        """Refuse where a coefficient is about to enter or to leave: the fit has a kink there."""
+        parts = {name: xp.stop_gradient(value) for name, value in found.items()}
+        theta = [xp.stop_gradient(x) for x in theta]
+        at_start = {**parts, "coef": xp.zeros_like(parts["coef"])}
+        l1 = np.broadcast_to(values(self.l1), moves.shape)
+        slopes, largest = (
+            np.asarray(xp.grad(lambda x, p=p: smooth({**p, "coef": x}, *theta))(p["coef"]))
+            for p in (parts, at_start)
+        )
+        coef = np.asarray(parts["coef"])
+        if self.groups:
+            pull = np.broadcast_to(np.sqrt(np.sum(slopes**2, axis=0)), moves.shape)
+            leaving = moves & False
+        elif self.positive:
+            pull, leaving = -slopes, coef < 0
+        else:
+            pull, leaving = np.abs(slopes), moves & (slopes * coef > 0)
+        margin = EDGE * max(
+            float(np.max(np.abs(largest), initial=0.0)), float(np.max(l1, initial=0.0))
+        )
+        self.refuse_kinks("is about to enter", ~moves & (pull > l1 - margin))
+        self.refuse_kinks("is about to leave", leaving)
+
+    def refuse_kinks(self, what: str, at: Any) -> None:
+        if np.any(at):
+            raise implicit.NotASolution(
+                f"{self.name}.fit: the coefficient at {np.argwhere(at)[0].tolist()} {what} the active set, "
+                "where the fit has a kink, or is too far from its solution to tell: change the penalty, "
+                f"or lower tol [at {user_line()}]"
+            )
+
+
+def predictor(parts: Parts, X: Array) -> Array:
+    """X @ coef' + intercept"""
+    coef = parts["coef"]
+    s = xp.matmul(X, xp.matrix_transpose(coef) if coef.ndim == 2 else coef)
+    return s + parts["intercept"] if "intercept" in parts else s
+
+
+def values(x: Any) -> Any:
+    """Numbers without what they depend on."""
+    return np.asarray(xp.stop_gradient(xp.asarray(x)))
