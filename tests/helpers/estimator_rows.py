@@ -30,12 +30,16 @@ def in_one_word(outcomes):
     return "in part" if rest else "yes"
 
 
-def listed(names):
-    return ", ".join(f"`{name}`" for name in names)
+def listed(names, outcomes=None):
+    """The names; with how far off each is where refits do not tell it to the tolerance."""
+    errors = {name: outcomes[name].error if outcomes else 0.0 for name in names}
+    return ", ".join(
+        f"`{name}`" + (f" ({error:.0e})" if error > sweep.TOLERANCE else "") for name, error in errors.items()
+    )
 
 
 def row(name, outside, inside):
-    """A line of the table, and the largest relative error of what differentiates."""
+    """A line of the table."""
     found = by_word(inside)
     rest = []
     for word, text in ((sweep.WRONG, "WRONG"), (sweep.WARNS, "warns"), (sweep.LEAVES, "NumPy data"),
@@ -47,7 +51,7 @@ def row(name, outside, inside):
         names = "" if found[sweep.REFUSES] == ["fit"] else listed(found[sweep.REFUSES]) + " "
         rest.append(f"{names}refused: {reason(own)}")
     return (
-        f"| {name} | {in_one_word(outside)} | {listed(found[sweep.RIGHT])} | "
+        f"| {name} | {in_one_word(outside)} | {listed(found[sweep.RIGHT], inside)} | "
         f"{listed(found[sweep.FLAT])} | {'; '.join(rest)} |"
     )
 

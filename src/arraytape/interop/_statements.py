@@ -47,6 +47,7 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.covariance": f"{__package__}.estimators.covariance",
         "sklearn.decomposition": f"{__package__}.estimators.decomposition",
         "sklearn.exceptions": f"{__package__}.estimators.refusals",
+        "sklearn.impute": f"{__package__}.estimators.impute",
         "sklearn.isotonic": f"{__package__}.estimators.isotonic",
         "sklearn.linear_model": f"{__package__}.estimators.linear",
         "sklearn.metrics": f"{__package__}.metrics",

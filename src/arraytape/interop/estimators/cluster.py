@@ -104,6 +104,12 @@ def affinity_propagation(fit: Fit) -> dict[str, Array]:
     return {"cluster_centers_": X[fit.twin.cluster_centers_indices_, :]}
 
 
+@fits("sklearn.cluster._agglomerative", "AgglomerativeClustering", "FeatureAgglomeration", ignores=("X", "y"))
+def agglomerative(fit: Fit) -> dict[str, Array]:
+    """Which samples, or features, go together is all that it finds."""
+    return {}
+
+
 @answers("sklearn.cluster._feature_agglomeration", "AgglomerationTransform.transform")
 def pooled(model: Any, given: Mapping[str, Any]) -> Array:
     """The mean of the features in each cluster."""

@@ -72,7 +72,10 @@ def expectation_maximization(fit: Fit) -> dict[str, Array]:
         after = step(twin, parts, X, names)
         return [as_float(after[name]) - parts[name] for name in names]
 
-    found = root(residual, as_parts(twin, names), X)
+    try:
+        found = root(residual, as_parts(twin, names), X)
+    except ValueError:  # scikit-learn's, where Newton's method leaves the positive definite matrices
+        fit.refuse("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
     model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())
     derived = {name: getattr(model, name) for name in DERIVED if hasattr(model, name)}

@@ -14,6 +14,7 @@ from ..._util.errors import user_line
 from .._statements import keeps_arrays, replaces
 from ._answers import answers
 from ._fits import Fit, as_float, detached, detached_object, fits, refuses
+from ._solutions import Parts, minimum
 
 for module in ("_base", "_classification", "_lof", "_regression"):
     keeps_arrays(f"sklearn.neighbors.{module}")
@@ -159,3 +160,48 @@ refuses(
     "sklearn.neighbors._base", "RadiusNeighborsMixin", method="radius_neighbors",
     why="each sample has another number of neighbors, for which there are no Arrays",
 )  # fmt: skip
+
+
+# --- neighbourhood components -------------------------------------------------------------------------
+@fits("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
+def neighborhood_components(fit: Fit) -> dict[str, Array]:
+    """Goldberger, Roweis, Hinton and Salakhutdinov 2004, "Neighbourhood components analysis", eq. 4.
+
+    Rotated components give the same distances and so the same objective; which ones the fit ends at has
+    no derivative.  A term that holds the rotation still leaves that of all else.
+    """
+    X, y, components = fit.data("X"), fit.labels(), fit.twin.components_
+    same = xp.asarray((y[:, None] == y).astype(np.float64))
+    others = ~np.eye(X.shape[0], dtype=bool)
+
+    def objective(parts: Parts, X: Array) -> Array:
+        Z = X @ xp.matrix_transpose(parts["components"])
+        squares = xp.sum((Z[:, None, :] - Z[None, :, :]) ** 2, axis=2)
+        logits = xp.where(others, -squares, -np.inf)
+        near = xp.exp(logits - xp.special.logsumexp(logits, axis=1)[:, None])
+        turned = parts["components"] @ xp.asarray(components.T)
+        rotation = turned - xp.matrix_transpose(turned)
+        return 0.25 * xp.sum(rotation * rotation) - xp.sum(near * same)
+
+    found = minimum(objective, {"components": components}, X)["components"]
+    return {"components_": up_to_rotation(found)}
+
+
+@xp.custom_gradient
+def up_to_rotation(components: Array) -> tuple[Array, Any]:
+    """The components; a gradient that asks how they rotate is an error."""
+
+    def pull(g: Array) -> Array:
+        turning = np.asarray(xp.stop_gradient(g @ xp.matrix_transpose(components)))
+        if np.max(np.abs(turning - turning.T)) > ROTATION * np.max(np.abs(turning)):
+            raise ValueError(
+                "NeighborhoodComponentsAnalysis: rotated components_ fit as well, so how they rotate "
+                "with the data has no derivative: take what no rotation changes, such as distances "
+                f"between transformed samples, or n_components=1 [at {user_line()}]"
+            )
+        return g
+
+    return components, pull
+
+
+ROTATION = 1e-6

@@ -24,12 +24,6 @@ for _module, _classes, _why in (
      "it fits copies to random draws of the samples in other places of the code, where nothing is followed"),
     ("sklearn.neural_network._multilayer_perceptron", ("BaseMultilayerPerceptron",), DRAWS),
     ("sklearn.neural_network._rbm", ("BernoulliRBM",), DRAWS),
-    ("sklearn.linear_model._stochastic_gradient", (
-        "SGDClassifier", "SGDRegressor", "SGDOneClassSVM", "BaseSGDClassifier", "BaseSGDRegressor",
-    ), DRAWS),
-    ("sklearn.linear_model._passive_aggressive", (
-        "PassiveAggressiveClassifier", "PassiveAggressiveRegressor",
-    ), DRAWS),
     ("sklearn.decomposition._lda", ("LatentDirichletAllocation",), ROUNDS),
     ("sklearn.decomposition._dict_learning", (
         "DictionaryLearning", "MiniBatchDictionaryLearning",
@@ -41,11 +35,8 @@ for _module, _classes, _why in (
     ("sklearn.manifold._locally_linear", ("LocallyLinearEmbedding",), GRAPH),
     ("sklearn.manifold._spectral_embedding", ("SpectralEmbedding",), GRAPH),
     ("sklearn.semi_supervised._label_propagation", ("BaseLabelPropagation",), ROUNDS),
-    ("sklearn.linear_model._theil_sen", ("TheilSenRegressor",),
-     "its coefficients are a median over random subsets of the samples"),
 ):  # fmt: skip
-    for _method in ("fit",):
-        refuses(_module, *_classes, why=_why, method=_method)
+    refuses(_module, *_classes, why=_why)
 refuses("sklearn.manifold._t_sne", "TSNE", why=LAYOUT, method="fit_transform")
 refuses("sklearn.manifold._isomap", "Isomap", why=GRAPH, method="fit_transform")
 refuses("sklearn.manifold._locally_linear", "LocallyLinearEmbedding", why=GRAPH, method="fit_transform")
