@@ -1,7 +1,7 @@
 """Write docs/estimators_table.md: how all of scikit-learn's estimators and metrics answer Arrays.
 
     python tools/estimator_table.py               # some minutes
-    python tools/estimator_table.py KMeans NMF    # prints the rows of some
+    python tools/estimator_table.py KMeans NMF    # these rows, in the page as it is
 
 Each is fitted to Arrays under a tape, outside and inside ``interop.sklearn()``, and every method and
 fitted attribute is differentiated by the data and by a continuous target; central differences of fits to
@@ -29,19 +29,22 @@ from helpers import estimators as sweep  # noqa: E402
 SECONDS = 90
 HEAD = """# scikit-learn's estimators and metrics
 
-How each of them answers Arrays, with `array_api_dispatch=True`: fitted to small data, every method and every fitted attribute of
-floating point was differentiated by the data and by a continuous target, and held against central differences of fits to
-perturbed NumPy data (relative error at most 1e-5). **None is wrong in silence.** `python tools/estimator_table.py` writes this
-page.
+How each of them answers Arrays, with `array_api_dispatch=True`: fitted to small data, every method and
+every fitted attribute of floating point was differentiated by the data and by a continuous target, and
+held against central differences of fits to perturbed NumPy data (relative error at most 1e-5, or as in
+brackets where refits do not tell it so well). **None is wrong in silence.**
+`python tools/estimator_table.py` writes this page.
 
-- **outside** of a context: "yes", all that has a derivative is right; "in part"; "warns", a gradient lacks a part, with a warning
-  that names the line; "leaves", results are NumPy data or numbers, of which a gradient is an error; "constant"; "refuses".
+- **outside** of a context: "yes", all that has a derivative is right; "in part"; "warns", a gradient
+  lacks a part, with a warning that names the line; "leaves", results are NumPy data or numbers, of which
+  a gradient is an error; "constant"; "refuses".
 - **differentiates**: right inside `with arraytape.interop.sklearn():`.
 - **constant**: the derivative is zero wherever there is one (labels, scores that count).
-- **not**: what warns, what is NumPy data (a gradient of it is an error that names the line), what is refused and why.
+- **not**: what warns, what is NumPy data (a gradient of it is an error that names the line), what is
+  refused and why.
 
-The methods are asked at data beside those of the fit, `predict` after `fit` on the same tape. Parameters are such that a fit ends
-at its solution.
+Methods are asked at data beside those of the fit, on the same tape. Parameters are such that a fit ends
+at its solution. Attributes that are tables of a search (`alphas_`, `best_score_`) stay NumPy data.
 """
 TABLE = """
 | estimator | outside | differentiates | constant | not |
@@ -72,13 +75,16 @@ def limited(name: str) -> str:
         return rows.estimator_row(name)
     except TooSlow:
         return f"| {name} | | | | not tried: takes longer than {SECONDS} seconds |"
+    except Exception as error:  # one that fails leaves the others their rows
+        return f"| {name} | | | | WRONG: the sweep failed: {rows.reason(sweep.said(error))} |"
     finally:
         signal.alarm(0)
 
 
 def counted(lines: list[str], column: int) -> Counter[str]:
     """How often each word stands in a column."""
-    return Counter(line.split(" | ")[column].partition(":")[0].partition(",")[0].strip(" |") for line in lines)
+    cells = [line.split(" | ")[column] for line in lines]
+    return Counter(cell.partition(":")[0].partition(",")[0].strip(" |") for cell in cells)
 
 
 def summary(lines: list[str]) -> str:
@@ -95,18 +101,40 @@ def summary(lines: list[str]) -> str:
     )
 
 
+def rows_in_page(heading: str) -> list[str]:
+    """The rows of one of the page's tables."""
+    _, _, table = PAGE.read_text(encoding="utf-8").partition(heading)
+    lines = table.partition("\n\n")[0].splitlines()
+    return [line for line in lines if line.startswith("| ")]
+
+
+def name_of(line: str) -> str:
+    return line.split(" | ")[0].strip("| ")
+
+
+def swept(names: list[str]) -> list[str]:
+    """The rows of estimators, which are also printed as they come."""
+    count, lines = min(4, os.cpu_count() or 1), []
+    with multiprocessing.get_context("fork").Pool(count, maxtasksperchild=20) as pool:
+        for line in pool.imap_unordered(limited, names):
+            print(line, flush=True)
+            lines.append(line)
+    return lines
+
+
 def main() -> int:
-    """Write the page, or print some rows; 1 if anything is wrong."""
-    names = sys.argv[1:] or [*sweep.kinds()]
-    with multiprocessing.get_context("fork").Pool(min(4, os.cpu_count() or 1), maxtasksperchild=20) as pool:
-        lines = sorted(pool.imap_unordered(limited, names), key=str.casefold)
-        metric_lines = [] if sys.argv[1:] else pool.map(rows.metric_row, sweep.metric_names())
-    if sys.argv[1:]:
-        print(*lines, sep="\n")
+    """Write the page, or some of its rows; 1 if anything is wrong."""
+    names = sys.argv[1:]
+    lines = swept(names or [*sweep.kinds()])
+    if names:
+        lines += [line for line in rows_in_page(TABLE) if name_of(line) not in names]
+        metric_lines = rows_in_page(METRICS)
     else:
-        page = HEAD + summary(lines) + TABLE + "\n".join(lines) + "\n" + METRICS
-        PAGE.write_text(page + "\n".join(metric_lines) + "\n", encoding="utf-8")
-        print(summary(lines).strip())
+        metric_lines = [rows.metric_row(name) for name in sweep.metric_names()]
+    lines.sort(key=str.casefold)
+    page = HEAD + summary(lines) + TABLE + "\n".join(lines) + "\n" + METRICS
+    PAGE.write_text(page + "\n".join(metric_lines) + "\n", encoding="utf-8")
+    print(summary(lines).strip())
     wrong = [line for line in lines + metric_lines if "WRONG" in line]
     print(*wrong, sep="\n")
     return 1 if wrong else 0

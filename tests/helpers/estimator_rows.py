@@ -4,7 +4,15 @@ import re
 
 from helpers import estimators as sweep
 
-KINDS = (sweep.RIGHT, sweep.FLAT, sweep.WARNS, sweep.LEAVES, sweep.UNTOLD, sweep.REFUSES, sweep.WRONG)
+KINDS = (
+    sweep.RIGHT,
+    sweep.FLAT,
+    sweep.WARNS,
+    sweep.LEAVES,
+    sweep.UNTOLD,
+    sweep.REFUSES,
+    sweep.WRONG,
+)
 
 
 def by_word(outcomes):
@@ -33,9 +41,8 @@ def in_one_word(outcomes):
 def listed(names, outcomes=None):
     """The names; with how far off each is where refits do not tell it to the tolerance."""
     errors = {name: outcomes[name].error if outcomes else 0.0 for name in names}
-    return ", ".join(
-        f"`{name}`" + (f" ({error:.0e})" if error > sweep.TOLERANCE else "") for name, error in errors.items()
-    )
+    rough = {name: f" ({e:.0e})" if e > sweep.TOLERANCE else "" for name, e in errors.items()}
+    return ", ".join(f"`{name}`{text}" for name, text in rough.items())
 
 
 def row(name, outside, inside):

@@ -46,7 +46,7 @@ def direction(shape):
     return rng.choice([-1.0, 1.0], shape) * rng.uniform(0.5, 1.0, shape)
 
 
-# Parameters with which a fit is as near to its exact end as the solver goes, and no hint is left to chance.
+# Parameters with which a fit is as near to its exact end as the solver goes.
 TIGHT = {"tol": 1e-12, "max_iter": 20000, "random_state": 0}
 SETTINGS = {
     "AffinityPropagation": {"max_iter": 500},
@@ -101,7 +101,8 @@ SETTINGS = {
     "TruncatedSVD": {"n_components": 2, "algorithm": "arpack"},
 }  # fmt: skip
 KINDS_OF_Y = {
-    "MultiTaskElasticNet": TWO_COLUMNS, "MultiTaskElasticNetCV": TWO_COLUMNS, "MultiTaskLasso": TWO_COLUMNS,
+    "MultiTaskElasticNet": TWO_COLUMNS, "MultiTaskElasticNetCV": TWO_COLUMNS,
+    "MultiTaskLasso": TWO_COLUMNS,
     "MultiTaskLassoCV": TWO_COLUMNS, "PLSCanonical": TWO_COLUMNS, "PLSRegression": TWO_COLUMNS,
     "CCA": TWO_COLUMNS, "PLSSVD": TWO_COLUMNS, "MultiOutputRegressor": TWO_COLUMNS,
     "RegressorChain": TWO_COLUMNS, "MultiOutputClassifier": np.stack([TWO, THREE], axis=1),
@@ -150,7 +151,7 @@ def made(name):
     estimator = next(iter(_construct_instances(kinds()[name])))
     own = {key: value for key, value in TIGHT.items() if key in estimator.get_params(deep=False)}
     own |= SETTINGS.get(name, {})
-    for key, value in estimator.get_params(deep=True).items():
+    for key in estimator.get_params(deep=True):
         if key.endswith(("__tol", "__max_iter", "__random_state")) and "__" in key:
             own[key] = TIGHT[key.rpartition("__")[2]]
     estimator.set_params(**own)
@@ -280,11 +281,11 @@ def numbers(name, estimator):
 
 
 def truth_of(name, estimator, inputs, steps=None):
-    """A function that gives the differences of an estimator's fits to NumPy data, computed when asked for."""
+    """A function that gives the differences of an estimator's fits to NumPy data."""
 
     @functools.cache
     def truth():
-        with quiet():
+        with quiet(), sklearn.config_context(array_api_dispatch=False):
             return differences(numbers(name, estimator), inputs, steps or WIDER.get(name, STEPS))
 
     return truth
@@ -443,7 +444,8 @@ RANKINGS = {
 
 def metric_names():
     """The public functions of sklearn.metrics and of its pairwise module that compute."""
-    of_pairs = [name for name in vars(pairwise) if name.endswith(("_kernel", "_distances", "_similarity"))]
+    ends = ("_kernel", "_distances", "_similarity")
+    of_pairs = [name for name in vars(pairwise) if name.endswith(ends)]
     named = [name for name in metrics.__all__ if name.islower()]
     found = {*named, *of_pairs} - NOT_NUMBERS
     return sorted(name for name in found if not name.startswith("_"))
@@ -490,7 +492,7 @@ def metric_outcome(name, inside):
         return {name: float(summed(function(*data)))}
 
     def truth():
-        with quiet():
+        with quiet(), sklearn.config_context(array_api_dispatch=False):
             return differences(values, inputs)
 
     found = answered(give, inputs, truth, inside)

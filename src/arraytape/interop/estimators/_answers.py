@@ -1,4 +1,4 @@
-"""Methods of fitted estimators that end in compiled code: the library's values, and a formula's derivatives.
+"""Methods of fitted estimators that end in compiled code: the library's values, a formula's derivatives.
 
     @answers("sklearn.cluster._kmeans", "_BaseKMeans.score")
     def score(model, given): ...
@@ -28,8 +28,8 @@ Formula = Callable[[Any, Mapping[str, Any]], Any]
 def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
     """The decorated function says what these methods are as functions of Arrays.
 
-    It gets the estimator and the method's arguments by name.  It gives one Array, or a tuple in which None
-    stands for what has no derivative; a method of which it gives None has none at all.
+    It gets the estimator and the method's arguments by name.  It gives one Array, or a tuple in which
+    None stands for what has no derivative; a method of which it gives None has none at all.
     """
 
     def declare(formula: Formula) -> Formula:

@@ -104,7 +104,12 @@ def affinity_propagation(fit: Fit) -> dict[str, Array]:
     return {"cluster_centers_": X[fit.twin.cluster_centers_indices_, :]}
 
 
-@fits("sklearn.cluster._agglomerative", "AgglomerativeClustering", "FeatureAgglomeration", ignores=("X", "y"))
+@fits(
+    "sklearn.cluster._agglomerative",
+    "AgglomerativeClustering",
+    "FeatureAgglomeration",
+    ignores=("X", "y"),
+)
 def agglomerative(fit: Fit) -> dict[str, Array]:
     """Which samples, or features, go together is all that it finds."""
     return {}
@@ -123,11 +128,24 @@ def pooled(model: Any, given: Mapping[str, Any]) -> Array:
 
 
 LABELS = "its result are labels, which are whole numbers and have no derivative"
-refuses(KMEANS, "MiniBatchKMeans", why="its centers are a running average over random batches, which end before they settle")
-refuses(KMEANS, "MiniBatchKMeans", method="partial_fit", why="its centers are a running average over batches")
+refuses(
+    KMEANS,
+    "MiniBatchKMeans",
+    why="its centers are a running average over random batches, which end before they settle",
+)
+refuses(
+    KMEANS,
+    "MiniBatchKMeans",
+    method="partial_fit",
+    why="its centers are a running average over batches",
+)
 refuses("sklearn.cluster._dbscan", "DBSCAN", why=LABELS)
 refuses("sklearn.cluster._hdbscan.hdbscan", "HDBSCAN", why=LABELS)
 refuses("sklearn.cluster._optics", "OPTICS", why=LABELS)
 refuses("sklearn.cluster._spectral", "SpectralClustering", why=LABELS)
 refuses("sklearn.cluster._bicluster", "BaseSpectral", why=LABELS)
-refuses("sklearn.cluster._birch", "Birch", why="its tree of subclusters depends on the order in which the samples came")
+refuses(
+    "sklearn.cluster._birch",
+    "Birch",
+    why="its tree of subclusters depends on the order in which the samples came",
+)

@@ -1,4 +1,4 @@
-"""GraphicalLasso: the elements of its precision that are not 0 are where the slope of its objective is."""
+"""GraphicalLasso: the slope of its objective is 0 by the elements of its precision that are not."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ EDGE = 1e-6  # of the penalty: how near an element that is 0 may be to entering
 
 @fits("sklearn.covariance._graph_lasso", "GraphicalLasso", ignores=("y",))
 def graphical_lasso(fit: Fit) -> dict[str, Array]:
-    """Friedman, Hastie and Tibshirani 2008, "Sparse inverse covariance estimation with the graphical lasso", eq. 1."""
+    """Friedman, Hastie and Tibshirani 2008, "Sparse inverse covariance estimation", eq. 1."""
     X, alpha, twin = fit.data("X"), fit.parameter("alpha"), fit.twin
     mean = xp.zeros(X.shape[1]) if twin.assume_centered else xp.mean(X, axis=0)
     centered = X - mean
-    sample = X if twin.covariance == "precomputed" else xp.matrix_transpose(centered) @ centered / X.shape[0]
+    sample = (
+        X
+        if twin.covariance == "precomputed"
+        else xp.matrix_transpose(centered) @ centered / X.shape[0]
+    )
     precision, count = twin.precision_, twin.precision_.shape[0]
     active = (precision != 0.0) | (precision.T != 0.0)
     slope = np.abs(np.asarray(xp.stop_gradient(sample)) - np.linalg.inv(precision))[~active]
@@ -37,7 +41,9 @@ def graphical_lasso(fit: Fit) -> dict[str, Array]:
         theta = whole(parts)
         return xp.sum(sample * theta) - xp.linalg.slogdet(theta)[1] + alpha * xp.sum(signs * theta)
 
-    found = whole(minimum(objective, {"precision": precision}, sample, alpha, free={"precision": free}))
+    found = whole(
+        minimum(objective, {"precision": precision}, sample, alpha, free={"precision": free})
+    )
     fitted = {"precision_": found, "covariance_": xp.linalg.inv(found)}
     return fitted if twin.covariance == "precomputed" else {**fitted, "location_": mean}
 

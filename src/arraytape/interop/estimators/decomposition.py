@@ -112,7 +112,9 @@ def nmf(fit: Fit) -> dict[str, Array]:
         return [left[free]]
 
     free = np.nonzero(twin.components_ > 0.0)
-    H = root(slope, {"H": twin.components_}, X, alpha_W, alpha_H, free={"H": twin.components_ > 0.0})["H"]
+    H = root(
+        slope, {"H": twin.components_}, X, alpha_W, alpha_H, free={"H": twin.components_ > 0.0}
+    )["H"]
     l1, l2, _, _ = penalties(twin, alpha_W, alpha_H, X.shape)
     error = X - mixed(X, H, l1, l2, W > 0.0) @ H
     return {"components_": H, "reconstruction_err_": xp.sqrt(xp.sum(error * error))}

@@ -22,7 +22,8 @@ for module in (
     "discriminant_analysis", "dummy", "feature_extraction.text", "feature_selection._base",
     "feature_selection._univariate_selection", "feature_selection._variance_threshold",
     "impute._base", "impute._knn", "kernel_approximation", "manifold._classical_mds",
-    "metrics._ranking", "metrics.cluster._unsupervised", "metrics.pairwise", "multiclass", "multioutput", "naive_bayes", "neighbors._nearest_centroid", "preprocessing._data",
+    "metrics._ranking", "metrics.cluster._unsupervised", "metrics.pairwise", "multiclass",
+    "multioutput", "naive_bayes", "neighbors._nearest_centroid", "preprocessing._data",
     "preprocessing._polynomial", "random_projection", "utils._array_api", "utils._indexing",
     "utils._mask", "utils.extmath", "utils.multiclass", "utils.validation",
 ):  # fmt: skip
@@ -33,7 +34,7 @@ for module in (
 def validate_data(_estimator: Any, *args: Any, reset: bool = True, **keywords: Any) -> Any:
     """Arrays also of NumPy data beside them, or for an estimator that was fitted to Arrays.
 
-    Methods write to it what they compute of both.  A new fit, to NumPy data alone, knows nothing of Arrays.
+    Methods write to it what they compute of both.  A new fit, to NumPy data alone, knows none.
     """
     from sklearn.utils.validation import validate_data
 

@@ -26,8 +26,8 @@ def dense_fit(imputer: Any, X: Any, strategy: Any, missing_values: Any, fill_val
         return value
     if strategy not in ("mean", "median"):
         raise TypeError(
-            f"SimpleImputer.fit with strategy={strategy!r} has no derivative here: take 'mean', 'median' "
-            f"or 'constant', or NumPy data [at {user_line()}]"
+            f"SimpleImputer.fit with strategy={strategy!r} has no derivative here: take 'mean', "
+            f"'median' or 'constant', or NumPy data [at {user_line()}]"
         )
     X, missing = as_float(X), missing_in(detached(X), missing_values)
     columns = [middle(X[~missing[:, i], i], strategy) for i in range(X.shape[1])]

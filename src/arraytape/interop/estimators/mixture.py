@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians: what EM found is a fixed point of scikit-learn's own step, which runs on Arrays."""
+"""Mixtures of Gaussians: EM found a fixed point of scikit-learn's own step, which runs on Arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ for module in ("_base", "_gaussian_mixture", "_bayesian_mixture"):
 replaces("sklearn.mixture._base", "float", SoftFloat)
 
 GAUSSIAN = ("weights_", "means_", "covariances_")
-BAYESIAN = ("weight_concentration_", "mean_precision_", "means_", "degrees_of_freedom_", "covariances_")
+BAYESIAN = (
+    "weight_concentration_",
+    "mean_precision_",
+    "means_",
+    "degrees_of_freedom_",
+    "covariances_",
+)
 
 DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "covariance_prior_")
 
@@ -50,7 +56,9 @@ def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
     vars(model).update(parts)
     if "weight_concentration_" in parts and type(twin.weight_concentration_) is tuple:
         model.weight_concentration_ = tuple(parts["weight_concentration_"])
-    model.precisions_cholesky_ = _compute_precision_cholesky(model.covariances_, model.covariance_type)
+    model.precisions_cholesky_ = _compute_precision_cholesky(
+        model.covariances_, model.covariance_type
+    )
     return model
 
 
@@ -63,10 +71,18 @@ def step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str,
 
 
 @fits("sklearn.mixture._base", "BaseMixture", ignores=("y",))
-@fits("sklearn.mixture._base", "BaseMixture", ignores=("y",), method="fit_predict", result=lambda model, fit: fit.result)
+@fits(
+    "sklearn.mixture._base",
+    "BaseMixture",
+    ignores=("y",),
+    method="fit_predict",
+    result=lambda model, fit: fit.result,
+)
 def expectation_maximization(fit: Fit) -> dict[str, Array]:
     X, twin = fit.data("X"), fit.twin
-    names = GAUSSIAN if hasattr(twin, "weights_") and not hasattr(twin, "mean_precision_") else BAYESIAN
+    names = (
+        GAUSSIAN if hasattr(twin, "weights_") and not hasattr(twin, "mean_precision_") else BAYESIAN
+    )
 
     def residual(parts: Parts, X: Array) -> list[Array]:
         after = step(twin, parts, X, names)
@@ -74,7 +90,9 @@ def expectation_maximization(fit: Fit) -> dict[str, Array]:
 
     try:
         found = root(residual, as_parts(twin, names), X)
-    except ValueError:  # scikit-learn's, where Newton's method leaves the positive definite matrices
+    except (
+        ValueError
+    ):  # scikit-learn's, where Newton's method leaves the positive definite matrices
         fit.refuse("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
     model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())

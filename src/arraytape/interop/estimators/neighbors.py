@@ -16,6 +16,7 @@ from ._answers import answers
 from ._fits import Fit, as_float, detached, detached_object, fits, refuses
 from ._solutions import Parts, minimum
 
+ROTATION = 1e-6  # of a gradient's size: what of it may turn the components, by rounding
 for module in ("_base", "_classification", "_lof", "_regression"):
     keeps_arrays(f"sklearn.neighbors.{module}")
 
@@ -172,7 +173,7 @@ def neighborhood_components(fit: Fit) -> dict[str, Array]:
     """
     X, y, components = fit.data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray((y[:, None] == y).astype(np.float64))
-    others = ~np.eye(X.shape[0], dtype=bool)
+    others = xp.asarray(~np.eye(X.shape[0], dtype=bool))
 
     def objective(parts: Parts, X: Array) -> Array:
         Z = X @ xp.matrix_transpose(parts["components"])
@@ -202,6 +203,3 @@ def up_to_rotation(components: Array) -> tuple[Array, Any]:
         return g
 
     return components, pull
-
-
-ROTATION = 1e-6

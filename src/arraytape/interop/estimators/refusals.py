@@ -1,11 +1,17 @@
-"""Fits that have no derivative, with the reason: what they find jumps, or depends on when they stopped."""
+"""Fits that have no derivative, and why: what they find jumps, or depends on when they stopped."""
 
 from __future__ import annotations
 
 from ._fits import refuses
 
-SPLITS = "trees split at thresholds, which are chosen among the samples and jump: predictions are constant in steps"
-ROUNDS = "it ends after a number of passes over the samples, before its solution, so differences of fits are no derivative of one"
+SPLITS = (
+    "trees split at thresholds, which are chosen among the samples and jump: predictions are "
+    "constant in steps"
+)
+ROUNDS = (
+    "it ends after a number of passes over the samples, before its solution, which alone would have "
+    "a derivative"
+)
 DRAWS = "it ends after a number of random updates, at no solution that could be differentiated"
 LAYOUT = "it is found by a descent from random places, which is not run to its end"
 GRAPH = "it is found from a graph of neighbors, which changes in jumps"
@@ -16,12 +22,13 @@ for _module, _classes, _why in (
     ), SPLITS),
     ("sklearn.ensemble._forest", ("BaseForest", "RandomTreesEmbedding"), SPLITS),
     ("sklearn.ensemble._gb", ("BaseGradientBoosting",), SPLITS),
-    ("sklearn.ensemble._hist_gradient_boosting.gradient_boosting", ("BaseHistGradientBoosting",), SPLITS),
+    ("sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
+     ("BaseHistGradientBoosting",), SPLITS),
     ("sklearn.ensemble._iforest", ("IsolationForest",), SPLITS),
     ("sklearn.ensemble._weight_boosting", ("BaseWeightBoosting",),
      "the weights of samples jump where the sign of an error does"),
     ("sklearn.ensemble._bagging", ("BaseBagging", "BaggingRegressor", "BaggingClassifier"),
-     "it fits copies to random draws of the samples in other places of the code, where nothing is followed"),
+     "it averages fits to random draws of the samples, of which trees are the usual ones"),
     ("sklearn.neural_network._multilayer_perceptron", ("BaseMultilayerPerceptron",), DRAWS),
     ("sklearn.neural_network._rbm", ("BernoulliRBM",), DRAWS),
     ("sklearn.decomposition._lda", ("LatentDirichletAllocation",), ROUNDS),
@@ -30,14 +37,13 @@ for _module, _classes, _why in (
     ), ROUNDS),
     ("sklearn.decomposition._sparse_pca", ("_BaseSparsePCA",), ROUNDS),
     ("sklearn.decomposition._nmf", ("MiniBatchNMF",), ROUNDS),
-    ("sklearn.manifold._t_sne", ("TSNE",), LAYOUT),
-    ("sklearn.manifold._isomap", ("Isomap",), GRAPH),
-    ("sklearn.manifold._locally_linear", ("LocallyLinearEmbedding",), GRAPH),
-    ("sklearn.manifold._spectral_embedding", ("SpectralEmbedding",), GRAPH),
     ("sklearn.semi_supervised._label_propagation", ("BaseLabelPropagation",), ROUNDS),
 ):  # fmt: skip
     refuses(_module, *_classes, why=_why)
-refuses("sklearn.manifold._t_sne", "TSNE", why=LAYOUT, method="fit_transform")
-refuses("sklearn.manifold._isomap", "Isomap", why=GRAPH, method="fit_transform")
-refuses("sklearn.manifold._locally_linear", "LocallyLinearEmbedding", why=GRAPH, method="fit_transform")
-refuses("sklearn.manifold._spectral_embedding", "SpectralEmbedding", why=GRAPH, method="fit_transform")
+for _module, _class, _why in (
+    ("_t_sne", "TSNE", LAYOUT), ("_isomap", "Isomap", GRAPH),
+    ("_locally_linear", "LocallyLinearEmbedding", GRAPH),
+    ("_spectral_embedding", "SpectralEmbedding", GRAPH),
+):  # fmt: skip
+    refuses(f"sklearn.manifold.{_module}", _class, why=_why)
+    refuses(f"sklearn.manifold.{_module}", _class, why=_why, method="fit_transform")
