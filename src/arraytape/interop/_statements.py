@@ -47,6 +47,7 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.covariance": f"{__package__}.estimators.covariance",
         "sklearn.decomposition": f"{__package__}.estimators.decomposition",
         "sklearn.exceptions": f"{__package__}.estimators.refusals",
+        "sklearn.gaussian_process": f"{__package__}.estimators.gaussian_processes",
         "sklearn.impute": f"{__package__}.estimators.impute",
         "sklearn.isotonic": f"{__package__}.estimators.isotonic",
         "sklearn.linear_model": f"{__package__}.estimators.linear",
@@ -54,6 +55,7 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.mixture": f"{__package__}.estimators.mixture",
         "sklearn.neighbors": f"{__package__}.estimators.neighbors",
         "sklearn.preprocessing": f"{__package__}.estimators.preprocessing",
+        "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
     },
 }

@@ -92,7 +92,7 @@ class Fit:
 
 
 INSTEAD = "Give it NumPy data (np.asarray(xp.stop_gradient(X))) where no gradient is wanted"
-Connect = Callable[[Fit], Mapping[str, Array]]
+Connect = Callable[[Fit], Mapping[str, Any]]
 Examine = Callable[[Fit], None]
 Result = Callable[[Any, Fit], Any]
 
@@ -223,7 +223,7 @@ def detached_object(thing: Any) -> Any:
     return twin
 
 
-def take_over(estimator: Any, twin: Any, found: Mapping[str, Array]) -> None:
+def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
     """Give an estimator the attributes of its twin, but not the twin's parameters."""
     parameters = {*estimator.get_params(deep=False)}
     fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
@@ -235,8 +235,10 @@ def take_over(estimator: Any, twin: Any, found: Mapping[str, Array]) -> None:
     vars(estimator).update(state)
 
 
-def connect(value: Any, formula: Array) -> Array:
-    """A value of the library, bit for bit, with the derivatives of a formula."""
+def connect(value: Any, formula: Any) -> Any:
+    """A value of the library, bit for bit, with the derivatives of a formula; an object as it is."""
+    if not isinstance(formula, Array):
+        return formula
     data = np.asarray(value)
     if data.size != formula.size:
         raise ValueError(f"{describe(formula)} is stated for {describe(data)}")

@@ -53,18 +53,23 @@ class Packing:
 
 
 def minimum(
-    objective: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None
+    objective: Function,
+    start: Mapping[str, Any],
+    *theta: Array,
+    free: Masks | None = None,
+    least: float = 0.0,
 ) -> Parts:
     """Where ``objective(parts, *theta)`` is least, by its free elements.
 
-    start : what the library found, by name.  free : as of Packing.
+    start : what the library found, by name.  free : as of Packing.  least : the least size of a
+    solution, of which its distance is a share.
     """
     packing = Packing(start, free or {})
 
     def function(vector: Array, *theta: Array) -> Array:
         return objective(packing.unpacked(vector), *theta)
 
-    return solved(implicit.minimum, function, packing, theta)
+    return solved(implicit.minimum, function, packing, theta, least)
 
 
 def root(
@@ -80,14 +85,20 @@ def root(
     return solved(implicit.root, function, packing, theta)
 
 
-def solved(solve: Function, function: Function, packing: Packing, theta: Sequence[Array]) -> Parts:
+def solved(
+    solve: Function,
+    function: Function,
+    packing: Packing,
+    theta: Sequence[Array],
+    least: float = 0.0,
+) -> Parts:
     """The solution that the library was near."""
     near = packing.all[packing.free]
     if not near.size:
         return packing.unpacked(arraytape.zeros(0, dtype=arraytape.float64))
     found = solve(function, arraytape.asarray(near), *theta, solver=lambda x0, *_: x0, polish=True)
     data = np.asarray(arraytape.stop_gradient(found))
-    distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=1e-300)
+    distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=max(least, 1e-300))
     if not distance <= FAR:
         raise implicit.NotASolution(
             f"the fit stopped {distance:.0%} away from its solution, of which the derivatives are: "

@@ -390,6 +390,10 @@ for _module, _classes, _other in STOCHASTIC:
 for _module, _class in (("_ransac", "RANSACRegressor"), ("_theil_sen", "TheilSenRegressor")):
     refused(_module, _class, why="it is a choice among random samples, which jumps",
             instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
+refused("_quantile", "QuantileRegressor", why="it solves a linear program, whose solution jumps from corner to corner",
+        instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
+refused("_omp", "OrthogonalMatchingPursuitCV", why="the number of features it chooses is found by fits of parts",
+        instead="OrthogonalMatchingPursuit has derivatives; else give it NumPy data")  # fmt: skip
 for _class in ("LarsCV", "LassoLarsCV", "LassoLarsIC"):
     refused("_least_angle", _class, why="the alpha it chooses is a corner of the path",
             instead="LassoCV has derivatives, as LassoLars has; else give it NumPy data")  # fmt: skip

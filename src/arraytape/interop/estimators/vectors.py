@@ -1,0 +1,430 @@
+"""Support vector machines of libsvm: the conditions of Karush, Kuhn and Tucker at their solution.
+
+All of them find weights 0 <= alpha <= limit of candidates, each a sample with a sign, such that
+
+    f(x) = sum(sign alpha k(sample, x)) + b     is the candidate's target, where alpha is between its bounds,
+    sum(sign alpha) = total                     and, with nu, sum(alpha) = mass
+
+A regression has two candidates a sample, a classifier one, for each pair of classes.  Source: Chang and
+Lin 2011, "LIBSVM: a library for support vector machines", sec. 2; Schoelkopf et al. 2000, "New support
+vector algorithms".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ... import implicit
+from ..._array.array import Array
+from ..._util.errors import user_line
+from .._hooks import original_of
+from .._slopes import with_slope
+from .._statements import hooks
+from ._fits import Fit, as_float, detached, detached_object, fits
+from ._labels import weights_of_classes
+from ._solutions import root
+
+BASE = "sklearn.svm._base"
+CLASSES = "sklearn.svm._classes"
+EDGE = 1e-6  # of the limit, or the margin: how near to a change of its state a candidate may be
+ROUNDS = 50  # in which candidates find their states
+
+
+@dataclasses.dataclass
+class Dual:
+    """The dual problem of one machine.
+
+    rows, signs, targets, limits : by candidate.  alpha : what libsvm found.  b : its constant.
+    total, mass : of the sums of alpha.  free : what else is solved for: nothing, the width of the tube
+    ("width", by which targets are lowered in the direction of the sign) or the factor of limits and mass ("scale").
+    """
+
+    name: str
+    kernel: Kernel
+    rows: Any
+    signs: Any
+    targets: Array
+    limits: Array
+    alpha: Any
+    b: float
+    total: Any = 0.0
+    mass: Any = None
+    free: str = ""
+
+    def solve(self) -> tuple[Any, Array, Array]:
+        """The candidates whose alpha is not 0, their alpha and b, as functions of the data."""
+        found = self.states()
+        inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
+        there = np.concatenate([inner, outer])
+        K = self.kernel.between(self.rows[inner], self.rows[there])
+        signs, count = self.signs[there], len(inner)
+        start: dict[str, Any] = {"alpha": self.alpha[inner], "b": np.asarray(self.b)}
+        if self.free:
+            start["extra"] = np.asarray(self.extra(found))
+
+        def residual(parts: Any, K: Any, targets: Any, limits: Any, total: Any, *mass: Any) -> Any:
+            extra = parts.get("extra")
+            alpha = xp.concat([parts["alpha"], limits * extra if self.free == "scale" else limits])
+            at = xp.matmul(K, signs * alpha) + parts["b"] - targets
+            if self.free == "width":
+                at = at + signs[:count] * extra
+            sums = [xp.sum(signs * alpha) - total]
+            if mass:
+                sums.append(xp.sum(alpha) - (mass[0] * extra if self.free == "scale" else mass[0]))
+            return [at, *sums]
+
+        theta = [K, self.targets[inner], self.limits[outer], xp.asarray(self.total)]
+        theta += [] if self.mass is None else [self.mass]
+        parts = root(residual, start, *theta)
+        bound = self.limits[outer] * parts["extra"] if self.free == "scale" else self.limits[outer]
+        return there, xp.concat([parts["alpha"], bound]), parts["b"]
+
+    # --- which candidates are at a bound, on plain numbers --------------------------------------------------
+    def extra(self, states: Any) -> Any:
+        """The width or the scale at libsvm's solution."""
+        if self.free == "scale":
+            return float(np.sum(self.alpha)) / float(plain(self.mass))
+        inner = states == 0
+        f = self.kernel.plain(self.rows[inner], self.rows) @ (self.signs * self.alpha) + self.b
+        return float(np.mean(self.signs[inner] * (plain(self.targets)[inner] - f)))
+
+    def states(self) -> Any:
+        """-1 for a candidate whose alpha is 0, 1 for one at its limit, 0 between.
+
+        libsvm stops before its solution: candidates change their state until all conditions hold.
+        """
+        limits = plain(self.limits)
+        scale = self.extra(None) if self.free == "scale" else 1.0
+        states = np.where(
+            self.alpha <= 0, -1, np.where(self.alpha >= limits * scale * (1 - 1e-9), 1, 0)
+        )
+        first = states
+        for _ in range(ROUNDS):
+            if not np.any(states == 0):
+                self.refuse("no support vector lies on the margin, and the constant is one of many")
+            alpha, slack, scale = self.at(states)
+            after = np.where(
+                states == 0, np.where(alpha < 0, -1, np.where(alpha > limits * scale, 1, 0)), states
+            )
+            after = np.where((states == 1) & (slack < 0), 0, after)
+            if np.array_equal(after, states):
+                break
+            states = after
+        self.examine(states, first, alpha / (limits * scale), slack)
+        return states
+
+    def at(self, states: Any) -> tuple[Any, Any, float]:
+        """alpha, by how much f falls short of each target in its sign's direction, and the scale."""
+        inner, outer = states == 0, states > 0
+        K = self.kernel.plain(self.rows, self.rows)
+        signs, limits, targets = self.signs, plain(self.limits), plain(self.targets)
+        width, scale = self.free == "width", self.free == "scale"
+        count = np.count_nonzero(inner)
+        by_limit = K[:, outer] @ (signs * limits)[outer]
+        columns = [K[:, inner] * signs[inner], np.ones((len(signs), 1))]
+        sums = [np.append(signs[inner], 0.0)]
+        values = [float(plain(self.total)) - (signs * limits)[outer].sum()]
+        if self.mass is not None:
+            sums.append(np.append(np.ones(count), 0.0))
+            values.append(float(plain(self.mass)) - limits[outer].sum())
+        known = targets - by_limit
+        if width:
+            columns.append(signs[:, None] * 1.0)
+            sums = [np.append(row, 0.0) for row in sums]
+        if scale:  # what is at its limit, and the mass, grow with the factor
+            columns.append(by_limit[:, None])
+            sums = [np.append(row, -value) for row, value in zip(sums, values, strict=True)]
+            values, known = [0.0, 0.0], targets
+        table = np.concatenate(columns, axis=1)
+        matrix = np.concatenate([table[inner], np.asarray(sums)])
+        if not np.linalg.cond(matrix) < 1e14:
+            self.refuse(
+                "its system of conditions is singular: support vectors on the margin depend on each other"
+            )
+        found = np.linalg.solve(matrix, np.append(known[inner], values))
+        factor = found[-1] if scale else 1.0
+        alpha = np.where(outer, limits * factor, 0.0)
+        alpha[inner] = found[:count]
+        return alpha, signs * (known - table @ found), float(factor)
+
+    def examine(self, states: Any, before: Any, share: Any, slack: Any) -> None:
+        """Refuse where a candidate is about to change its state, or one that libsvm left out would enter."""
+        margin = EDGE * max(1.0, float(np.max(np.abs(plain(self.targets)))))
+        inner = states == 0
+        unsure = inner & ((share < EDGE) | (share > 1.0 - EDGE))
+        unsure |= (states < 0) & (before < 0) & (slack > -margin) | (states > 0) & (slack < margin)
+        if np.any(unsure):
+            sample = int(self.rows[np.flatnonzero(unsure)[0]])
+            self.refuse(
+                f"sample {sample} is about to become a support vector, or to be none, or to reach its limit"
+            )
+
+    def refuse(self, why: str) -> None:
+        raise implicit.NotASolution(
+            f"{self.name}.fit: {why}: the fit has a kink there, or is too far from its solution to tell. "
+            f"Change the parameters, or lower tol [at {user_line()}]"
+        )
+
+
+def plain(x: Any) -> Any:
+    """Numbers without what they depend on."""
+    return np.asarray(xp.stop_gradient(xp.asarray(x)))
+
+
+# --- kernels ----------------------------------------------------------------------------------------------
+@dataclasses.dataclass
+class Kernel:
+    """A kernel of samples: by name, of libsvm; the user's function; or a matrix of all pairs."""
+
+    name: Any
+    X: Array
+    gamma: Any = 0.0
+    coef0: Any = 0.0
+    degree: int = 3
+
+    def between(self, rows: Any, others: Any) -> Array:
+        """The kernel of samples by their numbers."""
+        if self.name == "precomputed":
+            return self.X[rows, :][:, others]
+        return self.of(self.X[rows, :], self.X[others, :])
+
+    def plain(self, rows: Any, others: Any) -> Any:
+        still = dataclasses.replace(
+            self, X=xp.stop_gradient(self.X), gamma=plain(self.gamma), coef0=plain(self.coef0)
+        )
+        return np.asarray(still.between(rows, others))
+
+    def of(self, A: Array, B: Array) -> Array:
+        """The kernel of the rows of A and B."""
+        if callable(self.name):
+            return as_float(self.name(A, B))
+        product = xp.matmul(A, xp.matrix_transpose(B))
+        if self.name == "linear":
+            return product
+        if self.name == "rbf":
+            squares = xp.sum(A**2, axis=1)[:, None] + xp.sum(B**2, axis=1)
+            return xp.exp(-self.gamma * (squares - 2.0 * product))
+        inner = self.gamma * product + self.coef0
+        return xp.tanh(inner) if self.name == "sigmoid" else inner**self.degree
+
+
+def kernel_of(fit: Fit) -> Kernel:
+    name, X = fit.estimator.kernel, fit.data("X")
+    if name == "precomputed" or name == "linear" or callable(name):
+        return Kernel(name, X)
+    given = fit.estimator.gamma
+    gamma: Any = 1.0 / X.shape[1]
+    if not isinstance(given, str):
+        gamma = fit.parameter("gamma")
+    elif given == "scale":
+        gamma = 1.0 / (X.shape[1] * xp.var(X))
+    coef0 = 0.0 if name == "rbf" else fit.parameter("coef0")
+    return Kernel(name, X, gamma, coef0, fit.estimator.degree)
+
+
+# --- fits -----------------------------------------------------------------------------------------------------
+def examine(fit: Fit) -> None:
+    if getattr(fit.estimator, "probability", False) is True:
+        fit.refuse(
+            "probability=True fits the probabilities to a random cross-validation",
+            "Take decision_function",
+        )
+    if hasattr(fit.given["X"], "tocsr"):
+        fit.refuse("sparse X has no derivative here", "Give it X.toarray()")
+
+
+@fits(BASE, "BaseLibSVM", examine=examine)
+def support_vectors(fit: Fit) -> Mapping[str, Array]:
+    """The coefficients of all machines, with the support vectors and the kernel's width."""
+    twin, kernel = fit.twin, kernel_of(fit)
+    coef = np.zeros(twin._dual_coef_.shape)
+    rows, constants = [xp.asarray(row) for row in coef], []
+    for number, machine in enumerate(machines(fit, kernel)):
+        found, alpha, b = machine.dual.solve()
+        for row, places in machine.places:
+            rows[row] = rows[row] + spread(twin.support_, places, machine.dual, found, alpha)
+        constants.append(b)
+    found_coef, found_b = xp.stack(rows), xp.stack(constants)
+    flip = -1.0 if twin._impl in ("c_svc", "nu_svc") and len(twin.classes_) == 2 else 1.0
+    attributes = {
+        "_dual_coef_": found_coef, "dual_coef_": flip * found_coef,
+        "_intercept_": found_b, "intercept_": flip * found_b,
+    }  # fmt: skip
+    if twin.kernel != "precomputed" and not callable(twin.kernel):
+        attributes["support_vectors_"] = kernel.X[twin.support_, :]
+    if isinstance(kernel.gamma, Array):
+        attributes["_gamma"] = kernel.gamma
+    if callable(twin.kernel):
+        attributes["_BaseLibSVM__Xfit"] = kernel.X
+    return attributes
+
+
+def spread(support: Any, places: Any, dual: Dual, found: Any, alpha: Array) -> Array:
+    """The signed weights in a row of dual_coef_, at those of the support vectors that it is about."""
+    matrix = np.zeros((len(support), len(found)))
+    for column, candidate in enumerate(found):
+        at = np.flatnonzero(support == dual.rows[candidate])
+        if len(at) and places[at[0]]:
+            matrix[at[0], column] = dual.signs[candidate]
+    return xp.matmul(xp.asarray(matrix), alpha)
+
+
+@dataclasses.dataclass
+class Machine:
+    """A machine of a fit, and where its weights are: rows of dual_coef_, each with a mask of vectors."""
+
+    dual: Dual
+    places: list[tuple[int, Any]]
+
+
+def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
+    """The machines of a fit: one, or one for each pair of classes."""
+    twin = fit.twin
+    if twin._impl in ("c_svc", "nu_svc"):
+        return [
+            pair(fit, kernel, i, j)
+            for i in range(len(twin.classes_))
+            for j in range(i + 1, len(twin.classes_))
+        ]
+    weights, beta = fit.weights(), np.zeros(fit.twin.shape_fit_[0])
+    beta[twin.support_] = twin._dual_coef_[0]
+    everywhere = [(0, np.ones(len(twin.support_), dtype=bool))]
+    rows, ones = np.arange(len(beta)), np.ones(len(beta))
+    b = float(twin._intercept_[0])
+    if twin._impl == "one_class":
+        fit.asked.add("y")
+        total = fit.parameter("nu") * xp.sum(weights)
+        targets = xp.zeros(len(beta), dtype=xp.float64)
+        dual = Dual(fit.name, kernel, rows, ones, targets, weights, beta, b, total)
+        return [Machine(dual, everywhere)]
+    limits, y = fit.parameter("C") * weights, xp.reshape(fit.data("y"), (-1,))
+    tube: dict[str, Any] = {}
+    if twin._impl == "nu_svr":
+        width: Any = 0.0
+        tube = {"mass": fit.parameter("nu") * xp.sum(limits), "free": "width"}
+    else:
+        width = fit.parameter("epsilon")
+    dual = Dual(
+        fit.name, kernel, np.tile(rows, 2), np.concatenate([ones, -ones]),
+        xp.concat([y - width, y + width]), xp.concat([limits, limits]),
+        np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)]), b, **tube,
+    )  # fmt: skip
+    return [Machine(dual, everywhere)]
+
+
+def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
+    """The machine of two classes, of which the first has the sign 1."""
+    twin = fit.twin
+    labels = fit.labels().reshape(-1)
+    rows = np.concatenate([np.flatnonzero(labels == twin.classes_[k]) for k in (first, second)])
+    ours = labels[twin.support_]
+    places = [(second - 1, ours == twin.classes_[first]), (first, ours == twin.classes_[second])]
+    beta = np.zeros(len(labels))
+    for row, mask in places:
+        beta[twin.support_[mask]] = twin._dual_coef_[row, mask]
+    signs = np.where(labels[rows] == twin.classes_[first], 1.0, -1.0)
+    count, number = len(twin.classes_), 0
+    for i in range(first):
+        number += count - 1 - i
+    b = float(twin._intercept_[number + second - first - 1])
+    weights = fit.weights()[rows]
+    more: dict[str, Any] = {}
+    if twin._impl == "nu_svc":
+        fit.asked.add("class_weight")  # which libsvm ignores
+        more = {"mass": fit.parameter("nu") * xp.sum(weights), "free": "scale"}
+    else:
+        by_class = weights_of_classes(fit)
+        columns = (labels[rows][:, None] == twin.classes_).astype(np.float64)
+        weights = fit.parameter("C") * weights * xp.matmul(xp.asarray(columns), by_class)
+    dual = Dual(
+        fit.name, kernel, rows, signs, xp.asarray(signs), weights, signs * beta[rows], b, **more
+    )
+    return Machine(dual, places)
+
+
+# --- what a fitted machine says -----------------------------------------------------------------------------
+def decision(self: Any, X: Any) -> Array:
+    """f of each machine, by row."""
+    X = as_float(X)
+    kernel = Kernel(self.kernel, X, self._gamma, as_float(self.coef0), self.degree)
+    if self.kernel == "precomputed":
+        K = X[:, self.support_]
+    elif callable(self.kernel):
+        K = as_float(self.kernel(X, self._BaseLibSVM__Xfit))[:, self.support_]
+    else:
+        K = kernel.of(X, as_float(self.support_vectors_))
+    coef, b = as_float(self._dual_coef_), as_float(self._intercept_)
+    if self._impl not in ("c_svc", "nu_svc"):
+        return xp.matmul(K, xp.matrix_transpose(coef)) + b
+    ends = np.cumsum(self._n_support)
+    classes = [np.arange(end - size, end) for end, size in zip(ends, self._n_support, strict=True)]
+    columns = []
+    for i, ours in enumerate(classes):
+        for j in range(i + 1, len(classes)):
+            theirs = classes[j]
+            f = xp.matmul(K[:, ours], coef[j - 1, :][ours]) + xp.matmul(
+                K[:, theirs], coef[i, :][theirs]
+            )
+            columns.append(f + b[len(columns)])
+    return -columns[0] if len(classes) == 2 else xp.stack(columns, axis=1)
+
+
+def of_plain(self: Any, method: str, X: Any) -> Any:
+    """What the library says of NumPy data."""
+    function = original_of(getattr(type(self), method))
+    return function(detached_object(self), detached(X))
+
+
+@hooks(BASE, "BaseLibSVM._decision_function")
+def decision_function(self: Any, X: Any) -> Array:
+    """libsvm's values."""
+    return connected(of_plain(self, "_decision_function", X), decision(self, X))
+
+
+def connected(value: Any, formula: Array) -> Array:
+    return with_slope(xp.asarray(np.asarray(value)), xp.reshape(formula, np.shape(value)))
+
+
+@hooks(CLASSES, "OneClassSVM.predict")
+@hooks(BASE, "BaseSVC.predict")
+def predict_label(self: Any, X: Any) -> Any:
+    """Labels have no derivative."""
+    return of_plain(self, "predict", X)
+
+
+@hooks(BASE, "BaseLibSVM.predict")
+def predict(self: Any, X: Any) -> Any:
+    """Of a regression: f."""
+    return connected(of_plain(self, "predict", X), decision(self, X))
+
+
+@hooks("sklearn.utils.multiclass", "_ovr_decision_function")
+def by_class(predictions: Any, confidences: Any, n_classes: int) -> Array:
+    """Votes, and confidences that decide between equal ones."""
+    votes: list[Any] = [0.0] * n_classes
+    sums: list[Any] = [0.0] * n_classes
+    k = 0
+    wins = (
+        np.asarray(xp.stop_gradient(predictions)) if isinstance(predictions, Array) else predictions
+    )
+    for i in range(n_classes):
+        for j in range(i + 1, n_classes):
+            sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]
+            votes[i], votes[j] = votes[i] + (wins[:, k] == 0), votes[j] + (wins[:, k] == 1)
+            k += 1
+    total = xp.stack(sums, axis=1)
+    return np.stack(votes, axis=1) + total / (3.0 * (xp.abs(total) + 1.0))
+
+
+@hooks(BASE, "BaseLibSVM.coef_.fget")
+def coefficients(self: Any) -> Array:
+    """Without setting a flag that Arrays have not."""
+    if self.kernel != "linear":
+        raise AttributeError("coef_ is only available when using a linear kernel")
+    return self._get_coef()
