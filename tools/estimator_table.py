@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import warnings
@@ -74,26 +75,25 @@ def limited(name: str) -> str:
     try:
         return rows.estimator_row(name)
     except TooSlow:
-        return f"| {name} | | | | not tried: takes longer than {SECONDS} seconds |"
+        return f"| {name} |  |  |  | not tried: takes longer than {SECONDS} seconds |"
     except Exception as error:  # one that fails leaves the others their rows
-        return f"| {name} | | | | WRONG: the sweep failed: {rows.reason(sweep.said(error))} |"
+        return f"| {name} |  |  |  | WRONG: the sweep failed: {rows.reason(sweep.said(error))} |"
     finally:
         signal.alarm(0)
 
 
-def counted(lines: list[str], column: int) -> Counter[str]:
-    """How often each word stands in a column."""
-    cells = [line.split(" | ")[column] for line in lines]
-    return Counter(cell.partition(":")[0].partition(",")[0].strip(" |") for cell in cells)
+def cells_of(line: str) -> list[str]:
+    """The cells of a row."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
 def summary(lines: list[str]) -> str:
     """How many estimators differentiate, in a sentence."""
-    cells = [line.split(" | ") for line in lines]
-    whole = sum(bool(c[2].strip()) and not c[4].strip(" |") for c in cells)
-    part = sum(bool(c[2].strip()) and bool(c[4].strip(" |")) for c in cells)
-    constant = sum(not c[2].strip() and bool(c[3].strip()) for c in cells)
-    outside = counted(lines, 1)
+    cells = [cells_of(line) for line in lines]
+    whole = sum(bool(right) and not rest for _, _, right, _, rest in cells)
+    part = sum(bool(right) and bool(rest) for _, _, right, _, rest in cells)
+    constant = sum(not right and bool(flat) for _, _, right, flat, _ in cells)
+    outside = Counter(cell[1] for cell in cells)
     return (
         f"\nOf {len(lines)} estimators {outside['yes']} differentiate without a context and "
         f"{outside['in part']} in part; inside {whole} do and {part} in part, {constant} are constant, "
@@ -109,7 +109,7 @@ def rows_in_page(heading: str) -> list[str]:
 
 
 def name_of(line: str) -> str:
-    return line.split(" | ")[0].strip("| ")
+    return cells_of(line)[0]
 
 
 def swept(names: list[str]) -> list[str]:

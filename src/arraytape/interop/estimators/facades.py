@@ -69,6 +69,23 @@ all_arrays("sklearn.cross_decomposition._pls", "_PLS.fit", "X", "y")
 all_arrays("sklearn.cross_decomposition._pls", "PLSSVD.fit", "X", "y")
 
 
+def plain_labels(module: str, method: str) -> None:
+    """Labels become NumPy data: they have no derivative, and a method makes a sparse matrix of them."""
+
+    @hooks(module, method)
+    def call(estimator: Any, *args: Any, **keywords: Any) -> Any:
+        original = original_of(attrgetter(method)(sys.modules[module]))
+        bound = inspect.signature(original).bind(estimator, *args, **keywords)
+        y = bound.arguments.get("y")
+        if isinstance(y, Array) and y.dtype.kind in "biu":
+            bound.arguments["y"] = np.asarray(arraytape.stop_gradient(y))
+        return original(*bound.args, **bound.kwargs)
+
+
+plain_labels("sklearn.multiclass", "OneVsRestClassifier.fit")
+plain_labels("sklearn.multiclass", "OutputCodeClassifier.fit")
+
+
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: Any) -> bool:
     """Where scikit-learn asks for NumPy's arrays, an Array is one."""

@@ -37,6 +37,9 @@ for _module, _classes, _why in (
     ), ROUNDS),
     ("sklearn.decomposition._sparse_pca", ("_BaseSparsePCA",), ROUNDS),
     ("sklearn.decomposition._nmf", ("MiniBatchNMF",), ROUNDS),
+    ("sklearn.naive_bayes", ("CategoricalNB",), "it counts categories, which are whole numbers"),
+    ("sklearn.calibration", ("CalibratedClassifierCV",),
+     "its calibration ends in compiled code that has no rule here"),
     ("sklearn.semi_supervised._label_propagation", ("BaseLabelPropagation",), ROUNDS),
 ):  # fmt: skip
     refuses(_module, *_classes, why=_why)
