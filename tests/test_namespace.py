@@ -1,13 +1,19 @@
 """The namespace against the text of the array API standard, 2025.12."""
 
+import importlib
 import inspect
 import math
+import pickle
+import subprocess
+import sys
+import types
 
 import array_api_strict
 import numpy as np
 import pytest
 
 import arraytape as xp
+from helpers.repository import ROOT
 from helpers.standard import (
     ATTRIBUTES,
     COMPARISONS,
@@ -280,3 +286,42 @@ def test_iinfo_takes_dtypes_and_arrays_and_gives_python_numbers(name):
             assert type(getattr(info, field)) is int
             assert getattr(info, field) == getattr(numpys, field)
         assert info.dtype == np.dtype(name)
+
+
+# --- other processes find what is public ------------------------------------------------------------
+PUBLIC = [
+    line.removeprefix("arraytape.")
+    for line in (ROOT / "docs" / "public_names.txt").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_function_is_pickled_by_its_name(name):
+    home, value = None, xp
+    for part in name.split("."):
+        home, value = value, getattr(value, part)
+    if isinstance(value, types.FunctionType | type) and isinstance(home, types.ModuleType):
+        assert pickle.loads(pickle.dumps(value)) is value
+
+
+@pytest.mark.parametrize("name", ["linalg", "fft"])
+def test_an_extension_is_imported_by_its_name(name):
+    program = f"import arraytape.{name} as m, arraytape as xp; assert m is xp.{name}"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert importlib.import_module(f"arraytape.{name}") is getattr(xp, name)
+    assert all(f.__module__ in ("arraytape", f"arraytape.{name}") for f in functions_of(name))
+
+
+def functions_of(name):
+    module = getattr(xp, name)
+    return [
+        f for f in map(module.__dict__.get, module.__all__) if isinstance(f, types.FunctionType)
+    ]
+
+
+def test_a_users_op_belongs_to_the_users_module():
+    assert xp.define_op("op_of_this_module", twice).__module__ == __name__
+
+
+def twice(x):
+    return x + x

@@ -3,6 +3,8 @@
 import copy
 import math
 import pickle
+import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -106,3 +108,54 @@ def test_deepcopy_keeps_one_array_in_two_places_one():
     x = xp.ones(2)
     first, second = copy.deepcopy([x, x])
     assert first is second
+
+
+# --- to other processes ----------------------------------------------------------------------------
+def out_of_band(x):
+    """A pickle, and the buffers that are sent beside it."""
+    buffers = []
+    return pickle.dumps(x, protocol=5, buffer_callback=buffers.append), buffers
+
+
+def test_out_of_band_a_pickle_copies_no_data():
+    x = xp.zeros(200_000)
+    tracemalloc.start()
+    try:
+        pickled, buffers = out_of_band(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < x.nbytes / 10
+    assert len(pickled) < 1000
+    assert sum(buffer.raw().nbytes for buffer in buffers) == x.nbytes
+
+
+@pytest.mark.parametrize("part", [lambda x: x, lambda x: x[200:], lambda x: x.T])
+@pytest.mark.parametrize("size", [4, 400])
+def test_buffers_that_are_sent_do_not_see_a_later_write(part, size):
+    x = xp.reshape(xp.arange(2.0 * size), (size, 2))
+    there = np.array(part(x))
+    pickled, buffers = out_of_band(part(x))
+    x[...] = -1.0
+    sent = [bytes(buffer.raw()) for buffer in buffers]
+    y = pickle.loads(pickled, buffers=sent)
+    assert np.array_equal(np.asarray(y), there)
+    y += 1.0  # the buffers are read-only
+    assert np.array_equal(np.asarray(y), there + 1.0)
+
+
+def test_a_write_after_a_pickle_is_seen_by_the_arrays_views():
+    x = xp.zeros((400, 2))
+    rows = x[1:]
+    out_of_band(x)
+    x[1] = 5.0
+    assert rows.tolist()[0] == [5.0, 5.0]
+    rows[1] = 7.0
+    assert x.tolist()[2] == [7.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    "x", [xp.ones((1000, 3)), xp.ones((1000, 3))[10:], xp.Variable([1.0] * 50)]
+)
+def test_the_size_of_an_array_has_its_data(x):
+    assert x.nbytes < sys.getsizeof(x) < x.nbytes + 300

@@ -329,12 +329,17 @@ def enter_implicit(call):
         lambda e: (I.fixed_point, [lambda x, a: (x + a / x) / 2.0, 1.0, 4.0], keywords),
     )
     call("implicit.linear_solve", lambda e: (
-        I.linear_solve, [lambda x, a: a * x, [1.0, 2.0], 4.0], {"rtol": 1e-12, "maxiter": 10}))  # fmt: skip
+        I.linear_solve, [lambda x, a: a * x, np.asarray([1.0, 2.0]), 4.0], {"rtol": 1e-12, "maxiter": 10}))  # fmt: skip
+    call("implicit.NotASolution", lambda e: (I.NotASolution, ["why"], {}))
     call(
         "implicit.as_given",
         lambda e: (lambda x0: I.root(lambda x: x**2 - 1.0, x0, solver=I.as_given), [1.0], {}),
     )
-    of = {"custom_root": lambda x: 2.0 * x, "custom_minimum": lambda x: x**2, "custom_fixed_point": lambda x: x / 2.0}
+    of = {
+        "custom_root": lambda x: 2.0 * x,
+        "custom_minimum": lambda x: x**2,
+        "custom_fixed_point": lambda x: x / 2.0,
+    }
     for name, given in of.items():
         function = getattr(I, name)
         call(f"implicit.{name}", lambda e, function=function, given=given: (

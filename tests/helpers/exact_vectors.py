@@ -1,4 +1,4 @@
-"""Support vector machines solved in double precision, as libsvm, whose kernels are rounded to float32, is not."""
+"""Support vector machines in double precision: libsvm rounds its kernels to float32."""
 
 import numpy as np
 from sklearn.base import BaseEstimator

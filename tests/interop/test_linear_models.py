@@ -96,7 +96,7 @@ ACTIVE_SETS = {
     "lars": (lm.LassoLars, UNWEIGHTED, {"alpha": 0.15}, {}),
     "alpha chosen of the data's": (lm.LassoCV, OF_NUMBERS, {}, {**TIGHT, "alphas": 5, "cv": 3}),
     "alpha chosen of those given": (
-        lm.ElasticNetCV, UNWEIGHTED, {"alphas": np.asarray([0.01, 0.1, 1.0]), "l1_ratio": np.asarray([0.3, 0.9])},
+        lm.ElasticNetCV, UNWEIGHTED, {"alphas": ALPHAS / 10.0, "l1_ratio": np.asarray([0.3, 0.9])},
         {**TIGHT, "cv": 3},
     ),
     "multi-task, chosen": (lm.MultiTaskLassoCV, OF_TWO, {}, {**TIGHT, "alphas": 5, "cv": 3}),
@@ -118,7 +118,9 @@ LOGISTIC = {
     "lasso of three": (OF_THREE, {"C": 0.2}, {"solver": "saga", "l1_ratio": 1.0, **RANDOM}),
     "no penalty": ({"X": X, "y": MIXED}, {}, {**NEWTON, "C": np.inf}),
     "liblinear": (OF_LABELS, {"C": 0.7}, LIBLINEAR),
-    "liblinear's lasso": (OF_LABELS, {"C": 0.7, "intercept_scaling": 2.0}, {**LIBLINEAR, "l1_ratio": 1.0}),
+    "liblinear's lasso": (
+        OF_LABELS, {"C": 0.7, "intercept_scaling": 2.0}, {**LIBLINEAR, "l1_ratio": 1.0},
+    ),
 }  # fmt: skip
 
 
@@ -214,12 +216,11 @@ def test_huber_regression():
             tangents = [xp.zeros_like(x) for x in given]
             tangents[i] = xp.asarray(tangent)
             found = xp.jvp(fitted, given, tuple(tangents))[1]
-            plain = [X, 1.3, 0.3]
-            ends = [
-                newton_of_huber(*[x + s * h * tangent if j == i else x for j, x in enumerate(plain)][:1], Y,
-                                *[x + s * h * tangent if j == i else x for j, x in enumerate(plain)][1:])
-                for s in (1.0, -1.0)
-            ]  # fmt: skip
+            ends = []
+            for step in (h, -h):
+                plain = [X, 1.3, 0.3]
+                plain[i] = plain[i] + step * tangent
+                ends.append(newton_of_huber(plain[0], Y, *plain[1:]))
             expected = (ends[0] - ends[1]) / (2.0 * h)
             np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5, atol=1e-7)
 
@@ -243,7 +244,7 @@ def test_support_vectors_of_liblinear(name):
     check(kind, data, hyper, method, options, **{**RANDOM, "tol": 1e-12, **parameters})
 
 
-# --- what is refused -----------------------------------------------------------------------------------------
+# --- what is refused -------------------------------------------------------------------------------
 REFUSED = {
     "stochastic descent": (lm.SGDRegressor(), "stochastic descent"),
     "stochastic classifier": (lm.SGDClassifier(), "stochastic descent"),
@@ -256,7 +257,9 @@ REFUSED = {
     "an unfinished path": (lm.Lars(n_nonzero_coefs=1), "ends before"),
     "hinge": (LinearSVC(loss="hinge"), "kinks"),
     "epsilon-insensitive": (LinearSVR(), "kinks"),
-    "averages of folds": (lm.LogisticRegressionCV(refit=False, l1_ratios=(0,), use_legacy_attributes=False), "averages"),
+    "averages": (
+        lm.LogisticRegressionCV(refit=False, l1_ratios=(0,), use_legacy_attributes=False), "averages",
+    ),
 }  # fmt: skip
 
 
@@ -302,4 +305,23 @@ def test_sparse_data_that_are_constant():
     ]
     np.testing.assert_allclose(
         float(tape.gradient(total, C)), (ends[0] - ends[1]) / 2e-5, rtol=1e-5
+    )
+
+
+EVIDENCE = {
+    "one precision": (lm.BayesianRidge, OF_NUMBERS, {"alpha_1": 0.1, "lambda_1": 0.3}),
+    "one for each": (lm.ARDRegression, {"X": X, "y": Y + X[:, 3]}, {"lambda_1": 0.3, "lambda_2": 0.1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_precisions_by_their_evidence(name):
+    kind, data, hyper = EVIDENCE[name]
+
+    def answers(model):
+        mean, deviation = model.predict(NEW, return_std=True)
+        return mean + deviation + xp.sum(xp.asarray(model.lambda_))
+
+    check_fit(
+        partial(kind, tol=1e-13, max_iter=100_000), answers, data, hyper, h=1e-4, forward=False
     )

@@ -20,9 +20,9 @@ THREE = np.asarray([0, 1, 2, 0, 1, 2, 2])
 SHARES = RNG.dirichlet([2.0, 3.0, 4.0], 7)
 
 
-@pytest.fixture(autouse=True)
-def dispatching():
-    with sklearn.config_context(array_api_dispatch=True):
+@pytest.fixture(autouse=True, params=[True, False], ids=["array_api_dispatch", ""])
+def dispatching(request):
+    with sklearn.config_context(array_api_dispatch=request.param):
         yield
 
 

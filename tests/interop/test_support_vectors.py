@@ -57,14 +57,16 @@ def test_machines_against_refits_in_double_precision(name):
 
 # libsvm rounds kernels to single precision: so far its own refits tell derivatives.
 ROUGH = {
-    "a callable kernel": (SVR, predicted, OF_NUMBERS, {"C": 0.1, "epsilon": 0.2}, {"kernel": polynomial}),
+    "a function": (SVR, predicted, OF_NUMBERS, {"C": 0.1, "epsilon": 0.2}, {"kernel": polynomial}),
     "nu of a tube": (NuSVR, predicted, OF_NUMBERS, {"C": 1.0, "nu": 0.6, "gamma": 0.3}, {}),
     "nu of classes": (NuSVC, decided, OF_LABELS, {"nu": 0.4, "gamma": 0.3}, {}),
     "nu of three": (NuSVC, decided, {"X": X, "y": THREE}, {"nu": 0.4, "gamma": 0.3}, {}),
     "three classes": (SVC, decided, OF_THREE, {"C": 1.0, "gamma": 0.3}, {"class_weight": {0: 2.0}}),
     "each pair": (SVC, decided, OF_THREE, {"C": 1.0}, {"decision_function_shape": "ovo"}),
     "coefficients": (SVC, lambda m: m.coef_, {"X": X, "y": THREE}, {"C": 1.0}, {"kernel": "linear"}),
-    "one class": (OneClassSVM, decided, {"X": X, "sample_weight": WEIGHTS}, {"nu": 0.4, "gamma": 0.3}, {}),
+    "one class": (
+        OneClassSVM, decided, {"X": X, "sample_weight": WEIGHTS}, {"nu": 0.4, "gamma": 0.3}, {},
+    ),
     "scores": (OneClassSVM, lambda m: m.score_samples(NEW), {"X": X}, {"nu": 0.4, "gamma": 0.3}, {}),
 }  # fmt: skip
 

@@ -15,6 +15,7 @@ BLOCKS = {  # how many a page has at least
     ROOT / "docs" / "from_gradient_tape.md": 20,
     ROOT / "docs" / "third_party.md": 10,
     ROOT / "docs" / "interop.md": 2,
+    ROOT / "docs" / "estimators.md": 3,
     ROOT / "docs" / "architecture.md": 5,
     ROOT / "docs" / "views_and_writes.md": 5,
     ROOT / "docs" / "errors.md": 25,

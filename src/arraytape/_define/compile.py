@@ -58,6 +58,11 @@ from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail, overflowing
 from .source import Source
 
 
+def public_module(op: Op) -> str:
+    """Where an op's function is public, and found by pickles: ``linalg.svd`` in arraytape.linalg."""
+    return ".".join(["arraytape", *op.name.split(".")[:-1]])
+
+
 def compile_function(
     op: Op, signature: inspect.Signature, *, operator: bool = False, raw: str | None = None,
     convert: bool = True, name: str | None = None, given: dict[type, Any] | None = None,
@@ -100,7 +105,7 @@ def compile_function(
     function = FunctionType(uncompiled.__code__, scope, name)
     this = Compiled(op, function, tuple(signature.parameters), build)
     op.functions.append(this)
-    function.__qualname__, function.__module__ = name, "arraytape"
+    function.__qualname__, function.__module__ = name, public_module(op)
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 

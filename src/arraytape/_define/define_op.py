@@ -196,6 +196,7 @@ def define_op(
     check_names(op, signature)
     public = compile_function(op, signature, given=Forward(op, forward))
     public.__doc__ = inspect.getdoc(forward)
+    public.__module__ = getattr(forward, "__module__", None) or public.__module__
     register(op).public = public
     return public
 

@@ -20,7 +20,7 @@ from .._array.array import Array
 from .._record.op import REGISTRY, Cusped, Op, P, R, Sample, register, sample
 from .._record.plan import Rule, same
 from .._util import errors
-from .compile import compile_function
+from .compile import compile_function, public_module
 from .docstrings import docstring
 from .interception import uncompiled
 from .keywords import ABSENT, OtherNames, refuse
@@ -123,6 +123,7 @@ def composite(function: Callable[P, R]) -> Callable[P, R]:
     signature = inspect.signature(function)
     op = Op(public_name(function), "composite", inputs_among(signature)[0])
     public = with_arrays(op.name, function, signature)
+    public.__module__ = public_module(op)
     public.__doc__ = docstring(op, signature, function.__doc__)
     register(op).public = public
     return public

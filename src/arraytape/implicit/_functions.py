@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from .._array.array import Array
 from .._custom.arguments import display_name
 from .._record.stack import only_recorders
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, entrance, user_line
 from . import _solvers as solvers
 from ._layouts import Layout, Vector, handles
 from ._op import arrays_of, plain, solution
@@ -42,6 +43,7 @@ def as_given(x0: Any, *theta: Any) -> Any:
     return x0
 
 
+@entrance
 def root(
     F: Callable[..., Any],
     x0: Any,
@@ -144,6 +146,7 @@ def root(
     return solve(name, residual, x0, theta, solver, solvers.find_root, settings)
 
 
+@entrance
 def minimum(
     f: Callable[..., Any],
     x0: Any,
@@ -207,6 +210,7 @@ def minimum(
     return solve(name, None, x0, theta, solver, solvers.find_minimum, settings, minimized=f)
 
 
+@entrance
 def fixed_point(
     g: Callable[..., Any],
     x0: Any,
@@ -272,6 +276,7 @@ def fixed_point(
     return solve(name, residual, x0, theta, solver, solvers.find_fixed_point, settings)
 
 
+@entrance
 def linear_solve(
     matvec: Callable[..., Any],
     b: Any,
@@ -359,6 +364,7 @@ def linear_solve(
 
 
 # --- one's own solver ---------------------------------------------------------------------------------
+@entrance
 def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
     """Make a solver of ``F(x, *theta) = 0`` differentiable: a decorator.
 
@@ -387,6 +393,7 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     return decorator("custom_root", root, F, settings)
 
 
+@entrance
 def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
     """Make a solver that minimizes ``f(x, *theta)`` differentiable: a decorator.
 
@@ -410,6 +417,7 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     return decorator("custom_minimum", minimum, f, settings)
 
 
+@entrance
 def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
     """Make a solver of ``x = g(x, *theta)`` differentiable: a decorator.
 
@@ -434,11 +442,11 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
 
 
 def decorator(
-    name: str, entrance: Callable[..., Any], f: Callable[..., Any], settings: dict[str, Any]
+    name: str, function: Callable[..., Any], f: Callable[..., Any], settings: dict[str, Any]
 ) -> Callable[[Solver], Solver]:
     """A decorator of solvers, whose results one of the functions above differentiates."""
     check_callable(f"implicit.{name}", "the function", f)
-    known = set(entrance.__kwdefaults__ or ()) - {"solver"}
+    known = set(inspect.signature(function).parameters) - {"F", "f", "g", "x0", "theta", "solver"}
     if unknown := [key for key in settings if key not in known]:
         raise TypeError(
             f"implicit.{name}: got {unknown[0]!r} where the settings are {sorted(known)} "
@@ -450,7 +458,7 @@ def decorator(
 
         @functools.wraps(solver)
         def differentiable(x0: Any, *theta: Any) -> Any:
-            return entrance(f, x0, *theta, solver=solver, **settings)
+            return function(f, x0, *theta, solver=solver, **settings)
 
         return differentiable
 
@@ -520,16 +528,26 @@ def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
     for what, f in (("solver", solver), ("preconditioner", settings["preconditioner"])):
         if f is not None:
             check_callable(name, what, f)
+    for what in ("matrix_free", "symmetric", "polish"):
+        if not isinstance(settings.get(what, False), bool | np.bool):
+            raise TypeError(
+                f"{name}: {what} must be True or False, got {describe(settings[what])} "
+                f"[at {user_line()}]"
+            )
     for what in ("tol", "rcond", "rtol"):
-        value = settings.get(what)
-        if value is None:
+        value = settings.get(what, 1.0)
+        if value is None and what == "rcond":
             continue
         if isinstance(value, bool) or not isinstance(value, int | float | np.number):
             raise TypeError(
                 f"{name}: {what} must be a number, got {describe(value)} [at {user_line()}]"
             )
-        if not value > 0.0 and not (what == "rcond" and value == 0.0):
-            raise ValueError(f"{name}: {what} must be positive, got {value} [at {user_line()}]")
+        if not 0.0 < value < np.inf and not (what == "rcond" and value == 0.0):
+            raise ValueError(
+                f"{name}: {what} must be positive, got {describe(value)} [at {user_line()}]"
+            )
+        if what in settings:
+            settings[what] = float(value)
     most = settings.get("maxiter")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise ValueError(

@@ -61,7 +61,8 @@ class Layout:
                 f"{nest.place_of(x, nesting)} [at {user_line()}]"
                 + ("; convert it with astype" if kind in tuple("biu") and kind else "")
             )
-        return Leaf(tuple(x.shape), np.dtype(x.dtype.type))
+        wide = {"g": np.float64, "G": np.complex128}.get(x.dtype.char, x.dtype.type)
+        return Leaf(tuple(x.shape), np.dtype(wide))
 
     def host_vector(self, nesting: Any, dtype: Any = np.float64) -> Vector:
         """The vector of a nesting of NumPy arrays and numbers, in double precision."""

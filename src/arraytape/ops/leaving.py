@@ -16,7 +16,7 @@ import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, wrap
 from .._array.exits import leave
-from .._array.views import current, export, pin, refresh
+from .._array.views import current, export, keep, pin, refresh
 from .._storage.storage import storage_of
 from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
@@ -339,8 +339,20 @@ def rebuild(data: Any) -> Array:
 
 
 def reduce(x: Array) -> tuple[Any, ...]:
-    data = leave(x, "pickle")
-    return rebuild, (storage_of(data).copy(data),)
+    """Pickle: the data is shared as with a record, so that a write before buffers are sent copies it."""
+    leave(x, "pickle")
+    return rebuild, (keep(x),)
+
+
+def sizeof(x: Array) -> int:
+    """Count the bytes of the object with those of its data, as ``sys.getsizeof`` asks for them.
+
+    Returns
+    -------
+    int
+        Bytes; a view counts the data that it shows.
+    """
+    return object.__sizeof__(x) + x.dtype.itemsize * x.size
 
 
 def duplicate(x: Array, memo: Any = None) -> Array:
@@ -376,6 +388,7 @@ METHODS = {
     "__int__": to_int,
     "__repr__": representation,
     "__round__": rounded,
+    "__sizeof__": sizeof,
     "__str__": text,
     "item": item,
     "to_numpy": by_its_own_name,

@@ -50,7 +50,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STAT
 for _chapter in _chapters:  # compositions of statements: of several results, of complex data
     for _name, _function in getattr(_chapter, "FUNCTIONS", {}).items():
         # What checks its arguments already wraps the function.
-        FUNCTIONS[_name] = _function if hasattr(_function, "__wrapped__") else entrance(_function)
+        _public = _function if hasattr(_function, "__wrapped__") else entrance(_function)
+        _public.__module__, FUNCTIONS[_name] = __name__, _public
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
 # SciPy's private ufuncs are here, too, but are shown to nobody.

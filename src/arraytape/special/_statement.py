@@ -84,7 +84,6 @@ def special(
         op, operands(names), convert=False
     )  # as SciPy: a ufunc may ask for integers
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
-    function.__module__ = "arraytape.special"
     register(op).public = function
     STATEMENTS[name] = Statement(
         name, function, op, intervals, of_integers | of_counts, of_counts, complex, source, public

@@ -29,8 +29,8 @@ class Penalised:
     """A linear model's objective.
 
     loss : of y, the predictor and ``extra``, by sample.  weights : by sample, with the loss's factor.
-    l1, l2 : of the penalty, of each row of coef or for all.  groups : whether l1 is for the length of each
-    column.  positive : whether coef is bounded below by 0.  chosen : whether the zeros of coef are held.
+    l1, l2 : of the penalty, of each row of coef or for all.  groups : whether l1 is for the length of
+    each column.  positive : whether coef is bounded below by 0.  chosen : whether its zeros are held.
     shifts : the attributes that may be shifted alike for all classes: their sum stays what it is.
     """
 
@@ -119,9 +119,9 @@ class Penalised:
     def refuse_kinks(self, what: str, at: Any) -> None:
         if np.any(at):
             raise implicit.NotASolution(
-                f"{self.name}.fit: the coefficient at {np.argwhere(at)[0].tolist()} {what} the active set, "
-                "where the fit has a kink, or is too far from its solution to tell: change the penalty, "
-                f"or lower tol [at {user_line()}]"
+                f"{self.name}.fit: the coefficient at {np.argwhere(at)[0].tolist()} {what} the active "
+                "set, where the fit has a kink, or is too far from its solution to tell: change the "
+                f"penalty, or lower tol [at {user_line()}]"
             )
 
 

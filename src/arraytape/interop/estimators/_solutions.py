@@ -73,16 +73,20 @@ def minimum(
 
 
 def root(
-    residual: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None
+    residual: Function,
+    start: Mapping[str, Any],
+    *theta: Array,
+    free: Masks | None = None,
+    least: float = 0.0,
 ) -> Parts:
-    """Where ``residual(parts, *theta)``, a list of Arrays, is zero."""
+    """Where ``residual(parts, *theta)``, a list of Arrays, is zero; the rest as of ``minimum``."""
     packing = Packing(start, free or {})
 
     def function(vector: Array, *theta: Array) -> Array:
         parts = residual(packing.unpacked(vector), *theta)
         return arraytape.concat([arraytape.reshape(part, (-1,)) for part in parts])
 
-    return solved(implicit.root, function, packing, theta)
+    return solved(implicit.root, function, packing, theta, least)
 
 
 def solved(

@@ -1,4 +1,4 @@
-"""Gaussian processes: scikit-learn's own programs on Arrays, at the hyperparameters that its search found.
+"""Gaussian processes: scikit-learn's own programs on Arrays, at the hyperparameters that it found.
 
 The search is for the largest marginal likelihood.  Its result is a function of the data by the condition
 that the slope is zero there, of scikit-learn's own likelihood; hyperparameters at a bound stay there.
@@ -64,7 +64,7 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
 
 
 def fixed_parameters(fit: Fit) -> dict[str, Array]:
-    """The kernel's parameters that are Arrays and not searched for: where a search starts has no part."""
+    """The kernel's parameters that are Arrays, but for those from which a search starts."""
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)
@@ -83,7 +83,7 @@ def searched_names(kernel: Any) -> set[str]:
 
 
 def kernel_with(kernel: Any, theta: Any, fixed: Mapping[str, Array]) -> Any:
-    """A copy of a kernel with other parameters, of which theta has the logarithms of those searched for."""
+    """A copy of a kernel with other parameters: theta has the logarithms of those searched for."""
     from sklearn.base import clone
 
     made = clone(kernel)
@@ -120,8 +120,8 @@ def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Ar
         if np.any(kink):
             which = int(np.flatnonzero(kink)[0])
             raise implicit.NotASolution(
-                f"{fit.name}.fit: the kernel's hyperparameter {which} of theta is at its bound and about to "
-                f"leave it, where the fit has a kink: widen its bounds [at {user_line()}]"
+                f"{fit.name}.fit: the kernel's hyperparameter {which} of theta is at its bound and "
+                f"about to leave it, where the fit has a kink: widen its bounds [at {user_line()}]"
             )
     return found["theta"]
 

@@ -101,7 +101,7 @@ DESCENT = f"{HOME}._coordinate_descent"
 
 @fits(DESCENT, "ElasticNet", "Lasso", ignores=["check_input"])
 def elastic_net(fit: Fit) -> Attributes:
-    """Half the mean of the squares by weight, and alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)"""
+    """Half the mean of squares, and alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)"""
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"))
 
 
@@ -275,10 +275,10 @@ def examine_linear_svc(fit: Fit) -> None:
 
 def examine_hinge(fit: Fit) -> None:
     if not fit.estimator.loss.startswith("squared"):
-        other = "SVC" if fit.name == "LinearSVC" else "SVR"
+        loss, other = fit.estimator.loss, "SVC" if fit.name == "LinearSVC" else "SVR"
         fit.refuse(
-            f"loss={fit.estimator.loss!r} has kinks at its solution, and liblinear does not say which "
-            "samples lie there", f"Take loss='squared_{fit.estimator.loss}', or {other}(kernel='linear')",
+            f"loss={loss!r} has kinks at its solution, and liblinear does not say at which samples",
+            f"Take loss='squared_{loss}', or {other}(kernel='linear')",
         )  # fmt: skip
 
 
@@ -344,7 +344,7 @@ def score(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     return d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=power)
 
 
-# --- robust regression -----------------------------------------------------------------------------------
+# --- robust regression -----------------------------------------------------------------------------
 @fits(f"{HOME}._huber", "HuberRegressor")
 def huber(fit: Fit) -> Attributes:
     """Huber's loss of residual / scale, which is estimated, too.  Source: scikit-learn's user guide."""
@@ -365,7 +365,7 @@ def huber(fit: Fit) -> Attributes:
     return {f"{name}_": value for name, value in minimum(objective, start, *theta).items()}
 
 
-# --- what has no derivative --------------------------------------------------------------------------------
+# --- what has no derivative ------------------------------------------------------------------------
 def refused(module: str, *classes: str, why: str, instead: str = "") -> None:
     refuses(f"{HOME}.{module}", *classes, why=why, instead=instead)
 
@@ -390,9 +390,11 @@ for _module, _classes, _other in STOCHASTIC:
 for _module, _class in (("_ransac", "RANSACRegressor"), ("_theil_sen", "TheilSenRegressor")):
     refused(_module, _class, why="it is a choice among random samples, which jumps",
             instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refused("_quantile", "QuantileRegressor", why="it solves a linear program, whose solution jumps from corner to corner",
+refused("_quantile", "QuantileRegressor",
+        why="it solves a linear program, whose solution jumps from corner to corner",
         instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refused("_omp", "OrthogonalMatchingPursuitCV", why="the number of features it chooses is found by fits of parts",
+refused("_omp", "OrthogonalMatchingPursuitCV",
+        why="the number of features it chooses is found by fits of parts",
         instead="OrthogonalMatchingPursuit has derivatives; else give it NumPy data")  # fmt: skip
 for _class in ("LarsCV", "LassoLarsCV", "LassoLarsIC"):
     refused("_least_angle", _class, why="the alpha it chooses is a corner of the path",

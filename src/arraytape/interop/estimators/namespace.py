@@ -8,6 +8,7 @@ import arraytape
 
 from .._hooks import original_of
 from .._statements import hooks
+from ._fits import detached
 
 MODULE = "sklearn.utils._array_api"
 
@@ -43,3 +44,9 @@ def expit(x: Any, out: Any = None, xp: Any = None) -> Any:
 @hooks(MODULE, "_logit")
 def logit(x: Any, out: Any = None, xp: Any = None) -> Any:
     return arraytape.special.logit(x)
+
+
+@hooks("sklearn.utils._param_validation", "Interval.is_satisfied_by")
+def is_satisfied_by(constraint: Any, val: Any) -> bool:
+    """Where scikit-learn asks for a number between bounds, an Array of no dimension is one."""
+    return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))

@@ -2,7 +2,7 @@
 
 All of them find weights 0 <= alpha <= limit of candidates, each a sample with a sign, such that
 
-    f(x) = sum(sign alpha k(sample, x)) + b     is the candidate's target, where alpha is between its bounds,
+    f(x) = sum(sign alpha k(sample, x)) + b     is the target, where alpha is between its bounds,
     sum(sign alpha) = total                     and, with nu, sum(alpha) = mass
 
 A regression has two candidates a sample, a classifier one, for each pair of classes.  Source: Chang and
@@ -41,8 +41,8 @@ class Dual:
     """The dual problem of one machine.
 
     rows, signs, targets, limits : by candidate.  alpha : what libsvm found.  b : its constant.
-    total, mass : of the sums of alpha.  free : what else is solved for: nothing, the width of the tube
-    ("width", by which targets are lowered in the direction of the sign) or the factor of limits and mass ("scale").
+    total, mass : of the sums of alpha.  free : what else is solved for: nothing, the "width" of the
+    tube, by which targets are lowered in the sign's direction, or the "scale" of limits and mass.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Dual:
         bound = self.limits[outer] * parts["extra"] if self.free == "scale" else self.limits[outer]
         return there, xp.concat([parts["alpha"], bound]), parts["b"]
 
-    # --- which candidates are at a bound, on plain numbers --------------------------------------------------
+    # --- which candidates are at a bound, on plain numbers ------------------------------------------
     def extra(self, states: Any) -> Any:
         """The width or the scale at libsvm's solution."""
         if self.free == "scale":
@@ -104,7 +104,6 @@ class Dual:
         states = np.where(
             self.alpha <= 0, -1, np.where(self.alpha >= limits * scale * (1 - 1e-9), 1, 0)
         )
-        first = states
         for _ in range(ROUNDS):
             if not np.any(states == 0):
                 self.refuse("no support vector lies on the margin, and the constant is one of many")
@@ -116,7 +115,7 @@ class Dual:
             if np.array_equal(after, states):
                 break
             states = after
-        self.examine(states, first, alpha / (limits * scale), slack)
+        self.examine(states, alpha / (limits * scale), slack)
         return states
 
     def at(self, states: Any) -> tuple[Any, Any, float]:
@@ -145,7 +144,7 @@ class Dual:
         matrix = np.concatenate([table[inner], np.asarray(sums)])
         if not np.linalg.cond(matrix) < 1e14:
             self.refuse(
-                "its system of conditions is singular: support vectors on the margin depend on each other"
+                "its conditions are singular: support vectors on the margin depend on each other"
             )
         found = np.linalg.solve(matrix, np.append(known[inner], values))
         factor = found[-1] if scale else 1.0
@@ -153,22 +152,22 @@ class Dual:
         alpha[inner] = found[:count]
         return alpha, signs * (known - table @ found), float(factor)
 
-    def examine(self, states: Any, before: Any, share: Any, slack: Any) -> None:
-        """Refuse where a candidate is about to change its state, or one that libsvm left out would enter."""
+    def examine(self, states: Any, share: Any, slack: Any) -> None:
+        """Refuse where a candidate is about to change its state, or one left out would enter."""
         margin = EDGE * max(1.0, float(np.max(np.abs(plain(self.targets)))))
         inner = states == 0
         unsure = inner & ((share < EDGE) | (share > 1.0 - EDGE))
-        unsure |= (states < 0) & (before < 0) & (slack > -margin) | (states > 0) & (slack < margin)
+        unsure |= (states < 0) & (slack > -margin) | (states > 0) & (slack < margin)
         if np.any(unsure):
             sample = int(self.rows[np.flatnonzero(unsure)[0]])
             self.refuse(
-                f"sample {sample} is about to become a support vector, or to be none, or to reach its limit"
+                f"sample {sample} is about to become a support vector, to be none, or to reach its limit"
             )
 
     def refuse(self, why: str) -> None:
         raise implicit.NotASolution(
-            f"{self.name}.fit: {why}: the fit has a kink there, or is too far from its solution to tell. "
-            f"Change the parameters, or lower tol [at {user_line()}]"
+            f"{self.name}.fit: {why}: the fit has a kink there, or is too far from its solution to "
+            f"tell. Change the parameters, or lower tol [at {user_line()}]"
         )
 
 
@@ -177,7 +176,7 @@ def plain(x: Any) -> Any:
     return np.asarray(xp.stop_gradient(xp.asarray(x)))
 
 
-# --- kernels ----------------------------------------------------------------------------------------------
+# --- kernels ---------------------------------------------------------------------------------------
 @dataclasses.dataclass
 class Kernel:
     """A kernel of samples: by name, of libsvm; the user's function; or a matrix of all pairs."""
@@ -228,7 +227,7 @@ def kernel_of(fit: Fit) -> Kernel:
     return Kernel(name, X, gamma, coef0, fit.estimator.degree)
 
 
-# --- fits -----------------------------------------------------------------------------------------------------
+# --- fits ------------------------------------------------------------------------------------------
 def examine(fit: Fit) -> None:
     if getattr(fit.estimator, "probability", False) is True:
         fit.refuse(
@@ -245,7 +244,7 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
     twin, kernel = fit.twin, kernel_of(fit)
     coef = np.zeros(twin._dual_coef_.shape)
     rows, constants = [xp.asarray(row) for row in coef], []
-    for number, machine in enumerate(machines(fit, kernel)):
+    for machine in machines(fit, kernel):
         found, alpha, b = machine.dual.solve()
         for row, places in machine.places:
             rows[row] = rows[row] + spread(twin.support_, places, machine.dual, found, alpha)
@@ -348,7 +347,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
     return Machine(dual, places)
 
 
-# --- what a fitted machine says -----------------------------------------------------------------------------
+# --- what a fitted machine says --------------------------------------------------------------------
 def decision(self: Any, X: Any) -> Array:
     """f of each machine, by row."""
     X = as_float(X)
@@ -364,7 +363,7 @@ def decision(self: Any, X: Any) -> Array:
         return xp.matmul(K, xp.matrix_transpose(coef)) + b
     ends = np.cumsum(self._n_support)
     classes = [np.arange(end - size, end) for end, size in zip(ends, self._n_support, strict=True)]
-    columns = []
+    columns: list[Array] = []
     for i, ours in enumerate(classes):
         for j in range(i + 1, len(classes)):
             theirs = classes[j]

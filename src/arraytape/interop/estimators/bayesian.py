@@ -1,0 +1,91 @@
+"""BayesianRidge and ARDRegression: where the updates of their precisions come to rest.
+
+Source: MacKay 1992, "Bayesian interpolation", sec. 4; Tipping 2001, "Sparse Bayesian learning and the
+relevance vector machine", sec. 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from ._fits import Fit, fits
+from ._solutions import root
+
+MODULE = "sklearn.linear_model._bayes"
+PRIORS = ("alpha_1", "alpha_2", "lambda_1", "lambda_2")
+
+
+class Posterior(NamedTuple):
+    """Of the coefficients, with the precisions of the noise and of the coefficients."""
+
+    coef: Array
+    sigma: Array
+    alpha: Array
+    precision: Array
+
+
+def posterior(parts: Any, X: Array, y: Array) -> Posterior:
+    alpha, precision = xp.exp(parts["alpha"]), xp.exp(parts["lambda"])
+    eye = np.eye(X.shape[1])
+    transposed = xp.matrix_transpose(X)
+    sigma = xp.linalg.inv(alpha * xp.matmul(transposed, X) + eye * precision)
+    coef = alpha * xp.matmul(sigma, xp.matmul(transposed, y))
+    return Posterior(coef, sigma, alpha, precision)
+
+
+def updates(parts: Any, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
+    """What the next update would change, of one precision for all coefficients or one for each."""
+    a1, a2, l1, l2 = priors
+    now = posterior(parts, X, y)
+    known = 1.0 - now.precision * xp.linalg.diagonal(now.sigma)
+    misfit = xp.sum((y - xp.matmul(X, now.coef)) ** 2)
+    squares, effective = now.coef**2, known
+    if now.precision.ndim == 0:
+        squares, effective = xp.sum(squares), xp.sum(known)
+    return [
+        now.precision * (squares + 2.0 * l2) - effective - 2.0 * l1,
+        now.alpha * (misfit + 2.0 * a2) - (count - xp.sum(known) + 2.0 * a1),
+    ]
+
+
+@fits(MODULE, "BayesianRidge", "ARDRegression")
+def by_evidence(fit: Fit) -> Mapping[str, Any]:
+    """The precisions at rest, and what follows from them."""
+    twin, X, y, weights = fit.twin, fit.data("X"), fit.data("y"), fit.weights()
+    fit.asked |= {"alpha_init", "lambda_init"}  # where the updates start
+    one = np.ndim(twin.lambda_) == 0
+    kept = np.arange(X.shape[1]) if one else np.flatnonzero(twin.lambda_ < twin.threshold_lambda)
+    if not kept.size:
+        fit.refuse("no feature is left: all precisions are above threshold_lambda")
+    offset, middle = xp.zeros(X.shape[1], dtype=xp.float64), xp.asarray(0.0)
+    if twin.fit_intercept:
+        shares = weights / xp.sum(weights)
+        offset, middle = xp.matmul(shares, X), xp.sum(shares * y)
+    root_of_weights = xp.sqrt(weights)
+    scaled = (root_of_weights[:, None] * (X - offset))[:, kept]
+    target = root_of_weights * (y - middle)
+    start = {
+        "alpha": np.log(twin.alpha_),
+        "lambda": np.log(np.asarray(twin.lambda_)[... if one else kept]),
+    }
+    theta = [scaled, target, xp.sum(weights), *map(fit.parameter, PRIORS)]
+    found = posterior(root(updates, start, *theta, least=1.0), scaled, target)
+    place = np.eye(X.shape[1])[:, kept]
+    coef = xp.matmul(xp.asarray(place), found.coef)
+    precision = found.precision
+    if not one:
+        pruned = np.where(np.isin(np.arange(X.shape[1]), kept), 0.0, twin.lambda_)
+        precision = xp.matmul(xp.asarray(place), precision) + pruned
+    attributes = {
+        "coef_": coef, "alpha_": found.alpha, "lambda_": precision, "sigma_": found.sigma,
+        "X_offset_": offset,
+    }  # fmt: skip
+    if twin.fit_intercept:
+        attributes["intercept_"] = middle - xp.sum(offset * coef)
+    return attributes

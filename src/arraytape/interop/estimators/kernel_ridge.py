@@ -1,0 +1,41 @@
+"""Ridge regression in the space of a kernel: the solution of its linear system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from ._fits import Fit, fits
+
+
+@fits("sklearn.kernel_ridge", "KernelRidge")
+def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
+    """dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K"""
+    fit.asked |= {"gamma", "coef0"}  # of which the kernel makes use
+    X, y, weights, alpha = fit.data("X"), fit.data("y"), fit.weights(), fit.parameter("alpha")
+    K = X if fit.estimator.kernel == "precomputed" else fit.estimator._get_kernel(X)
+    root = xp.sqrt(weights)
+    scaled = root[:, None] * K * root
+    columns = root[:, None] * xp.reshape(y, (K.shape[0], -1))
+    eye = np.eye(K.shape[0])
+    if alpha.ndim == 0 or alpha.shape[0] == 1:
+        found = solution(scaled + xp.reshape(alpha, ()) * eye, columns)
+    else:
+        each = [solution(scaled + alpha[k] * eye, columns[:, k]) for k in range(alpha.shape[0])]
+        found = xp.stack(each, axis=1)
+    return {"dual_coef_": root[:, None] * found, "X_fit_": X}
+
+
+def solution(K: Array, y: Array) -> Array:
+    """As the fit solves it: of one triangle of K, or where K is not positive by least squares."""
+    from scipy import linalg
+
+    try:
+        return linalg.solve(K, y, assume_a="pos")
+    except np.linalg.LinAlgError:
+        return linalg.lstsq(K, y)[0]

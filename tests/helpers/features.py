@@ -1,0 +1,55 @@
+"""The rows of docs/features.md: one test each, which runs what the row says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+CHAPTERS = {
+    1: "Recording control",
+    17: "Variables and modules",
+    25: "Derivatives",
+    34: "Structures",
+    40: "Custom rules",
+    48: "Diagnostics",
+    56: "Memory",
+    63: "Mutation",
+    70: "Array API",
+    74: "Storages and devices",
+    76: "Interoperation",
+    81: "Numerics",
+    87: "Threads",
+    91: "Tooling",
+}
+
+
+class Feature(NamedTuple):
+    """A row: its number, what it is, how it is written, and what is missing, if anything."""
+
+    number: int
+    text: str
+    spelling: str
+    partly: str
+    lacks: str
+    test: str
+
+    @property
+    def state(self) -> str:
+        return "no" if self.lacks else "in part" if self.partly else "yes"
+
+
+FEATURES: dict[int, Feature] = {}
+
+
+def feature(
+    number: int, text: str, spelling: str, *, partly: str = "", lacks: str = ""
+) -> Callable[[Any], Any]:
+    """The decorated test runs this row; a part that is missing is said, and not tested."""
+
+    def enter(test: Any) -> Any:
+        assert number not in FEATURES or FEATURES[number].test.endswith(test.__name__)
+        where = f"{test.__module__.rpartition('.')[2]}.py::{test.__name__}"
+        FEATURES[number] = Feature(number, text, spelling, partly, lacks, where)
+        return test
+
+    return enter
