@@ -20,6 +20,7 @@ if _typing.TYPE_CHECKING:
     from . import (
         checkpoint,
         diagnose,
+        distributed,
         functional,
         implicit,
         interop,
@@ -199,8 +200,8 @@ __all__ = [
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
     # modules
-    "checkpoint", "diagnose", "fft", "functional", "implicit", "interop", "linalg", "nn", "optimizers",
-    "replay", "special", "testing",
+    "checkpoint", "diagnose", "distributed", "fft", "functional", "implicit", "interop", "linalg", "nn",
+    "optimizers", "replay", "special", "testing",
     # inspection and devices
     "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
     "set_exits",
@@ -243,7 +244,8 @@ __all__ = [
 ]  # fmt: skip
 
 __array_api_version__ = "2025.12"
-e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
+e: float = _np.e
+inf, nan, pi, newaxis = _np.inf, _np.nan, _np.pi, None
 bool = _np.bool
 int8 = _np.int8
 int16 = _np.int16
@@ -292,8 +294,8 @@ _FOR_RULES = (
 _MODULES = {
     name: f".{name}"
     for name in (
-        "checkpoint", "diagnose", "functional", "implicit", "interop", "nn", "optimizers", "replay",
-        "special", "testing",
+        "checkpoint", "diagnose", "distributed", "functional", "implicit", "interop", "nn", "optimizers",
+        "replay", "special", "testing",
     )
 } | {"fft": ".ops.fft", "linalg": ".ops.linalg"}  # fmt: skip
 _NAMES = {

@@ -35,6 +35,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "forks": "attack.forks",
     "timed-interrupts": "attack.timed_interrupts",
     "nested-programs": "attack.nested_programs",
+    "killed-workers": "attack.killed_workers",
 }
 
 

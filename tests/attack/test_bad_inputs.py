@@ -50,6 +50,8 @@ WITHOUT = {  # what no call attacks, and why
     **{f"testing.benchmarks.TapeBenchmarks.{name}": "asv calls it" for name in (
         "arrays", "loss", "setup", "time_gradient", "time_value", "track_exits", "track_overhead",
         "track_gradient_overhead", "track_peak_bytes", "track_records")},
+    "distributed.PartitionError": "an exception", "distributed.Partitions": "what partitions() gives",
+    "distributed.Partitions.persist": NO_ARGUMENTS,
     "TapeWarning": "an exception", "diagnose.NonFiniteError": "an exception",
 }  # fmt: skip
 

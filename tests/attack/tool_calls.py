@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import arraytape as xp
-from arraytape import checkpoint, diagnose, interop, nn, optimizers, testing
+from arraytape import checkpoint, diagnose, distributed, interop, nn, optimizers, testing
 from arraytape._record.op import REGISTRY
 from arraytape.module import Module
 
@@ -373,6 +373,44 @@ def loaded(path, state):
     return checkpoint.load(path, state)
 
 
+def enter_distributed(call):
+    """Sums over two partitions in this thread."""
+    blocks = [np.ones((2, 3)), np.zeros((1, 3))]
+    call(
+        "distributed.partitions",
+        lambda e: (distributed.partitions, [[*blocks], [1.0, 2.0]], {"fan_in": 2, "retries": 1}),
+    )
+    call(
+        "distributed.Partitions.seeded",
+        lambda e: (lambda seed: summed("map_sum", seeded_loss, xp.ones(3), seed=seed), [3], {}),
+    )
+    for name in ("map_sum", "value_and_grad"):
+        call(
+            f"distributed.{name}", lambda e, name=name: (summed, [name, block_loss, xp.ones(3)], {})
+        )
+    call("distributed.value_and_grad argnums", lambda e: (
+        lambda n: summed("value_and_grad", block_loss, xp.ones(3), argnums=n), [0], {}))  # fmt: skip
+
+
+def block_loss(w, X):
+    return xp.sum((X @ w) ** 2)
+
+
+def seeded_loss(w, X, seed):
+    return xp.sum(X @ w) * float(np.random.default_rng(seed).normal())
+
+
+def summed(name, f, *params, seed=None, **options):
+    """A sum over partitions, or its value and gradient."""
+    import dask
+
+    data = distributed.partitions([np.ones((2, 3)), np.zeros((1, 3))])
+    if seed is not None:
+        data = data.seeded(seed)
+    with dask.config.set(scheduler="synchronous"):
+        return getattr(distributed, name)(f, data, **options)(*params)
+
+
 def within(library, path):
     """A function of a library, called in a context of interop."""
 
@@ -466,4 +504,4 @@ def of_several(*args):
         return stats.multivariate_normal.logpdf(*args)
 
 
-ENTER = (enter_arrays, enter_tapes, enter_learning, enter_diagnose, enter_testing, enter_implicit, enter_checkpoint, enter_interop)  # fmt: skip
+ENTER = (enter_arrays, enter_tapes, enter_learning, enter_diagnose, enter_testing, enter_implicit, enter_checkpoint, enter_distributed, enter_interop)  # fmt: skip

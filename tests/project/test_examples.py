@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import arraytape as xp
 from arraytape import checkpoint
@@ -226,3 +227,23 @@ def test_a_bad_option_ends_the_program():
     assert done.returncode == 2
     assert "not an integer of at least 1" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_fit_to_data_larger_than_memory_is_resumed_to_the_same_weights(tmp_path):
+    small = ("--partitions", "3", "--rows", "500")
+
+    def fit(name, *options):
+        files = ("--checkpoint", str(tmp_path / name), "--out", str(tmp_path / "plot.png"))
+        done = run("larger_than_memory.py", *small, *files, *options)
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stdout
+
+    assert fit("whole", "--steps", "2").count("loss") == 2
+    fit("parts", "--steps", "1")
+    assert "going on after step 1" in fit("parts", "--steps", "2", "--resume")
+    whole, parts = (safetensors.numpy.load_file(tmp_path / name) for name in ("whole", "parts"))
+    assert {name: x.tobytes() for name, x in whole.items()} == {
+        name: x.tobytes() for name, x in parts.items()
+    }
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")

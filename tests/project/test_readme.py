@@ -20,6 +20,7 @@ BLOCKS = {  # how many a page has at least
     ROOT / "docs" / "views_and_writes.md": 5,
     ROOT / "docs" / "errors.md": 25,
     ROOT / "docs" / "benchmarks.md": 2,
+    ROOT / "docs" / "distributed.md": 4,
     ROOT / "docs" / "diagnose.md": 3,
     ROOT / "docs" / "diagnose_graph.md": 4,
 }

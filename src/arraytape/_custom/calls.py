@@ -99,6 +99,8 @@ class Call:
         missing: str | None = None,
     ) -> None:
         self.name, self.pull, self.missing = name, pull, missing
+        # Tangents of the results from those of the inputs, where the rule knows how.
+        self.forward: Callable[..., Any] | None = getattr(pull, "forward", None)
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
@@ -245,8 +247,12 @@ def pull_same(at: Any, record: Record) -> None:
 
 
 def push_custom(at: Any, record: Record) -> list[Array | None]:
-    """CUSTOM: the transpose of the user's rule."""
+    """CUSTOM: the rule's own forward mode where it has one, or the transpose of the user's rule."""
     _, outs, tids, call = CallRecord(*record)
+    if call.forward is not None:
+        call.tell_history()
+        tangents: list[Array | None] = call.forward([at.tangent(tid) for tid in tids])
+        return tangents
     g = [y.zeros() for y in call.results]
     found: list[Array | None] = at.by_rule(
         outs, g, lambda: zip(tids, call.gradients(g), strict=True)

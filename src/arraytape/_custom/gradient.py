@@ -159,7 +159,7 @@ class UserRule:
         signature_of: Callable[..., Any],
     ) -> None:
         self.name, self.grad_fn, self.takes_variables = name, trace.rule, takes_variables
-        self.signature_of = signature_of
+        self.signature_of, self.forward = signature_of, getattr(trace.rule, "forward", None)
         self.variables = trace.recorder.variables
         self.variable_values = trace.recorder.variable_values
         self.owners, self.forms = arguments.owners, arguments.forms()

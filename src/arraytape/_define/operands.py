@@ -15,7 +15,7 @@ from .._array.array import KEPT, PINNED, SCALAR, Array, asarray_like, namespace,
 from .._record.stack import new_tid
 from .._storage.dispatch import NUMBERS, number
 from .._storage.storage import KNOWN, MAKING, STORAGES, admitted, storage_for
-from .._util.errors import describe, failure, user_line
+from .._util.errors import describe, failure, see, user_line
 
 CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
 GENERIC = wrap(
@@ -55,10 +55,23 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     if storage_for(type(value)) is not None:
         value = taken(name, argument, value)
         return wrap(value, 0, PINNED), 0, value
-    raise TypeError(
-        f"{name}: {argument} must be an Array, got {type(value).__module__}."
-        f"{type(value).__qualname__} [at {user_line()}]; convert it with asarray"
-    )
+    raise no_array(name, argument, type(value))
+
+
+def no_array(name: str, argument: str, kind: type) -> TypeError:
+    """The error for an argument of another library, which an op does not take."""
+    got = f"{name}: {argument} must be an Array, got {kind.__module__}.{kind.__qualname__}"
+    if is_of_dask(kind):
+        return TypeError(
+            f"{got} [at {user_line()}], which is not computed; sum a function over its partitions with "
+            f"arraytape.distributed, or compute() it {see('dask-collection')}"
+        )
+    return TypeError(f"{got} [at {user_line()}]; convert it with asarray")
+
+
+def is_of_dask(kind: type) -> bool:
+    """Whether these are Dask's collections, which would be computed and loaded as a whole."""
+    return kind.__module__.partition(".")[0] == "dask"
 
 
 def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
@@ -94,6 +107,8 @@ def an_array(name: str, argument: str, value: Any) -> Array:
     if isinstance(value, Array):
         return value
     if not isinstance(value, np.ndarray | np.generic) and storage_for(type(value)) is None:
+        if is_of_dask(type(value)):
+            raise no_array(name, argument, type(value))
         raise TypeError(
             f"{name}: {argument} must be an Array, got {describe(value)} [at {user_line()}]; convert "
             "it with asarray"
@@ -119,9 +134,11 @@ def first_array(nested: Any, depth: int = 0) -> Array | None:
 def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
     """What NumPy's operators make of nested lists: of Arrays one recorded Array, of numbers host data.
 
-    None for what is no list, or holds something else.
+    None for what is no list, or holds something else; TypeError for Dask's collections.
     """
     if not isinstance(value, list | tuple | range):
+        if is_of_dask(type(value)):  # its own operators would make a constant of the Array
+            raise no_array(name, "an operand", type(value))
         return None
     if first_array(value) is not None:
         made: Array = namespace().asarray(value)

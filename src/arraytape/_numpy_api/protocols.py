@@ -17,7 +17,7 @@ import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, namespace
 from .._array.views import current, laid_out, writable_copy
-from .._define.operands import list_beside
+from .._define.operands import is_of_dask, list_beside, no_array
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.blocks import Quiet
@@ -164,6 +164,8 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     for value in inputs:
         kind = type(value)
         if kind is not Array and kind is not np.ndarray and not known(kind):
+            if is_of_dask(kind):
+                raise no_array(ufunc.__name__, "an operand", kind)
             return NotImplemented
         if (kind is list or kind is tuple or kind is range) and method != "at":  # it has places
             inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
@@ -356,6 +358,8 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
         When no op says the same: nothing leaves the tape in silence.
     """
     if not all(known(kind) for kind in types):
+        for kind in filter(is_of_dask, types):
+            raise no_array(function.__name__, "an argument", kind)
         return NotImplemented
     try:
         result = call(function, *args, **kwargs)

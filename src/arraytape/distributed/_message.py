@@ -1,0 +1,191 @@
+"""What goes to the workers: a user's function with its parameters, in one pickle for all partitions.
+
+Parameters are nestings of Arrays and Modules.  Their leaves, the Arrays and the Modules' Variables,
+travel beside the pickle, so that the same call can be made with other values of them: with those that
+a tape recorded, and with one for each example of a vmap.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._array.array import KEPT, Array, wrap
+from .._array.views import current, keep
+from .._record.stack import recorders
+from .._storage.batched.data import Batched, axis_ids_of
+from .._storage.storage import storage_of
+from .._util import nest
+from .._util.errors import describe, user_line
+from .._version import __version__
+from ..module import Module
+from ..variable import Variable
+from ._errors import name_of
+
+
+class Place:
+    """Where in the parameters a leaf goes."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Place, (self.index,)
+
+
+def leaves_of(params: Sequence[Any]) -> list[Array]:
+    """The Arrays and Variables among parameters, and those of their Modules, each Variable once."""
+    found: list[Array] = []
+    seen: set[int] = set()
+    for leaf in nest.leaves(list(params)):
+        parts = leaf.variables if isinstance(leaf, Module) else (leaf,)
+        for part in parts:
+            if not isinstance(part, Array) or (isinstance(part, Variable) and id(part) in seen):
+                continue
+            seen.add(id(part))
+            found.append(part)
+    return found
+
+
+class Message:
+    """A call ``f(*params, *blocks)`` without the blocks.
+
+    Parameters
+    ----------
+    f : Callable
+        The function.
+    params : Sequence
+        Its parameters, with Modules.
+    leaves : Sequence of Array
+        The values to take for ``leaves_of(params)``.
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], params: Sequence[Any], leaves: Sequence[Array]
+    ) -> None:
+        self.name, self.version = name_of(f), __version__
+        owners = leaves_of(params)
+        data = [current(x)[1] for x in leaves]
+        self.axis_ids = tuple(sorted({n for one in data for n in axis_ids_of((one,))}))
+        self.axes = [axis_ids_of((one,)) for one in data]
+        self.values = [as_plain(keep(x)) for x in leaves]
+        self.about = [(x.name, x.trainable) if isinstance(x, Variable) else None for x in owners]
+        self.pickled = dumps(self.name, f, params, owners)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that each worker is sent."""
+        return len(self.pickled) + sum(int(getattr(x, "nbytes", 0)) for x in self.values)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes
+
+    def open(
+        self, values: Sequence[Any]
+    ) -> tuple[Callable[..., Any], tuple[Any, ...], list[Array]]:
+        """The function, its parameters with these values, and the leaves among them, in order."""
+        leaves = [
+            x if about is None else Variable(x, name=about[0], trainable=about[1])
+            for x, about in zip(values, self.about, strict=True)
+        ]
+        unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
+        unpickler.persistent_load = leaves.__getitem__  # type: ignore[method-assign]
+        f, params = unpickler.load()
+        filled = [
+            leaves[leaf.index] if isinstance(leaf, Place) else leaf
+            for leaf in nest.leaves(list(params))
+        ]
+        return f, tuple(nest.pack(list(params), filled)), leaves
+
+
+def as_plain(data: Any) -> Any:
+    """Raw data with its hidden axes as leading ones."""
+    return data.data if type(data) is Batched else data
+
+
+def as_array(block: Any) -> Any:
+    """A block as f gets it: arrays as Arrays, dataframes as their values, anything else as it is.
+
+    Nobody else writes to a block, so it is not copied, and what f writes goes to a copy.  Data that came
+    over a network may lie at any address, where NumPy's sums round differently: it is moved.
+    """
+    if isinstance(block, tuple | list):
+        return type(block)(map(as_array, block))
+    if hasattr(block, "to_numpy") and not isinstance(block, Array):
+        block = block.to_numpy()
+    if isinstance(block, Array):
+        block = current(block)[1]
+    if isinstance(block, np.ndarray):
+        if block.dtype.kind not in "biufc":
+            return block
+        block = np.require(block, requirements="A")
+    elif not hasattr(block, "dtype") or not is_held(block):
+        return block
+    return wrap(block, 0, KEPT)
+
+
+def is_held(block: Any) -> bool:
+    """Whether an Array can hold this data."""
+    try:
+        storage_of(block)
+    except TypeError:
+        return False
+    return True
+
+
+# --- pickling -----------------------------------------------------------------------------------------
+def dumps(name: str, f: Any, params: Sequence[Any], owners: Sequence[Array]) -> bytes:
+    """The pickle of a function and its parameters, of which the leaves are left out."""
+    import cloudpickle
+
+    places = {id(x): i for i, x in enumerate(owners)}
+    arrays = iter([i for i, x in enumerate(owners) if not isinstance(x, Variable)])
+
+    def place(leaf: Any) -> Any:
+        if isinstance(leaf, Variable):
+            return Place(places[id(leaf)])
+        return Place(next(arrays)) if isinstance(leaf, Array) else leaf
+
+    skeleton = nest.pack(list(params), [place(leaf) for leaf in nest.leaves(list(params))])
+    line = user_line()  # from inside a pickler it is hidden
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        """It refuses what f closes over and a tape follows, whose gradient would be lost."""
+
+        def persistent_id(self, thing: Any) -> int | None:
+            if isinstance(thing, Variable):
+                if id(thing) in places:
+                    return places[id(thing)]
+                raise TypeError(
+                    f"{name}: the function uses {describe(thing)} of its surroundings "
+                    f"[at {line}]; pass it, or the Module that holds it, as a parameter: workers "
+                    "get a copy, whose gradient and assignments would be lost"
+                )
+            if isinstance(thing, Array) and is_followed(thing):
+                raise TypeError(
+                    f"{name}: the function uses {describe(thing)} of its surroundings, which a tape "
+                    f"follows [at {line}]; pass it as a parameter, or stop_gradient it"
+                )
+            return None
+
+    file = io.BytesIO()
+    try:
+        Pickler(file, protocol=5).dump((f, skeleton))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        if str(error).startswith(f"{name}: "):
+            raise
+        raise TypeError(
+            f"{name}: the function, or something that it uses, cannot be sent to workers: {error} "
+            f"[at {line}]; make what it needs inside the function, or pass it as a parameter"
+        ) from error
+    return file.getvalue()
+
+
+def is_followed(x: Array) -> bool:
+    """Whether a recorder of this thread follows the value of an Array."""
+    tid = current(x)[0]
+    return bool(tid) and any(tid in recorder.followed for recorder in recorders())

@@ -1,0 +1,170 @@
+"""Partitions: rows of data in blocks, which lie where Dask has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._util.errors import describe, user_line
+from ._engine import persisted
+
+
+class Partitions:
+    """Data in partitions, each a tuple of blocks: what ``partitions`` gives.
+
+    Parameters
+    ----------
+    blocks : Sequence of tuple
+        For each partition its blocks: arrays, ``dask.delayed`` objects, futures.
+    fan_in : int, default: 8
+        How many results one task of a sum adds.
+    retries : int, default: 0
+        How often a task that raised is run again on a cluster: for readers that fail now and then.  A
+        task whose worker died is run again in any case.
+    """
+
+    def __init__(
+        self, blocks: Sequence[tuple[Any, ...]], fan_in: int = 8, retries: int = 0
+    ) -> None:
+        self._blocks = [tuple(row) for row in blocks]
+        self._fan_in, self._retries = fan_in, retries
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(type(block).__name__ for block in self._blocks[0])
+        return f"Partitions({len(self)} of ({kinds}))"
+
+    def persist(self) -> Partitions:
+        """Compute the blocks once, and keep them in the memory of the workers.
+
+        Returns
+        -------
+        Partitions
+            The same data.  On a cluster its scheduler knows how blocks were made, and a worker that is
+            lost costs computing its blocks again.
+        """
+        return Partitions(persisted(self._blocks, self._retries), self._fan_in, self._retries)
+
+    def seeded(self, seed: int) -> Partitions:
+        """Add a last block to each partition: a seed of its own, the same in each step.
+
+        Parameters
+        ----------
+        seed : int
+            From which those of the partitions are made, by ``numpy.random.SeedSequence.spawn``.
+
+        Returns
+        -------
+        Partitions
+            The function gets the seed last: ``numpy.random.default_rng(seed)`` makes a generator of it.
+            A function runs again for its gradient, and then draws the same numbers.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When the seed is no integer, or negative.
+        """
+        check_count("seed", seed, 0)
+        seeds = np.random.SeedSequence(seed).spawn(len(self))
+        rows = [(*row, one) for row, one in zip(self._blocks, seeds, strict=True)]
+        return Partitions(rows, self._fan_in, self._retries)
+
+
+def partitions(*collections: Any, fan_in: int = 8, retries: int = 0) -> Partitions:
+    """Take data in partitions: those of Dask collections, or blocks in lists.
+
+    Parameters
+    ----------
+    *collections : dask array, dataframe or bag, or Sequence
+        Each with the same number of blocks, in the same order; a function gets one block of each.  Dask
+        arrays are cut along their first axis; of dataframes a block is the values.  A list holds
+        arrays, ``dask.delayed`` objects or futures, or anything that can be pickled.
+    fan_in : int, default: 8
+        How many results one task of a sum adds: the depth of a sum over n partitions is log(n) to this
+        base.
+    retries : int, default: 0
+        How often a task that raised is run again on a cluster: for readers that fail now and then.  A
+        task whose worker died is run again in any case.
+
+    Returns
+    -------
+    Partitions
+        What ``map_sum`` and ``value_and_grad`` take.
+
+    Raises
+    ------
+    ValueError
+        When there are no collections or no blocks, or their numbers or rows differ.
+    TypeError
+        When a collection is no such thing.
+    """
+    if not collections:
+        raise ValueError(f"partitions: takes at least one collection of blocks [at {user_line()}]")
+    check_count("fan_in", fan_in, 2)
+    check_count("retries", retries, 0)
+    columns = [blocks_of(i, one) for i, one in enumerate(collections)]
+    counts = [len(column) for column in columns]
+    if len(set(counts)) > 1:
+        raise ValueError(
+            f"partitions: the collections have {', '.join(map(str, counts))} blocks, which must be as "
+            f"many [at {user_line()}]; rechunk or repartition them alike"
+        )
+    if not counts[0]:
+        raise ValueError(f"partitions: there are none: nothing to sum over [at {user_line()}]")
+    check_rows(collections)
+    return Partitions(list(zip(*columns, strict=True)), fan_in, retries)
+
+
+def blocks_of(position: int, collection: Any) -> list[Any]:
+    """The blocks of a collection, in order."""
+    if hasattr(collection, "numblocks"):
+        if not collection.ndim:
+            raise ValueError(
+                f"partitions: collection {position} is an array of shape (), which has no rows "
+                f"[at {user_line()}]"
+            )
+        if any(count > 1 for count in collection.numblocks[1:]):
+            collection = collection.rechunk(dict.fromkeys(range(1, collection.ndim), -1))
+        return list(np.ravel(collection.to_delayed()))
+    if hasattr(collection, "to_delayed"):
+        return list(collection.to_delayed())
+    if isinstance(collection, list | tuple):
+        return list(collection)
+    raise TypeError(
+        f"partitions: collection {position} must be a dask array, dataframe or bag, or a list of "
+        f"blocks, got {describe(collection)} [at {user_line()}]; cut an array by "
+        "dask.array.from_array(x, chunks=(rows, -1))"
+    )
+
+
+def check_rows(collections: Sequence[Any]) -> None:
+    """ValueError where Dask arrays are cut at different rows, as far as Dask knows them."""
+    chunks = [(i, c.chunks[0]) for i, c in enumerate(collections) if hasattr(c, "chunks")]
+    known = [(i, rows) for i, rows in chunks if not any(np.isnan(n) for n in rows)]
+    for i, rows in known[1:]:
+        first, its = known[0]
+        for at, (a, b) in enumerate(zip(its, rows, strict=True)):
+            if a != b:
+                raise ValueError(
+                    f"partitions: block {at} has {a} rows in collection {first}, {b} in collection {i} "
+                    f"[at {user_line()}]; rechunk them alike"
+                )
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """TypeError or ValueError for what is no integer, or too small."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(
+            f"partitions: {name} must be an int, got {describe(value)} [at {user_line()}]"
+        )
+    if value < least:
+        raise ValueError(
+            f"partitions: {name} must be at least {least}, got {value} [at {user_line()}]"
+        )
+
+
+__all__ = ["Partitions", "partitions"]

@@ -1,0 +1,51 @@
+"""Data in partitions, and one small cluster for the tests that need processes."""
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+
+from arraytape import distributed
+
+ROWS, COLUMNS, BLOCK = 50, 4, 13
+
+
+@pytest.fixture(scope="session")
+def host():
+    """The whole data on this machine."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, COLUMNS))
+    return X, X @ np.arange(1.0, COLUMNS + 1) + 0.3 * rng.normal(size=ROWS)
+
+
+@pytest.fixture(params=["synchronous", "threads"])
+def data(request, host):
+    """The same in partitions, which a scheduler without a cluster computes."""
+    with dask.config.set(scheduler=request.param):
+        yield partitions_of(host)
+
+
+def partitions_of(host):
+    X, y = host
+    return distributed.partitions(
+        da.from_array(X, chunks=(BLOCK, -1)), da.from_array(y, chunks=BLOCK)
+    )
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Two processes with a thread each."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    from distributed import Client
+
+    with Client(cluster) as client:
+        yield client

@@ -1,0 +1,161 @@
+"""On a cluster of processes: the same bits, whatever happens to the workers."""
+
+import os
+import signal
+import threading
+import time
+
+import dask.array as da
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import distributed
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+
+def loss(w, X, y):
+    r = X @ w - y
+    return xp.sum(xp.log1p(r * r))
+
+
+def slow_loss(w, X, y):
+    time.sleep(0.05)
+    return loss(w, X, y)
+
+
+@pytest.fixture
+def w():
+    return xp.asarray([0.5, -1.0, 2.0, 0.1])
+
+
+@pytest.fixture
+def data(client, host):
+    X, y = host
+    return distributed.partitions(da.from_array(X, chunks=(5, -1)), da.from_array(y, chunks=5))
+
+
+def bits(*found):
+    return [np.asarray(x).tobytes() for x in found]
+
+
+def second_order(f):
+    return lambda w: xp.hvp(distributed.map_sum(f[0], f[1]), (w,), (w,))
+
+
+def test_values_derivatives_and_bits(data, host, w, near):
+    X, y = (xp.asarray(x) for x in host)
+    value, slope = xp.value_and_grad(lambda w: loss(w, X, y))(w)
+    found = set()
+    for given in (data, data.persist()):
+        for _ in range(5):
+            both = distributed.value_and_grad(loss, given)(w)
+            found.add(tuple(bits(*both)))
+    near(both[0], value)
+    near(both[1], slope)
+    assert len(found) == 1
+    near(xp.hvp(distributed.map_sum(loss, data), (w,), (w,))[0],
+         xp.hvp(lambda w: loss(w, X, y), (w,), (w,))[0])  # fmt: skip
+
+
+def test_large_parameters_go_to_workers_once(data, near):
+    w = xp.zeros((4, 50_000))
+    _, slope = distributed.value_and_grad(lambda w, X, y: xp.sum((X @ w)[:, 0] + y), data)(w)
+    assert slope.shape == w.shape
+    assert float(xp.sum(xp.abs(slope[:, 1:]))) == 0.0
+
+
+def test_an_error_on_a_worker(data, w):
+    def f(w, X, y):
+        if float(xp.stop_gradient(y[0])) == float(first):
+            raise KeyError("missing")
+        return loss(w, X, y)
+
+    first = data.persist()._blocks[3][1].result()[0]
+    with pytest.raises(KeyError) as caught:
+        distributed.value_and_grad(f, data)(w)
+    assert "in partition 3 of 10 (blocks of shapes (5, 4), (5,))" in caught.value.__notes__[0]
+    assert "test_cluster.py" in caught.value.__notes__[0]
+
+
+def test_workers_that_die_of_a_partition(data, w):
+    def f(w, X, y):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(
+        distributed.PartitionError, match=r"f: the workers died.*make the partitions smaller"
+    ) as caught:
+        distributed.map_sum(f, data)(w)
+    assert caught.value.function == "f"
+    assert caught.value.partition in range(10)
+    assert distributed.map_sum(loss, data)(w).shape == ()  # the cluster goes on
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_worker_that_is_killed_in_mid_step(cluster, data, w, order):
+    step = distributed.value_and_grad(slow_loss, data.persist())
+    if order == 2:
+        total = distributed.map_sum(slow_loss, data.persist())
+        step = lambda w: xp.hvp(total, (w,), (w,))  # noqa: E731
+    right = bits(*step(w))
+    pids = [worker.pid for worker in cluster.workers.values()]
+    killer = threading.Timer(0.15, os.kill, (pids[0], signal.SIGKILL))
+    killer.start()
+    start = time.perf_counter()
+    assert bits(*step(w)) == right
+    assert time.perf_counter() - start < 30
+    killer.join()
+
+
+def test_a_worker_that_leaves_and_one_that_joins(cluster, client, data, w):
+    step = distributed.value_and_grad(slow_loss, data.persist())
+    right = bits(*step(w))
+    mover = threading.Timer(0.1, lambda: (cluster.scale(3), cluster.scale(2)))
+    mover.start()
+    assert bits(*step(w)) == right
+    mover.join()
+
+
+def test_ctrl_c_leaves_no_tasks(client, data, w):
+    step = distributed.value_and_grad(slow_loss, data.persist())
+    right = bits(*step(w))
+    threading.Timer(0.15, signal.raise_signal, (signal.SIGINT,)).start()
+    with pytest.raises(KeyboardInterrupt):
+        again_and_again(step, w)
+    deadline = time.monotonic() + 20
+    while any(client.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(client.processing().values())
+    assert bits(*step(w)) == right
+
+
+def again_and_again(step, w):
+    for _ in range(20):
+        step(w)
+
+
+def test_a_cluster_that_is_closed(data, cluster, w):
+    from distributed import Client
+
+    other = Client(cluster)
+    persisted = data.persist()
+    futures = distributed.partitions(other.scatter([np.ones((2, 4))]), other.scatter([np.ones(2)]))
+    other.close()
+    with pytest.raises(RuntimeError, match="was closed"):
+        distributed.map_sum(loss, futures)(w)
+    assert distributed.map_sum(loss, persisted)(w).shape == ()
+
+
+def test_data_that_nobody_can_compute_again(cluster, client, w):
+    futures = (
+        client.scatter([np.ones((2, 4)), np.ones((3, 4))]),
+        client.scatter([np.ones(2), np.ones(3)]),
+    )
+    data = distributed.partitions(*futures)
+    assert distributed.map_sum(loss, data)(w).shape == ()
+    for worker in list(cluster.workers.values()):
+        os.kill(worker.pid, signal.SIGKILL)
+    time.sleep(1.0)
+    with pytest.raises(distributed.PartitionError, match="data of the partitions is lost"):
+        distributed.map_sum(loss, data)(w)

@@ -1,0 +1,316 @@
+"""Sums over partitions have the values and derivatives of the sum on one machine."""
+
+import dask
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import distributed
+from arraytape.nn import Dense
+
+
+def loss(w, X, y):
+    r = X @ w - y
+    return xp.sum(xp.log1p(r * r))
+
+
+def statistics(p, X, y):
+    r = xp.tanh(X @ p["w"]) * p["scale"] - y
+    return {"squares": xp.sum(r * r), "by_column": X.T @ r, "rows": X.shape[0]}
+
+
+@pytest.fixture
+def w():
+    return xp.asarray([0.5, -1.0, 2.0, 0.1])
+
+
+@pytest.fixture
+def v():
+    return xp.asarray([1.0, 0.3, -0.2, 0.7])
+
+
+@pytest.fixture
+def here(host):
+    """A function of parameters and blocks, on the whole data."""
+    X, y = (xp.asarray(x) for x in host)
+    return lambda f: lambda *params: f(*params, X, y)
+
+
+def near(found, expected):
+    for a, b in zip(leaves(found), leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-12, atol=1e-11)
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        return [x for key in sorted(value) for x in leaves(value[key])]
+    if isinstance(value, tuple | list):
+        return [x for part in value for x in leaves(part)]
+    return [value]
+
+
+# --- value and gradient ---------------------------------------------------------------------------
+def test_value_and_gradient(data, here, w):
+    near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
+
+
+def test_several_parameters_and_constants(data, here, w):
+    def f(w, a, power, X, y):
+        return xp.sum(xp.abs(X @ w["w"] * a - y) ** power)
+
+    params = {"w": w}, xp.asarray(1.5), 3
+    found = distributed.value_and_grad(f, data, argnums=(0, 1))(*params)
+    near(found, xp.value_and_grad(here(f), argnums=(0, 1))(*params))
+    assert isinstance(found[1], tuple)
+    near(distributed.value_and_grad(f, data, argnums=-2)(*params)[1], found[1][1])
+
+
+class Net(xp.Module):
+    """Two layers, and a Variable that is not trained."""
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.default_rng(1)
+        self.hidden, self.out = Dense(3, "tanh"), Dense(1)
+        self.scale = xp.Variable(2.0, trainable=False)
+        self(xp.ones((1, 4)))
+        for v in self.trainable_variables:
+            v.assign(rng.normal(size=v.shape))
+
+    def __call__(self, X):
+        return self.out(self.hidden(X))[:, 0] * self.scale
+
+
+def squares(net, X, y):
+    return xp.sum((net(X) - y) ** 2)
+
+
+def test_a_module_gets_a_gradient_for_each_trainable_variable(data, here):
+    net = Net()
+    value, found = distributed.value_and_grad(squares, data)(net)
+    with xp.GradientTape() as tape:
+        right = here(squares)(net)
+    near(value, right)
+    near(found, tape.gradient(right, list(net.trainable_variables)))
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_module_under_a_tape(data, here, persistent):
+    net = Net()
+    total = distributed.map_sum(squares, data)
+    sources = [*net.trainable_variables, net.scale]
+    with xp.GradientTape(persistent=persistent) as tape:
+        tape.watch(net.scale)
+        y = total(net)
+    with xp.GradientTape() as beside:
+        beside.watch(net.scale)
+        right = here(squares)(net)
+    near(tape.gradient(y, sources), beside.gradient(right, sources))
+
+
+def test_a_module_at_second_order(data, here):
+    net = Net()
+    kernel = net.hidden.trainable_variables[0]
+
+    def slope(total):
+        with xp.GradientTape() as outer:
+            with xp.GradientTape() as inner:
+                y = total(net)
+            first = xp.sum(inner.gradient(y, kernel) ** 2)
+        return outer.gradient(first, list(net.trainable_variables))
+
+    near(slope(distributed.map_sum(squares, data)), slope(here(squares)))
+
+
+def test_the_gradient_is_that_of_the_values_that_were_recorded(data, here):
+    net = Net()
+    total = distributed.map_sum(squares, data)
+    with xp.GradientTape() as beside:
+        right = here(squares)(net)
+    expected = beside.gradient(right, net.hidden.kernel)
+    with xp.GradientTape(persistent=True) as tape:
+        y = xp.exp(0.001 * total(net))
+    net.hidden.kernel.assign(net.hidden.kernel * 0.0)
+    near(tape.gradient(y, net.hidden.kernel), 0.001 * xp.exp(0.001 * right) * expected)
+
+
+# --- a sum as one op ------------------------------------------------------------------------------
+def mean_loss(total):
+    def f(w):
+        s = total({"w": w, "scale": xp.asarray(1.3)})
+        return s["squares"] / s["rows"] + xp.sum(s["by_column"] ** 2) * 1e-3 + 0.1 * xp.sum(w * w)
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda f, w, v: f(w),
+        lambda f, w, v: xp.value_and_grad(f)(w),
+        lambda f, w, v: xp.hessian(f)(w),
+        lambda f, w, v: xp.jvp(f, (w,), (v,)),
+        lambda f, w, v: xp.hvp(f, (w,), (v,)),
+        lambda f, w, v: xp.vmap(f)(xp.stack([w, v, w - v])),
+        lambda f, w, v: xp.vmap(xp.grad(f))(xp.stack([w, v, w - v])),
+        lambda f, w, v: xp.grad(lambda w: xp.sum(xp.grad(f)(w) * v))(w),
+        lambda f, w, v: xp.jvp(lambda w: xp.jvp(f, (w,), (v,))[1], (w,), (w,)),
+    ],
+)
+def test_it_is_a_function_like_any_other(data, here, w, v, of):
+    near(
+        of(mean_loss(distributed.map_sum(statistics, data)), w, v),
+        of(mean_loss(here(statistics)), w, v),
+    )
+
+
+@pytest.mark.slow
+def test_third_order(data, here, w, v):
+    def third(f):
+        return xp.jvp(lambda w: xp.hvp(f, (w,), (v,))[0], (w,), (v,))[1]
+
+    near(third(distributed.map_sum(loss, data)), third(here(loss)))
+
+
+def test_jacobians(data, here, w):
+    def f(w, X, y):
+        return {"a": X.T @ xp.sin(X @ w), "b": xp.stack([xp.sum(w), xp.sum(w * w)])}
+
+    total, right = distributed.map_sum(f, data), here(f)
+    found = xp.jacobian(total)(w)
+    near(found["a"], xp.jacobian(lambda w: right(w)["a"])(w))
+    near(found["b"], len(data) * xp.jacobian(lambda w: right(w)["b"])(w))
+
+
+def test_complex_parameters(data, here):
+    z = xp.asarray([0.5 + 1j, -1.0 + 0.3j, 0.2 - 1j, 1.0 + 0j])
+
+    def f(z, X, y):
+        return xp.sum(xp.abs(xp.astype(X, xp.complex128) @ z - y) ** 2)
+
+    near(xp.grad(distributed.map_sum(f, data))(z), xp.grad(here(f))(z))
+    near(distributed.value_and_grad(f, data)(z), xp.value_and_grad(here(f))(z))
+
+
+def test_inside_another_derivative(data, here, w):
+    def size(f):
+        return lambda w: xp.sum(f(w)[1] ** 2)
+
+    near(
+        xp.grad(size(distributed.value_and_grad(loss, data)))(w),
+        xp.grad(size(xp.value_and_grad(here(loss))))(w),
+    )
+
+
+def test_one_value_as_two_parameters(data, here, w):
+    def f(a, b, X, y):
+        return xp.sum(xp.sin(X @ a) * (X @ b))
+
+    total, right = distributed.map_sum(f, data), here(f)
+    for g in (lambda f: lambda w: f(w, w), lambda f: lambda w: f(w, xp.grad(lambda u: f(u, w))(w))):
+        near(xp.grad(g(total))(w), xp.grad(g(right))(w))
+
+
+def test_float32_stays(host):
+    X, y = (x.astype(np.float32) for x in host)
+    data = distributed.partitions([X[:20], X[20:]], [y[:20], y[20:]])
+    value, found = distributed.value_and_grad(loss, data)(xp.ones(4, dtype=xp.float32))
+    assert value.dtype == found.dtype == xp.float32
+
+
+# --- partitions -----------------------------------------------------------------------------------
+def cut(host, *at):
+    X, y = host
+    return list(np.split(X, at)), list(np.split(y, at))
+
+
+def test_blocks_of_any_kind(host, here, w):
+    X, y = cut(host, 7, 7, 30)  # one has no rows
+    right = xp.value_and_grad(here(loss))(w)
+    near(distributed.value_and_grad(loss, distributed.partitions(X, y))(w), right)
+    lazy = [dask.delayed(np.array)(x) for x in X]
+    near(distributed.value_and_grad(loss, distributed.partitions(lazy, y))(w), right)
+    near(distributed.value_and_grad(loss, distributed.partitions(lazy, y).persist())(w), right)
+    pairs = distributed.partitions(list(zip(X, y, strict=True)))
+    near(distributed.value_and_grad(lambda w, pair: loss(w, *pair), pairs)(w), right)
+    arrays = distributed.partitions([xp.asarray(x) for x in X], [xp.asarray(x) for x in y])
+    near(distributed.value_and_grad(loss, arrays)(w), right)
+
+
+def test_arrays_that_are_cut_along_columns_too(host, here, w):
+    import dask.array as da
+
+    X, y = host
+    data = distributed.partitions(da.from_array(X, chunks=(20, 2)), da.from_array(y, chunks=20))
+    near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
+
+
+def test_files_that_dask_reads(tmp_path, host, here, w):
+    import dask.array as da
+
+    X, y = host
+    da.to_npy_stack(str(tmp_path / "X"), da.from_array(X, chunks=(20, -1)), axis=0)
+    data = distributed.partitions(
+        da.from_npy_stack(str(tmp_path / "X")), da.from_array(y, chunks=20)
+    )
+    near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
+
+
+def test_the_tree_of_sums_can_be_deep(host, here, w):
+    X, y = cut(host, *range(1, 50))
+    for fan_in in (2, 3, 8, 100):
+        data = distributed.partitions(X, y, fan_in=fan_in)
+        assert len(data) == 50
+        near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
+
+
+def test_one_partition(host, here, w):
+    X, y = host
+    data = distributed.partitions([X], [y])
+    near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
+
+
+def test_seeds_are_of_the_partition_and_the_same_in_each_run(data, w):
+    def noisy(w, X, y, seed):
+        z = xp.asarray(np.random.default_rng(seed).normal(size=X.shape))
+        return xp.sum((X * z) @ w)
+
+    seeded = data.seeded(3)
+    total = distributed.map_sum(noisy, seeded)
+    near(total(w), total(w))
+    near(xp.grad(total)(w), distributed.value_and_grad(noisy, seeded)(w)[1])
+    near(xp.sum(xp.grad(total)(w) * w), total(w))
+    assert float(total(w)) != float(distributed.map_sum(noisy, data.seeded(4))(w))
+
+
+# --- bits -----------------------------------------------------------------------------------------
+def bits(f, w):
+    return [np.asarray(x).tobytes() for x in leaves(f(w))]
+
+
+def test_the_same_partitions_give_the_same_bits(host, w):
+    X, y = cut(host, *range(3, 50, 3))
+    data = distributed.partitions(X, y)
+    found = set()
+    for scheduler in ("synchronous", "threads"):
+        with dask.config.set(scheduler=scheduler):
+            for _ in range(5):
+                step = distributed.value_and_grad(loss, data)
+                found.add(tuple(bits(step, w)))
+    assert len(found) == 1
+
+
+def test_what_a_function_writes_to_its_block_stays_its_own(host, w):
+    X, y = (x.copy() for x in host)
+    before = X.copy()
+
+    def f(w, X, y):
+        X[:, 0] = 0.0
+        X *= 2.0
+        return xp.sum(X @ w)
+
+    data = distributed.partitions([X], [y])
+    first = distributed.map_sum(f, data)(w)
+    near(distributed.map_sum(f, data)(w), first)
+    assert np.array_equal(X, before)
