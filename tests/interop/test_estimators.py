@@ -12,6 +12,7 @@ from sklearn import (
     ensemble,
     impute,
     isotonic,
+    linear_model,
     manifold,
     mixture,
     neighbors,
@@ -233,6 +234,17 @@ def test_neighborhood_components_up_to_rotation():
         with pytest.raises(ValueError, match="how they rotate with the data has no derivative"):
             tape.gradient(one, x)
     assert abs(np.sum(g * along) / np.sum(slope * [[1.0, 2.0], [2.0, 5.0]]) - 1.0) < 1e-3
+
+
+def test_precisions_with_a_pruned_one_stay_numpy_data():
+    """It is what it was when it passed the threshold; its derivative was said to be 0, which it is not."""
+    with interop.sklearn():
+        model = linear_model.ARDRegression(tol=1e-10).fit(xp.asarray(X), Y)
+        assert type(model.coef_) is xp.Array
+        assert type(model.lambda_) is np.ndarray
+        whole = linear_model.ARDRegression(threshold_lambda=1e12, tol=1e-10)
+        y = X @ [1.0, -2.0, 1.5] + 0.1 * Y
+        assert type(whole.fit(xp.asarray(X), y).lambda_) is xp.Array
 
 
 # --- refusals -----------------------------------------------------------------------------------------
