@@ -237,7 +237,7 @@ def test_neighborhood_components_up_to_rotation():
 
 
 def test_precisions_with_a_pruned_one_stay_numpy_data():
-    """It is what it was when it passed the threshold; its derivative was said to be 0, which it is not."""
+    """It is what it was when it passed the threshold, which has another derivative than 0."""
     with interop.sklearn():
         model = linear_model.ARDRegression(tol=1e-10).fit(xp.asarray(X), Y)
         assert type(model.coef_) is xp.Array

@@ -49,6 +49,19 @@ def test_arrays_within_containers_and_variables_count(made, x):
         assert module.plain(1.0, scale=x)[0] == "rule"
 
 
+def test_an_object_of_the_library_counts_by_what_its_components_hold(made):
+    module, context = made
+    owner, part, other = module.Base(), module.Base(), module.Base()
+    owner.parts, part.inner, other.value = [part], module.Base(), 1.0
+    part.inner.owner = owner  # a cycle
+    with context():
+        assert module.plain(owner)[0] == "plain"
+        part.inner.value = X
+        assert module.plain(owner)[0] == "rule"
+        assert module.plain(other)[0] == "plain"
+        assert module.plain(1.0, owner)[0] == "rule"
+
+
 def test_contexts_nest_and_end_by_exceptions(made):
     module, context = made
     with context():

@@ -23,6 +23,7 @@ SUITES = (
     "scipy.cluster", "scipy.differentiate", "scipy.fft", "scipy.integrate", "scipy.interpolate",
     "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.stats",
     "sklearn.gaussian_process", "sklearn.linear_model", "sklearn.metrics", "sklearn.preprocessing",
+    "sklearn.svm",
 )  # fmt: skip
 
 
