@@ -206,6 +206,7 @@ def test_isotonic_regression_by_its_target():
     )
 
 
+@pytest.mark.slow
 def test_neighborhood_components_up_to_rotation():
     """How they rotate has no derivative, and says so; what no rotation changes has one."""
     from sklearn.datasets import load_iris
@@ -234,6 +235,33 @@ def test_neighborhood_components_up_to_rotation():
         with pytest.raises(ValueError, match="how they rotate with the data has no derivative"):
             tape.gradient(one, x)
     assert abs(np.sum(g * along) / np.sum(slope * [[1.0, 2.0], [2.0, 5.0]]) - 1.0) < 1e-3
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda X: cluster.KMeans(3, n_init=2, random_state=0).fit(X).score(PLACE),
+        lambda X: xp.sum(mixed(mixture.GaussianMixture, "diag").fit(X).means_ ** 2),
+        lambda X: xp.sum(neighbors.KernelDensity(bandwidth=0.7).fit(X).score_samples(PLACE)),
+    ],
+    ids=["KMeans", "GaussianMixture", "KernelDensity"],
+)
+def test_second_derivatives_are_those_of_the_gradient(f):
+    along = np.random.default_rng(3).normal(size=X.shape)
+    with interop.sklearn():
+        found = np.asarray(xp.hvp(f, (xp.asarray(X),), (xp.asarray(along),))[0])
+        ahead, behind = [
+            np.asarray(xp.grad(f)(xp.asarray(X + step * along))) for step in (1e-5, -1e-5)
+        ]
+    np.testing.assert_allclose(found, (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-6)
+
+
+def test_float32_data_keep_their_dtype():
+    with interop.sklearn():
+        x = xp.asarray(X.astype(np.float32))
+        model = cluster.KMeans(3, n_init=2, random_state=0)
+        g = xp.grad(lambda x: xp.sum(model.fit(x).cluster_centers_))(x)
+        assert model.cluster_centers_.dtype == g.dtype == np.float32
 
 
 def test_precisions_with_a_pruned_one_stay_numpy_data():
