@@ -8,7 +8,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, PoissonRegressor
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -171,6 +171,17 @@ def test_the_error_of_cross_validation_has_a_gradient():
         loss = xp.sum(chances(C, xp.asarray(X)) ** 2)
     upper, lower = (np.sum(chances(C, X) ** 2) for C in (0.7 + 1e-4, 0.7 - 1e-4))
     np.testing.assert_allclose(float(tape.gradient(loss, C)), (upper - lower) / 2e-4, rtol=1e-6)
+
+
+def test_data_that_the_fit_may_write_to_counts_as_it_was():
+    def slope(**parameters):
+        alpha = xp.asarray(0.5)
+        with interop.sklearn(), xp.GradientTape() as tape:
+            tape.watch(alpha)
+            total = xp.sum(Ridge(alpha=alpha, **parameters).fit(X + 1.0, X[:, 0]).coef_)
+        return float(tape.gradient(total, alpha))
+
+    assert slope(copy_X=False) == slope()
 
 
 def test_a_class_of_the_users_own_is_fitted_as_the_one_that_it_derives_from():

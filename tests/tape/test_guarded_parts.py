@@ -49,3 +49,24 @@ def test_the_guarded_pass_gives_what_the_plain_one_gives(then, part, key, write,
 
     for plain, guarded in zip(gradients(False), gradients(True), strict=True):
         np.testing.assert_array_equal(guarded, plain)
+
+
+@pytest.mark.parametrize("n", [9, 10, 15, 21])
+def test_probing_a_matrix_of_any_size_finds_all_that_is_reached(n):
+    # A deviation has a cusp, so that the guard is on; the rule of cholesky solves systems.
+    rng = np.random.default_rng(0)
+    A, B = (xp.asarray(m @ m.T + np.eye(n)) for m in rng.normal(size=(2, n, n)))
+    y, along = xp.asarray(rng.normal(size=3)), xp.asarray([1.0, 2.0, -1.0])
+
+    def slopes(y):
+        def f(v):
+            return xp.sum(xp.linalg.cholesky(v[0] * A + v[1] * B)) * xp.std(y)
+
+        return xp.grad(f)(xp.asarray([1.0, 0.5]))
+
+    def linear(w):
+        return xp.sum(xp.vjp(slopes, y)[1](w)[0] * along)
+
+    found = xp.grad(linear)(xp.asarray([0.3, 0.7]))
+    expected = [float(linear(xp.asarray(w))) for w in ([1.0, 0.0], [0.0, 1.0])]
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-10)

@@ -65,12 +65,16 @@ class ActivityData(RawData):
         return self.ones(g) if active is ALL else active
 
     def generic_values(self, data: Any, start: float) -> Any:
-        """Numbers in place of data, no two alike, none of them 0."""
+        """Numbers in place of data, no two alike, none of them 0; as matrices of full rank.
+
+        Of evenly spaced angles they would be matrices of rank 3, of which a system has no solution.
+        """
         xp, count = self.xp, math.prod(data.shape)
         turns = xp.arange(count, dtype=xp.float64, device=data.device)
-        line = 2.0 + xp.cos(turns * 0.7 + start)
+        angles = (0.7 + 0.31 * turns) * turns
+        line = 2.0 + xp.cos(angles + start)
         if data.dtype.kind == "c":
-            line = line + 1j * (2.0 + xp.sin(turns * 1.3 + start))
+            line = line + 1j * (2.0 + xp.sin(1.3 * angles + start))
         return xp.astype(xp.reshape(line, data.shape), data.dtype)
 
     def generic_cotangent(self, active: Any, g: Any) -> Any:

@@ -48,7 +48,14 @@ class Fit:
         self.name = type(estimator).__name__
 
     def run(self, original: Function, bound: inspect.BoundArguments) -> None:
-        """Fit the twin."""
+        """Fit the twin.
+
+        NumPy data is given to it as it is, and may be written to (``copy_X=False``).
+        """
+        self.given = {
+            name: value.copy(order="K") if type(value) is np.ndarray else value
+            for name, value in self.given.items()
+        }
         self.twin = detached_object(self.estimator)
         args, keywords = detached(bound.args[1:]), detached(bound.kwargs)
         with sklearn.config_context(array_api_dispatch=False):  # which NumPy data does not need

@@ -23,6 +23,10 @@ Masks = Mapping[str, Any]
 Function = Callable[..., Any]
 
 FAR = 0.1  # of the solution's size
+OF_A_FIT = (
+    "It is what a fit minimises, or solves: lower its tol, raise its max_iter, or change what leaves its "
+    "solution open, such as a penalty of 0, features that depend on each other, a parameter too many"
+)
 
 
 class Packing:
@@ -100,7 +104,10 @@ def solved(
     near = packing.all[packing.free]
     if not near.size:
         return packing.unpacked(arraytape.zeros(0, dtype=arraytape.float64))
-    found = solve(function, arraytape.asarray(near), *theta, solver=lambda x0, *_: x0, polish=True)
+    try:
+        found = solve(function, near, *theta, solver=lambda x0, *_: x0, polish=True)
+    except implicit.NotASolution as error:
+        raise implicit.NotASolution(f"{error}. {OF_A_FIT}") from error
     data = np.asarray(arraytape.stop_gradient(found))
     distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=max(least, 1e-300))
     if not distance <= FAR:
