@@ -1,4 +1,4 @@
-"""Counts that are the same on every run: Python frames per op, records per training step."""
+"""Counts that are the same on every run: frames per op and per derivative, records per step."""
 
 from __future__ import annotations
 
@@ -55,6 +55,31 @@ def track_frames(mode: str, op: str) -> int:
 def track_frames_dearer(mode: str, op: str) -> int:
     """The same where an op does more than its raw call; no budget."""
     return frames_of(mode, DEARER[op], () if "0-d" in op else (3, 3))
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda x: xp.grad(square)(x),
+    "value_and_grad": lambda x: xp.value_and_grad(square)(x),
+    "jacobian": lambda x: xp.jacobian(lambda x: x * x)(x),
+    "hessian": lambda x: xp.hessian(square)(x),
+    "vjp": lambda x: xp.vjp(square, x),
+    "jvp": lambda x: xp.jvp(square, (x,), (x,)),
+    "hvp": lambda x: xp.hvp(square, (x,), (x,)),
+}
+
+
+def square(x: Any) -> Any:
+    """A function of one line, so that what is around it counts."""
+    return xp.sum(x * x)
+
+
+@benchmark("frames", exact=True, given=["Array", "NumPy array"], form=list(FORMS))
+def track_frames_of_forms(given: str, form: str) -> int:
+    """Python frames of a derivative as a function of a function, on Arrays and on NumPy's data."""
+    data = np.full((3,), 0.5)
+    x = xp.asarray(data) if given == "Array" else data
+    FORMS[form](x)
+    return frames(lambda: FORMS[form](x))
 
 
 @benchmark("records", exact=True, workload=["mlp", "logistic regression"])

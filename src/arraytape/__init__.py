@@ -9,6 +9,7 @@ import typing as _typing
 from importlib import import_module as _import_module
 
 import numpy as _np
+from numpy import e, inf, nan, pi
 
 from . import _numpy_hook  # noqa: F401  (for what it attaches to the Array)
 from ._array.array import PUBLIC as _PUBLIC
@@ -42,7 +43,16 @@ if _typing.TYPE_CHECKING:
     from ._tape.tape import GradientTape
     from ._util.containers import register_nesting
     from ._util.errors import LostGradientError, TapeWarning
-    from .functional.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+    from .functional.derivatives import (
+        grad,
+        hessian,
+        jacfwd,
+        jacobian,
+        jacrev,
+        value_and_grad,
+    )
+    from .functional.products import gauss_newton_product, hvp, jvp, linearize, vhp, vjp
+    from .functional.sparse import sparse_hessian, sparse_jacobian
     from .functional.vmap import vmap
     from .module import Module
     from .ops import fft, linalg
@@ -194,8 +204,9 @@ __all__ = [
     # arrays, tapes, derivatives
     "Array", "Variable", "Module", "function",
     "GradientTape", "ForwardAccumulator", "UnconnectedGradients",
-    "LostGradientError", "TapeWarning", "grad", "hessian", "hvp", "jacobian", "jvp",
-    "value_and_grad", "vjp", "vmap",
+    "LostGradientError", "TapeWarning", "gauss_newton_product", "grad", "hessian", "hvp", "jacfwd",
+    "jacobian", "jacrev", "jvp", "linearize", "sparse_hessian", "sparse_jacobian", "value_and_grad",
+    "vhp", "vjp", "vmap",
     # rules and functions of one's own
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient",
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
@@ -244,8 +255,7 @@ __all__ = [
 ]  # fmt: skip
 
 __array_api_version__ = "2025.12"
-e: float = _np.e
-inf, nan, pi, newaxis = _np.inf, _np.nan, _np.pi, None
+newaxis = None
 bool = _np.bool
 int8 = _np.int8
 int16 = _np.int16
@@ -312,8 +322,10 @@ _NAMES = {
     "._util.containers": ("register_nesting",),
     "._util.errors": ("LostGradientError", "TapeWarning"),
     ".functional.derivatives": (
-        "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp",
+        "grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad",
     ),
+    ".functional.products": ("gauss_newton_product", "hvp", "jvp", "linearize", "vhp", "vjp"),
+    ".functional.sparse": ("sparse_hessian", "sparse_jacobian"),
     ".functional.vmap": ("vmap",),
     ".module": ("Module",),
     ".ops.extras": ("bincount", "diag", "einsum", "logspace", "median", "pad"),

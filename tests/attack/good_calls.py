@@ -122,8 +122,9 @@ APART = {
     "Array", "Module", "GradientTape", "ForwardAccumulator", "UnconnectedGradients", "LostGradientError",
     "TapeWarning", "Variable", "register_nesting", "set_exits", "set_default_device", "from_dlpack",
     "custom_gradient", "define_op", "grad_pass_through", "host_function", "no_gradient", "numpy_function",
-    "recompute_grad", "register_gradient", "stop_gradient", "grad", "hessian", "hvp", "jacobian", "jvp",
-    "value_and_grad", "vjp", "vmap", "__array_namespace_info__", "finfo", "iinfo", "bool",
+    "recompute_grad", "register_gradient", "stop_gradient", "gauss_newton_product", "grad", "hessian",
+    "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "sparse_hessian", "sparse_jacobian",
+    "value_and_grad", "vhp", "vjp", "vmap", "__array_namespace_info__", "finfo", "iinfo", "bool",
 }  # fmt: skip
 
 
@@ -299,26 +300,68 @@ def square(x):
     return xp.sum(x * x)
 
 
+def with_nothing_beside(x):
+    return square(x), None
+
+
 def enter_functional():
-    for name in ("grad", "jacobian", "hessian", "value_and_grad"):
-        function = getattr(xp, name)
+    for name in ("grad", "value_and_grad"):
         call(
             f"xp.{name}",
-            lambda e, f=function: (lambda g, argnums, verify, x: f(g, argnums, verify=verify)(x),
-                                   [square, 0, False, e.v], {}),
+            lambda e, name=name: (
+                lambda g, argnums, aux, verify, x: getattr(xp, name)(
+                    g, argnums, aux, verify=verify
+                )(x),
+                [with_nothing_beside, 0, True, False, e.v], {},
+            ),
         )  # fmt: skip
-    for name in ("jvp", "hvp"):
+    for name in ("jacobian", "jacfwd", "jacrev", "hessian"):
+        call(
+            f"xp.{name}",
+            lambda e, name=name: (
+                lambda g, argnums, aux, size, verify, x: getattr(xp, name)(
+                    g, argnums, aux, chunk_size=size, verify=verify
+                )(x),
+                [with_nothing_beside, 0, True, 2, False, e.v], {},
+            ),
+        )  # fmt: skip
+    for name in ("sparse_jacobian", "sparse_hessian"):
+        call(
+            f"xp.{name}",
+            lambda e, name=name: (
+                lambda g, structure, argnums, size, x: getattr(xp, name)(
+                    g, structure, argnums, chunk_size=size
+                )(x),
+                [square, None, 0, 2, e.v], {},
+            ),
+        )  # fmt: skip
+    call("xp.jvp", lambda e: (xp.jvp, [square, (e.v,), (e.v,), False], {"verify": False}))
+    for name in ("hvp", "vhp"):
         call(
             f"xp.{name}",
             lambda e, name=name: (getattr(xp, name), [square, (e.v,), (e.v,)], {"verify": False}),
         )
     call(
+        "xp.gauss_newton_product",
+        lambda e: (xp.gauss_newton_product, [xp.sin, square, (e.v,), (e.v,)], {}),
+    )
+    call(
         "xp.vjp", lambda e: (lambda f, x, g: xp.vjp(f, x)[1](g), [square, e.v, xp.asarray(1.0)], {})
     )
     call(
-        "xp.vmap",
-        lambda e: (lambda f, ins, outs, x: xp.vmap(f, ins, outs)(x), [square, 0, 0, e.x], {}),
+        "xp.linearize", lambda e: (lambda f, x, t: xp.linearize(f, x)[1](t), [square, e.v, e.v], {})
     )
+    call(
+        "xp.functional.ravel",
+        lambda e: (lambda tree, v: xp.functional.ravel(tree)[1](v), [{"a": e.v}, e.v], {}),
+    )
+    call(
+        "xp.vmap",
+        lambda e: (
+            lambda f, ins, outs, size, x: xp.vmap(f, ins, outs, chunk_size=size)(x),
+            [square, 0, 0, 1, e.x], {},
+        ),
+    )  # fmt: skip
 
 
 def enter_tapes():

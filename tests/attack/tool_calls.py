@@ -169,6 +169,9 @@ def enter_learning(call):
                 "method": method, "callback": lambda x: None, "tol": 1e-3, "options": {"maxiter": 3}}))  # fmt: skip
     call("optimizers.minimize_scipy of", lambda e: (
         lambda value: optimizers.minimize_scipy(lambda x: xp.sum(x * value), e.v, options={"maxiter": 2}), [1.0], {}))  # fmt: skip
+    call("optimizers.minimize_scipy within", lambda e: (
+        optimizers.minimize_scipy, [square_of_parts, {"a": e.v, "b": 0.5}], {
+            "bounds": {"a": (0.0, 1.0), "b": (None, 2.0)}, "options": {"maxiter": 2}}))  # fmt: skip
     call("optimizers.LBFGS", lambda e: (optimizers.LBFGS, [3, 1e-3, 5], {}))
     call("optimizers.LBFGS.minimize", lambda e: (minimized, [None, None], {}))
     call("optimizers.minimize_scipy giving", lambda e: (

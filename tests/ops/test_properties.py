@@ -14,6 +14,10 @@ from helpers.drawn_arrays import FEW, FEWER
 from helpers.rows import ROWS
 from helpers.same_values import arrays_in, as_numpy, assert_same, function_of, ours, quiet
 
+FUNCTIONS_OF_FUNCTIONS = (
+    "gauss_newton_product", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize",
+    "sparse_hessian", "sparse_jacobian", "value_and_grad", "vhp", "vjp", "vmap",
+)  # fmt: skip
 # Public functions without a row, with the reason.
 EXEMPT = {
     "cofactors": "NumPy has no such function: test_linalg_low_rank, as the gradient of det",
@@ -21,10 +25,7 @@ EXEMPT = {
     "solve_again": "NumPy has no such function: test_linalg_factors, as the gradient of solve",
     "power_derivative": "NumPy has no such function: test_second_order_at_special_points, under pow",
     "sinc_derivative": "NumPy has its order 0 alone: test_second_order_at_special_points, as sinc",
-    **dict.fromkeys(
-        ("grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"),
-        "takes a function: functional/",
-    ),
+    **dict.fromkeys(FUNCTIONS_OF_FUNCTIONS, "takes a function: functional/"),
     "custom_gradient": "a decorator: custom/test_custom_gradient",
     "define_op": "declares an op: define/test_define_op",
     "einsum": "its subscripts decide what fits: numpy_api/test_products, all small products",

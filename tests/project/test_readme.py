@@ -19,6 +19,7 @@ BLOCKS = {  # how many a page has at least
     ROOT / "docs" / "architecture.md": 5,
     ROOT / "docs" / "views_and_writes.md": 5,
     ROOT / "docs" / "errors.md": 25,
+    ROOT / "docs" / "functional.md": 8,
     ROOT / "docs" / "benchmarks.md": 2,
     ROOT / "docs" / "distributed.md": 4,
     ROOT / "docs" / "diagnose.md": 3,

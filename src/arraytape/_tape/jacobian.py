@@ -28,8 +28,9 @@ def jacobian(
     target: Any,
     sources: Any,
     unconnected_gradients: UnconnectedGradients | str,
+    chunk_size: int | None = None,
 ) -> Any:
-    """See ``GradientTape.jacobian``."""
+    """See ``GradientTape.jacobian``.  chunk_size : the most rows that one pass computes."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "jacobian", "target")
@@ -37,7 +38,8 @@ def jacobian(
     shapes = [y.shape + x.shape for x in asked]
     with recording.paused():
         request = Differentiation(recording, [y], asked)
-        found = [shaped(g, shape) for g, shape in zip(rows_of(request, y), shapes, strict=True)]
+        rows = rows_of(request, y, chunk_size=chunk_size)
+        found = [shaped(g, shape) for g, shape in zip(rows, shapes, strict=True)]
         packed = nest.pack(sources, request.answers(found, zero, shapes))
         recording.use_up()
     return packed
@@ -98,7 +100,9 @@ def shaped(g: Any, shape: tuple[int, ...]) -> Any:
     return namespace().reshape(g, shape, copy=True)
 
 
-def rows_of(request: Differentiation, y: Array, batch: int = 1) -> list[Any]:
+def rows_of(
+    request: Differentiation, y: Array, batch: int = 1, chunk_size: int | None = None
+) -> list[Any]:
     """For each source the gradients of y's elements (of so many entries at once), in rows."""
     if not request.places:
         return []
@@ -108,7 +112,7 @@ def rows_of(request: Differentiation, y: Array, batch: int = 1) -> list[Any]:
     largest = largest_of(recording.records) if rows > 1 and batch and not recording.hooks else None
     with storage_of(y._data).at(y._data):
         if largest is not None:
-            step = max(1, MEMORY // (8 * max(largest, y.size)))
+            step = chunk_size or rows_at_once(max(largest, y.size))
             try:
                 return at_once(request, y, rows, batch, step)
             except Exception as error:
@@ -127,6 +131,11 @@ def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
         else xp.zeros((0, *column[0].shape), dtype=column[0].dtype, device=column[0].device)
         for column in zip(*found, strict=True)
     ]  # fmt: skip
+
+
+def rows_at_once(size: int) -> int:
+    """How many rows one pass computes, when a value on its way has so many elements."""
+    return max(1, MEMORY // (8 * max(size, 1)))
 
 
 # --- all rows in one backward pass ------------------------------------------------------------------

@@ -1,9 +1,15 @@
 """Derivatives as functions of functions: grad, jacobian, hessian, jvp, vjp, hvp, vmap."""
 
-from .derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+from .derivatives import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
+from .flat import ravel
+from .products import gauss_newton_product, hvp, jvp, linearize, vhp, vjp
+from .sparse import sparse_hessian, sparse_jacobian
 from .vmap import vmap
 
-__all__ = ["grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap"]
+__all__ = [
+    "gauss_newton_product", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize",
+    "ravel", "sparse_hessian", "sparse_jacobian", "value_and_grad", "vhp", "vjp", "vmap",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -1,36 +1,45 @@
-"""Derivatives as functions of functions: grad, jacobian, hessian, jvp, vjp, hvp.
+"""Derivatives as functions of functions: grad, value_and_grad, jacobian, jacfwd, jacrev, hessian.
 
     grad(lambda w: xp.sum(w**2))(w)
 
 They nest to any order, and in each other.  A function takes and gives Arrays, or nestings of Arrays:
 lists, tuples, dicts, dataclasses and what ``register_nesting`` declares; what it does to its arguments
-in place stays its own affair.
+in place stays its own affair.  NumPy's arrays and floats may stand for Arrays in what is to be
+differentiated: the function gets Arrays, and the derivative is NumPy's again, leaf by leaf.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
-
-import numpy as np
+from collections.abc import Callable
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from .._array.array import Array
-from .._tape.accumulator import ForwardAccumulator
-from .._tape.arguments import UnconnectedGradients, differentiable
 from .._tape.tape import GradientTape
 from .._util import nest
-from .._util.errors import describe, shown, user_line
-from ..ops.creation_functions import copied
-from .verify import Again, along, inner, xp_like
+from .._util.errors import describe, user_line
+from .arguments import (
+    ArgNums,
+    Function,
+    Inputs,
+    check_chunk_size,
+    check_function,
+    check_scalar,
+    given_again,
+    never_zeros,
+    with_aux,
+    without_aux,
+)
+from .linearization import ZERO, Linearization
+from .verify import Again, along, inner
 
 P = ParamSpec("P")
-Function = Callable[..., Any]
-ArgNums = int | Sequence[int]
-ZERO = UnconnectedGradients.ZERO
+R = TypeVar("R")
 
 
-def grad(f: Callable[P, Array], argnums: ArgNums = 0, *, verify: bool = False) -> Callable[P, Any]:
+def grad(
+    f: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
+) -> Callable[P, Any]:
     """The gradient of a scalar function, as a function of the same arguments.
 
     Parameters
@@ -39,6 +48,9 @@ def grad(f: Callable[P, Array], argnums: ArgNums = 0, *, verify: bool = False) -
         Takes Arrays and gives one real Array of shape ().
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
     verify : bool, default: False
         Whether to evaluate f again, twice, along one direction, and raise where the derivative
         disagrees: a value that left and came back as a constant is found in this way, whatever it went
@@ -48,27 +60,49 @@ def grad(f: Callable[P, Array], argnums: ArgNums = 0, *, verify: bool = False) -
     -------
     Callable
         Gives the gradient in the nesting of the argument; a tuple of them for a sequence of
-        positions.  Zeros for what f does not depend on.
+        positions.  Zeros for what f does not depend on.  By a NumPy array it is a NumPy array, by a
+        float or NumPy scalar a NumPy scalar.  With ``has_aux`` gives ``(gradient, aux)``.
 
     Raises
     ------
     TypeError
-        When f gives anything but a real floating-point Array, or the argument is no Array.
+        When f gives anything but a real floating-point Array, or the argument is no floating-point
+        Array, NumPy array or number.
     ValueError
         When f's result has a shape other than (), or there is no argument at a position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> xp.grad(lambda x: xp.sum(x**2))(np.array([1.0, 2.0]))
+    array([2., 4.])
     """
-    both = value_and_grad(f, argnums, verify=verify)
+    both = value_and_grad(f, argnums, has_aux, verify=verify)
 
     @functools.wraps(f)
     def gradient(*args: Any, **keywords: Any) -> Any:
-        return both(*args, **keywords)[1]
+        value, found = both(*args, **keywords)
+        return (found, value[1]) if has_aux else found
 
     return gradient
 
 
+@overload
 def value_and_grad(
-    f: Callable[P, Array], argnums: ArgNums = 0, *, verify: bool = False
-) -> Callable[P, tuple[Array, Any]]:
+    f: Callable[P, R],
+    argnums: ArgNums = 0,
+    has_aux: Literal[False] = False,
+    *,
+    verify: bool = False,
+) -> Callable[P, tuple[R, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, R], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
+) -> Callable[P, tuple[Any, Any]]: ...
+def value_and_grad(
+    f: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
+) -> Callable[P, tuple[Any, Any]]:
     """A scalar function's value together with its gradient.
 
     Parameters
@@ -77,6 +111,9 @@ def value_and_grad(
         Takes Arrays and gives one real Array of shape ().
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
     verify : bool, default: False
         Whether to evaluate f again, twice, along one direction, and raise where the derivative
         disagrees: a value that left and came back as a constant is found in this way, whatever it went
@@ -85,38 +122,51 @@ def value_and_grad(
     Returns
     -------
     Callable
-        Gives ``(value, gradient)``, with the gradient as of ``grad``.
+        Gives ``(value, gradient)``, with the gradient as of ``grad``; the value is a NumPy scalar where
+        all that is differentiated was NumPy's or numbers.  With ``has_aux`` gives
+        ``((value, aux), gradient)``.
 
     Raises
     ------
     TypeError
-        When f gives anything but a real floating-point Array, or the argument is no Array.
+        When f gives anything but a real floating-point Array, or the argument is no floating-point
+        Array, NumPy array or number.
     ValueError
         When f's result has a shape other than (), or there is no argument at a position.
     """
-    check_function("grad", f, verify)
+    check_function("grad", f, verify=verify, has_aux=has_aux)
 
     @functools.wraps(f)
-    def both(*args: Any, **keywords: Any) -> tuple[Array, Any]:
-        given = args
-        args, chosen = fresh("grad", args, argnums)
+    def both(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+        inputs = Inputs("grad", args, argnums)
         with never_zeros(GradientTape()) as tape:
-            tape.watch(chosen)
-            y = f(*args, **keywords)
+            tape.watch(inputs.chosen)
+            y = f(*inputs.args, **keywords)
+        y, aux = with_aux("grad", y) if has_aux else (y, None)
         check_scalar(y)
-        found = tape.gradient(y, chosen, unconnected_gradients=ZERO)
+        found = tape.gradient(y, inputs.chosen, unconnected_gradients=ZERO)
         if verify:
-            again = Again(f, given, argnums, keywords)
+            again = Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
             again.check("grad", lambda v: inner(nest.leaves(found), v))
-        return y, found
+        if inputs.kinds is not None:
+            y, aux, found = inputs.value(y), inputs.value(aux), inputs.gradient(found)
+        return (y, aux) if has_aux else y, found
 
     return both
 
 
 def jacobian(
-    f: Callable[P, Any], argnums: ArgNums = 0, *, verify: bool = False
+    f: Callable[P, Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    verify: bool = False,
 ) -> Callable[P, Any]:
-    """The Jacobian of a function, by reverse mode, as a function of the same arguments.
+    """The Jacobian of a function, as a function of the same arguments.
+
+    f runs once.  Where its results have at least 1,000 elements, sixteen times as many as what is
+    differentiated, and all is real, forward mode computes the columns; else reverse mode the rows.
 
     Parameters
     ----------
@@ -124,6 +174,12 @@ def jacobian(
         Takes Arrays and gives an Array or a nesting of Arrays.
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
+    chunk_size : int, optional
+        The most rows or columns in one pass, which bounds its memory; by default as many as
+        fit into 64 MB for each value on the way.
     verify : bool, default: False
         Whether to evaluate f again, twice, along one direction, and raise where the derivative
         disagrees: a value that left and came back as a constant is found in this way, whatever it went
@@ -133,7 +189,8 @@ def jacobian(
     -------
     Callable
         Gives for each Array in f's result the nesting of the argument, with Arrays of shape
-        result.shape + argument.shape; a tuple of these for a sequence of positions.
+        result.shape + argument.shape; a tuple of these for a sequence of positions.  By a NumPy array
+        or a number it is NumPy's.  With ``has_aux`` gives ``(jacobian, aux)``.
 
     Raises
     ------
@@ -142,29 +199,104 @@ def jacobian(
     ValueError
         When there is no argument at a position.
     """
-    check_function("jacobian", f, verify)
+    return jacobian_of("jacobian", None, f, argnums, has_aux, chunk_size, verify)
 
-    @functools.wraps(f)
-    def derivative(*args: Any, **keywords: Any) -> Any:
-        given = args
-        args, chosen = fresh("jacobian", args, argnums)
-        with never_zeros(GradientTape(persistent=True)) as tape:
-            tape.watch(chosen)
-            y = f(*args, **keywords)
-        rows = [
-            tape.jacobian(part, chosen, unconnected_gradients=ZERO)
-            for part in arrays_in("jacobian", "result", y)
-        ]
-        if verify:
-            again = Again(f, given, argnums, keywords)
-            again.check("jacobian", lambda v: [along(nest.leaves(row), v) for row in rows])
-        return nest.pack(y, rows)
 
-    return derivative
+def jacrev(
+    f: Callable[P, Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    verify: bool = False,
+) -> Callable[P, Any]:
+    """The Jacobian of a function row by row, in reverse mode: for few results of many inputs.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes Arrays and gives an Array or a nesting of Arrays.
+    argnums : int | Sequence[int], default: 0
+        The position of the argument to differentiate, or a sequence of positions.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
+    chunk_size : int, optional
+        The most rows in one pass, which bounds its memory; by default as many as
+        fit into 64 MB for each value on the way.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
+
+    Returns
+    -------
+    Callable
+        Gives what ``jacobian`` does.
+
+    Raises
+    ------
+    TypeError
+        When f gives, or is differentiated with respect to, anything but Arrays.
+    ValueError
+        When there is no argument at a position.
+    """
+    return jacobian_of("jacrev", False, f, argnums, has_aux, chunk_size, verify)
+
+
+def jacfwd(
+    f: Callable[P, Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    verify: bool = False,
+) -> Callable[P, Any]:
+    """The Jacobian of a function column by column, in forward mode: for many results of few inputs.
+
+    f runs once, and its records are kept for all columns.  Where a column has a NaN, reverse mode
+    computes the Jacobian after all: only there are those told apart that no input reaches.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes Arrays and gives an Array or a nesting of Arrays.
+    argnums : int | Sequence[int], default: 0
+        The position of the argument to differentiate, or a sequence of positions.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
+    chunk_size : int, optional
+        The most columns in one pass, which bounds its memory; by default as many as
+        fit into 64 MB for each value on the way.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
+
+    Returns
+    -------
+    Callable
+        Gives what ``jacobian`` does; of complex results of real arguments the whole derivative.
+
+    Raises
+    ------
+    TypeError
+        When f gives, or is differentiated with respect to, anything but Arrays, or an argument is
+        complex: a function of complex arguments has no one column for each.
+    ValueError
+        When there is no argument at a position.
+    """
+    return jacobian_of("jacfwd", True, f, argnums, has_aux, chunk_size, verify)
 
 
 def hessian(
-    f: Callable[P, Array], argnums: ArgNums = 0, *, verify: bool = False
+    f: Callable[P, Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    verify: bool = False,
 ) -> Callable[P, Any]:
     """The matrix of second derivatives of a scalar function: the Jacobian of its gradient.
 
@@ -174,6 +306,12 @@ def hessian(
         Takes Arrays and gives one real Array of shape ().
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
+    chunk_size : int, optional
+        The most rows in one pass, which bounds its memory; by default as many as
+        fit into 64 MB for each value on the way.
     verify : bool, default: False
         Whether to evaluate f again, twice, along one direction, and raise where the derivative
         disagrees: a value that left and came back as a constant is found in this way, whatever it went
@@ -183,245 +321,72 @@ def hessian(
     -------
     Callable
         Gives Arrays of shape argument.shape + argument.shape in the nesting of the argument,
-        twice; a tuple of tuples of these for a sequence of positions.
+        twice; a tuple of tuples of these for a sequence of positions.  By a NumPy array or a number
+        it is NumPy's.  With ``has_aux`` gives ``(hessian, aux)``.
 
     Raises
     ------
     TypeError
-        When f gives anything but a real floating-point Array, or the argument is no Array.
+        When f gives anything but a real floating-point Array, or the argument is no floating-point
+        Array, NumPy array or number.
     ValueError
         When f's result has a shape other than (), or there is no argument at a position.
     """
-    return jacobian(grad(f, argnums), argnums, verify=verify)
+    gradient = grad(f, argnums, has_aux)
+    return jacobian_of("hessian", False, gradient, argnums, has_aux, chunk_size, verify)
 
 
-def jvp(
-    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, verify: bool = False
-) -> tuple[Any, Any]:
-    """A function's value and its derivative along tangents, by forward mode.
+def jacobian_of(
+    caller: str,
+    forward: bool | None,
+    f: Function,
+    argnums: ArgNums,
+    has_aux: bool,
+    chunk_size: int | None,
+    verify: bool,
+) -> Function:
+    """A function's Jacobian as a function.  forward : by which mode; None: by the shapes."""
+    check_function(caller, f, verify=verify, has_aux=has_aux)
+    check_chunk_size(caller, chunk_size)
 
-    Parameters
-    ----------
-    f : Callable
-        Takes as many arguments as there are primals.
-    primals : Sequence
-        A tuple (or list) of Arrays or nestings of Arrays.
-    tangents : Sequence
-        The same, each tangent in its primal's shape and dtype.
-    verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
-
-    Returns
-    -------
-    value : Array or nesting
-        What ``f(*primals)`` gives.
-    derivative : Array or nesting
-        Its derivative in the same nesting; zeros for what does not depend on the primals.
-
-    Raises
-    ------
-    TypeError
-        When primals or tangents are no sequences of Arrays.
-    ValueError
-        When tangents do not fit the primals.
-    """
-    check_function("jvp", f, verify)
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, list | tuple):
-            raise TypeError(
-                f"jvp: {name} must be a tuple with one entry for each argument of the function, got "
-                f"{describe(given)} [at {user_line()}]"
-            )
-    args, chosen = fresh("jvp", tuple(primals), range(len(primals)))
-    accumulator = ForwardAccumulator(chosen, tuple(tangents))
-    accumulator._never_zeros = True
-    with accumulator:
-        y = f(*args)
-    arrays_in("jvp", "result", y)
-    found = accumulator.jvp(y, unconnected_gradients=ZERO)
-    if verify:
-        again = Again(f, tuple(primals), range(len(primals)), {})
-        given = [
-            xp_like(t, x)
-            for x, t in zip(
-                again.arrays,
-                nest.leaves_like(chosen, tuple(tangents), "tangents", numbers=True),
-                strict=True,
-            )
-        ]
-        again.check("jvp", lambda v: found, given)
-    return y, found
-
-
-def vjp(f: Function, *primals: Any, verify: bool = False) -> tuple[Any, Function]:
-    """A function's value, and the function that pulls a cotangent of it back to the primals.
-
-    Parameters
-    ----------
-    f : Callable
-        Takes as many arguments as there are primals.
-    *primals : Array or nesting
-        Arrays or nestings of Arrays.
-    verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
-
-    Returns
-    -------
-    value : Array or nesting
-        What ``f(*primals)`` gives.
-    pull : Callable
-        Takes a cotangent in the nesting, shapes and dtypes of the value, and gives a tuple
-        with one gradient for each primal.  It may be called again.
-
-    Raises
-    ------
-    TypeError
-        When the primals or f's result are no Arrays.
-    """
-    check_function("vjp", f, verify)
-    args, chosen = fresh("vjp", primals, range(len(primals)))
-    with never_zeros(GradientTape(persistent=True)) as tape:
-        tape.watch(chosen)
-        y = f(*args)
-    arrays_in("vjp", "result", y)
-
-    def pull(cotangent: Any) -> tuple[Any, ...]:
-        found = tape.gradient(y, chosen, cotangent, unconnected_gradients=ZERO)
+    @functools.wraps(f)
+    def derivative(*args: Any, **keywords: Any) -> Any:
+        inputs = Inputs(caller, args, argnums)
+        if forward:
+            check_real(caller, nest.leaves(inputs.chosen))
+        run = Linearization(caller, f, inputs, keywords, has_aux)
+        rows = rows_of(run, forward, chunk_size)
         if verify:
-            weights = nest.leaves_like(y, cotangent, "cotangent", numbers=True)
-            weighted = Again(f, primals, range(len(primals)), {}, weights)
-            weighted.check("vjp", lambda v: inner(nest.leaves(found), v))
-        return tuple(found)
+            again = Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
+            again.check(caller, lambda v: [along(nest.leaves(row), v) for row in rows])
+        if inputs.kinds is not None:
+            rows = [inputs.gradient(row) for row in rows]
+        found = nest.pack(run.value, rows)
+        return (found, inputs.value(run.aux)) if has_aux else found
 
-    return y, pull
-
-
-def hvp(
-    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, verify: bool = False
-) -> tuple[Any, ...]:
-    """The product of a scalar function's Hessian with a vector, by forward over reverse mode.
-
-    It costs a few times what f costs, whatever the size of its arguments.
-
-    Parameters
-    ----------
-    f : Callable
-        Takes as many arguments as there are primals and gives one real Array of shape ().
-    primals : Sequence
-        A tuple (or list) of Arrays or nestings of Arrays.
-    tangents : Sequence
-        The same, each tangent in its primal's shape and dtype.
-    verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
-
-    Returns
-    -------
-    tuple
-        One product for each primal, in its nesting.
-
-    Raises
-    ------
-    TypeError
-        When primals or tangents are no sequences of Arrays, or f gives anything but a real
-        floating-point Array.
-    ValueError
-        When tangents do not fit the primals, or f's result has a shape other than ().
-    """
-    gradient = grad(f, range(len(primals))) if isinstance(primals, list | tuple) else f
-    product: tuple[Any, ...] = jvp(gradient, primals, tangents, verify=verify)[1]
-    return product
+    return derivative
 
 
-def fresh(caller: str, args: tuple[Any, ...], argnums: ArgNums) -> tuple[tuple[Any, ...], Any]:
-    """The arguments with recorded copies at some positions, and these.
+def rows_of(run: Linearization, forward: bool | None, chunk_size: int | None) -> list[Any]:
+    """For each result its Jacobian, in the mode that is asked for or fits the shapes."""
+    if forward:
+        return run.by_columns(chunk_size)
+    if forward is None and run.prefers_forward():
+        try:
+            return run.by_columns(chunk_size)
+        except LookupError:  # a rule that has no transpose
+            return run.by_rows(chunk_size)
+    return run.by_rows(chunk_size)
 
-    Copies, because one value must not mean two variables where derivatives nest:
-    grad(lambda x: x * grad(lambda y: x + y)(x)) has x twice and y once.
-    """
-    if not isinstance(argnums, int | Sequence):
-        raise TypeError(
-            f"{caller}: argnums must be an int or a sequence of ints, got {describe(argnums)} "
-            f"[at {user_line()}]"
-        )
-    positions = [argnums] if isinstance(argnums, int) else list(argnums)
-    count = len(args)
-    taken = []
-    for n in positions:
-        if not isinstance(n, int) or isinstance(n, bool):
+
+def check_real(caller: str, arrays: list[Array]) -> None:
+    """TypeError where an argument is complex."""
+    for x in arrays:
+        if x.dtype.kind == "c":
             raise TypeError(
-                f"{caller}: argnums must be an int or a sequence of ints, got {shown(n)} "
-                f"[at {user_line()}]"
+                f"{caller}: an argument is {describe(x)}, and a function of complex arguments has no "
+                f"one column for each: use jacrev, or jvp along a direction [at {user_line()}]"
             )
-        if not -count <= n < count:
-            raise ValueError(
-                f"{caller}: there is no argument at position {n}: the function was given {count} "
-                f"[at {user_line()}]"
-            )
-        taken.append(n % count)
-    if len(set(taken)) < len(taken):
-        raise ValueError(
-            f"{caller}: argnums {shown(argnums)} name an argument twice [at {user_line()}]"
-        )
-    several = list(args)
-    for n in taken:
-        parts = arrays_in(caller, f"argument {n}", args[n])
-        for part in parts:
-            if not differentiable(part):
-                raise TypeError(
-                    f"{caller}: argument {n} is {describe(part)}: only real and complex floating-point "
-                    f"arrays have derivatives [at {user_line()}]"
-                )
-        several[n] = nest.pack(args[n], [copied(part) for part in parts])
-    chosen = tuple(several[n] for n in taken)
-    return tuple(several), chosen[0] if isinstance(argnums, int) else chosen
 
 
-def never_zeros(tape: GradientTape) -> GradientTape:
-    """A tape of which zeros in place of what left are an error: a function form warns nobody."""
-    tape._recording.never_zeros = True
-    return tape
-
-
-def check_function(caller: str, f: Any, verify: Any) -> None:
-    """TypeError for what cannot be called, and for a ``verify`` that is no truth value."""
-    if not isinstance(verify, bool | np.bool):
-        raise TypeError(
-            f"{caller}: verify must be True or False, got {describe(verify)} [at {user_line()}]"
-        )
-    if not callable(f):
-        raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
-
-
-def arrays_in(caller: str, what: str, value: Any) -> list[Array]:
-    """The leaves of a nesting of Arrays; TypeError for anything else."""
-    found = nest.leaves(value)
-    for leaf in found:
-        if not isinstance(leaf, Array):
-            raise TypeError(
-                f"{caller}: the {what} must be an Array or a nesting of Arrays, got {describe(leaf)}"
-                f"{nest.place_of(leaf, value)} [at {user_line()}]"
-            )
-    return found
-
-
-def check_scalar(y: Any) -> None:
-    """TypeError or ValueError unless ``y`` is a real floating-point Array of shape ()."""
-    if not isinstance(y, Array) or y.dtype.kind != "f":
-        raise TypeError(
-            f"grad: the function must give one real floating-point Array, got {describe(y)} "
-            f"[at {user_line()}]"
-        )
-    if y.shape != ():
-        raise ValueError(
-            f"grad: the function must give an Array of shape (), got {describe(y)} "
-            f"[at {user_line()}]; use jacobian, or sum the result"
-        )
-
-
-__all__ = ["grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"]
+__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad"]

@@ -6,20 +6,26 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep
 from .._storage.batched.data import active, new_axis_id, without_gaps
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
 from .._util.errors import describe, shown, user_line
-from ..ops.manipulation_functions import moveaxis
+from ..ops.creation_functions import asarray
+from ..ops.manipulation_functions import concat, moveaxis
+from .arguments import check_chunk_size, in_numpy
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Axes = Any  # int, None, or a nesting of these
 
 
-def vmap(f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[P, R]:
+def vmap(
+    f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0, *, chunk_size: int | None = None
+) -> Callable[P, R]:
     """Make a function that maps ``f`` along an axis of its arguments, without a loop.
 
     Inside ``f`` every value is that of one example.  Gradients taken there are per example:
@@ -32,7 +38,7 @@ def vmap(f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[P
     Parameters
     ----------
     f : Callable
-        Takes Arrays or nestings of Arrays, and gives such.
+        Takes Arrays or nestings of Arrays, and gives such.  NumPy arrays that are mapped become Arrays.
     in_axes : int | None | Sequence, default: 0
         The axis along which to map every positional argument, None for those to be passed as
         they are; or a sequence with one entry for each argument, where an entry may also have
@@ -40,11 +46,15 @@ def vmap(f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[P
     out_axes : int or nesting, default: 0
         Where the mapped axis goes in the results: an integer, or integers in the results'
         nesting.
+    chunk_size : int, optional
+        The most examples that are computed at once, which bounds the memory that it takes: ``f`` runs
+        once for each chunk.  All at once by default.
 
     Returns
     -------
     Callable
-        Takes the arguments of ``f`` with the mapped axis in each, and gives the results with it.
+        Takes the arguments of ``f`` with the mapped axis in each, and gives the results with it: NumPy
+        arrays where what was mapped were NumPy arrays, and no Array was among the arguments.
 
     Raises
     ------
@@ -58,24 +68,58 @@ def vmap(f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[P
     """
     if not callable(f):
         raise TypeError(f"vmap: takes a function, got {describe(f)} [at {user_line()}]")
+    check_chunk_size("vmap", chunk_size)
 
     @functools.wraps(f)
     def mapped(*args: Any, **keywords: Any) -> Any:
         axes = axes_of(args, in_axes)
-        given = [leaf for arg in args for leaf in nest.leaves(arg)]
+        leaves = [leaf for arg in args for leaf in nest.leaves(arg)]
+        given = [as_mapped(x, axis) for x, axis in zip(leaves, axes, strict=True)]
         size = length_of(given, axes)
-        axis_id = new_axis_id()
-        with active(axis_id):
-            entered = [enter(x, axis, axis_id) for x, axis in zip(given, axes, strict=True)]
-            results = f(*nest.pack(list(args), entered), **keywords)
-            leaves = nest.leaves(results)
-            places = [out_axes] * len(leaves)
-            if not isinstance(out_axes, int):
-                places = nest.leaves_like(results, out_axes, "out_axes")
-            left = [leave(y, at, axis_id, size) for y, at in zip(leaves, places, strict=True)]
-        return nest.pack(results, left)
+
+        def at_once(part: list[Any], size: int) -> tuple[Any, list[Array], list[Any]]:
+            axis_id = new_axis_id()
+            with active(axis_id):
+                entered = [enter(x, axis, axis_id) for x, axis in zip(part, axes, strict=True)]
+                results = f(*nest.pack(list(args), entered), **keywords)
+                found = nest.leaves(results)
+                places = [out_axes] * len(found)
+                if not isinstance(out_axes, int):
+                    places = nest.leaves_like(results, out_axes, "out_axes")
+                left = [leave(y, at, axis_id, size) for y, at in zip(found, places, strict=True)]
+            return results, left, places
+
+        if chunk_size is None or size <= chunk_size:
+            results, left, _ = at_once(given, size)
+        else:
+            starts = range(0, size, chunk_size)
+            ends = [min(start + chunk_size, size) for start in starts]
+            chunks = [
+                at_once(part_of(given, axes, start, end), end - start)
+                for start, end in zip(starts, ends, strict=True)
+            ]
+            results, _, places = chunks[0]
+            left = [
+                concat(parts, axis=at)
+                for at, *parts in zip(places, *[left for _, left, _ in chunks], strict=True)
+            ]
+        found = nest.pack(results, left)
+        return found if any(isinstance(x, Array) for x in leaves) else in_numpy(found)
 
     return mapped
+
+
+def as_mapped(x: Any, axis: int | None) -> Any:
+    """An argument of which examples are to be taken: a NumPy array as an Array."""
+    return asarray(x) if axis is not None and isinstance(x, np.ndarray) else x
+
+
+def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any]:
+    """Some of the examples."""
+    return [
+        x if axis is None else x[(slice(None),) * (axis % x.ndim) + (slice(start, end),)]
+        for x, axis in zip(given, axes, strict=True)
+    ]
 
 
 def axes_of(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
@@ -111,8 +155,8 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
             continue
         if not isinstance(x, Array):
             raise TypeError(
-                f"vmap: argument {i} is mapped and must be an Array, got {describe(x)} "
-                f"[at {user_line()}]; convert it with asarray, or give it in_axes=None"
+                f"vmap: argument {i} is mapped and must be an Array or a NumPy array, got "
+                f"{describe(x)} [at {user_line()}]; convert it with asarray, or give it in_axes=None"
             )
         if not -x.ndim <= axis < x.ndim:
             raise ValueError(

@@ -16,6 +16,7 @@ from .._array.array import Array
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from ..variable import Variable, detached, put_back, together
+from .bounds import bounds_of
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -31,6 +32,7 @@ def minimize_scipy(
     *,
     method: str | None = None,
     callback: Callable[[Any], Any] | None = None,
+    bounds: Any = None,
     **options: Any,
 ) -> Any:
     """``scipy.optimize.minimize`` with derivatives by tape, on any nesting of Arrays.
@@ -52,9 +54,13 @@ def minimize_scipy(
         Any of SciPy's names; BFGS, L-BFGS-B or SLSQP by default, as SciPy chooses.
     callback : callable, optional
         Called after each step with the current point in the nesting of ``x0``.
+    bounds : nesting, sequence or scipy.optimize.Bounds, optional
+        In the nesting of ``x0``: for each part None, or a pair of a lower and an upper bound, each
+        None, a number or an array of the part's shape; or a ``Bounds``.  None in place of a nesting
+        stands for all of it.  Or SciPy's own for the vector in which all parts stand behind each other.
     **options
-        What else ``scipy.optimize.minimize`` takes: ``tol``, ``options``, ``bounds``... Bounds and
-        constraints are those of the vector in which all parts stand behind each other.
+        What else ``scipy.optimize.minimize`` takes: ``tol``, ``options``, ``constraints``... Constraints
+        are those of the vector.
 
     Returns
     -------
@@ -66,7 +72,8 @@ def minimize_scipy(
     ImportError
         When SciPy is not installed.
     TypeError, ValueError
-        When ``f`` does not return one real number, or does not depend on ``x0``.
+        When ``f`` does not return one real number, or does not depend on ``x0``; when bounds do not fit
+        ``x0``, with the place where.
 
     Examples
     --------
@@ -93,6 +100,8 @@ def minimize_scipy(
             f"[at {user_line()}]"
         )
     problem = Problem(f, x0)
+    if bounds is not None:
+        options["bounds"] = bounds_of(bounds, x0, problem.leaves)
     chosen = "" if method is None else str(method).lower()
     if chosen in WITH_PRODUCTS:
         options["hessp"] = problem.product
@@ -139,7 +148,7 @@ class LBFGS:
             self.options |= {"gtol": most, "ftol": 0.0}
 
     @entrance
-    def minimize(self, loss: Callable[[], Array], variables: Any) -> Any:
+    def minimize(self, loss: Callable[[], Array], variables: Any, bounds: Any = None) -> Any:
         """Change the Variables so that ``loss()``, which reads them, is as small as it gets.
 
         Parameters
@@ -149,6 +158,8 @@ class LBFGS:
             made it, as in ``minimize_scipy``.
         variables : iterable or nesting of Variables
             What it may change.  When ``loss`` raises, they are as they were.
+        bounds : nesting, sequence or scipy.optimize.Bounds, optional
+            In the nesting of the Variables, as of ``minimize_scipy``.
 
         Returns
         -------
@@ -175,7 +186,9 @@ class LBFGS:
                 )
 
         value = replayed_as(loss, "value", lambda plain: lambda _: plain())
-        result = minimize_scipy(value, nesting, method="L-BFGS-B", options=self.options)
+        result = minimize_scipy(
+            value, nesting, method="L-BFGS-B", options=self.options, bounds=bounds
+        )
 
         def assign() -> None:
             for variable, found in zip(changed, nest.leaves(result.x), strict=True):
@@ -196,7 +209,7 @@ class Problem:
         self.f, self.nest = f, x0
         self._gradient = replayed_as(f, "gradient", lambda plain: partial(gradient_of, plain))
         self._product = replayed_as(f, "product", lambda plain: partial(product_of, plain))
-        self.leaves = [leaf_of(x) for x in nest.leaves(x0)]
+        self.leaves = [leaf_of(x, x0) for x in nest.leaves(x0)]
         if not sum(x.size for x in self.leaves):
             raise ValueError(f"minimize_scipy: x0 has no elements [at {user_line()}]")
         variables = [id(x) for x in self.leaves if isinstance(x, Variable)]
@@ -305,17 +318,20 @@ def replayed_as(f: Any, what: str, make: Callable[[Any], Any]) -> Any:
     return known[what]
 
 
-def leaf_of(x: Any) -> Array:
+def leaf_of(x: Any, x0: Any) -> Array:
     """A leaf of x0 as a floating-point Array; NumPy arrays and numbers are converted."""
     if x is None or isinstance(x, str):
-        raise TypeError(f"minimize_scipy: x0 takes Arrays, got {describe(x)} [at {user_line()}]")
+        raise TypeError(
+            f"minimize_scipy: x0 takes Arrays, got {describe(x)}{nest.place_of(x, x0)} "
+            f"[at {user_line()}]"
+        )
     given = x if isinstance(x, Array) else xp.asarray(x)
     if isinstance(x, int | float) and not isinstance(x, bool):
         given = xp.asarray(float(x))
     if given.dtype.kind not in "fc":
         raise TypeError(
-            f"minimize_scipy: {describe(x)} in x0 has no gradient; give it a floating-point dtype "
-            f"[at {user_line()}]"
+            f"minimize_scipy: {describe(x)} in x0{nest.place_of(x, x0)} has no gradient; give it a "
+            f"floating-point dtype [at {user_line()}]"
         )
     return given
 

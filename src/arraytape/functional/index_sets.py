@@ -1,0 +1,391 @@
+"""Which inputs each element of a value may depend on: index sets, passed through a tape's records.
+
+An upper bound, op by op: an elementwise op unites what stands at one place, an op that moves elements
+moves their sets, a reduction unites along its axes.  Both branches of a selection count.  What is not
+known here depends on everything that its inputs do: of a value that is ``Spread`` each element has all
+of one set.  The sets hold for the branches, keys and permutations of the recorded run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.aliasing import ADD, PUT, VIEW, ViewRecord, write_of
+from .._array.array import namespace
+from .._array.paths import BROADCAST, GETITEM, PERMUTE, READ_ONLY, RESHAPE, Path, walk
+from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
+from .._storage import numpy_namespace
+from .._storage.batched.data import Batched, Shape
+from .._storage.storage import STORAGES, storage_of
+
+Size = tuple[int, ...]
+
+
+class Sets(NamedTuple):
+    """The index set of each element: row i of ``rows`` (CSR) has an entry for each index in it."""
+
+    shape: Size
+    rows: Any
+
+
+class Spread(NamedTuple):
+    """One set, a matrix of one row, for all elements of a value whose shape is not asked for."""
+
+    row: Any
+
+
+# Ops whose result has at each place what follows from the operands at this place, beside those whose
+# kind says so.
+ELEMENTWISE = (
+    "abs", "clip", "conj", "real_part", "imag_part", "sign", "where", "cast", "moved",
+    "power_derivative", "sinc_derivative",
+)  # fmt: skip
+REDUCTIONS = ("sum", "mean", "prod", "max", "min", "var", "std", "linalg.vector_norm")
+ALONG_AN_AXIS = ("cumulative_sum", "cumulative_prod")
+PLAIN_STEPS = (GETITEM, PERMUTE, RESHAPE, BROADCAST, READ_ONLY)
+
+
+class IndexSets:
+    """The index sets of followed values, by their tids."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n  # how many inputs there are
+        self.held: dict[int, Sets | Spread] = {}
+
+    def start(self, tid: int, shape: Size) -> None:
+        """An input: each element depends on itself."""
+        from scipy import sparse
+
+        self.held[tid] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
+
+    def record(self, record: Record) -> None:
+        """Take one record."""
+        known = [tid for tid in inputs_of(record) if tid in self.held]
+        if not known:
+            return
+        try:
+            found = self.of_known(record)
+        except Unknown:
+            found = Spread(self.union(self.held[tid] for tid in known))
+        for tid in results_of(record):
+            self.held[tid] = found
+
+    def of_known(self, record: Record) -> Sets | Spread:
+        """The sets of a record's result; Unknown for an op or a layout that is not known here."""
+        plan = plan_of(record)
+        if any(type(item) in (Batched, Shape) for item in record):
+            raise Unknown
+        if not isinstance(plan, Plan):
+            return self.of_structural(record)
+        op = plan.op
+        if len(op.outputs) > 1:
+            raise Unknown
+        if op.diagonal or op.name in ELEMENTWISE:
+            return self.elementwise(plan, record)
+        handler = HANDLERS.get(op.name)
+        if handler is not None:
+            return handler(self, plan, record)
+        raise Unknown
+
+    def sets(self, tid: int) -> Sets:
+        """The sets of a value whose shape is known."""
+        found = self.held[tid]
+        if isinstance(found, Spread):
+            raise Unknown
+        return found
+
+    def union(self, values: Iterable[Sets | Spread]) -> Any:
+        """One set with all that these values depend on."""
+        found = [v.row if isinstance(v, Spread) else v.rows for v in values]
+        counts = sum(np.asarray(rows.sum(axis=0)).reshape(-1) for rows in found)
+        return csr(np.asarray(counts)[None, :] > 0)
+
+    def none(self, size: int) -> Any:
+        return csr(np.zeros((size, 0), np.int32), (size, self.n))
+
+    # --- ops --------------------------------------------------------------------------------------
+    def elementwise(self, plan: Plan, record: Record) -> Sets:
+        """What stands at one place, with broadcasting."""
+        parts = [self.sets(tid) for tid in inputs_of(record) if tid in self.held]
+        shape = (
+            plan.layout_of(record, "y")[0]
+            if plan.needs_fit or plan.op.kind != "elementwise"
+            else None
+        )
+        shape = parts[0].shape if shape is None else tuple(shape)
+        return Sets(shape, united([broadcast(part, shape) for part in parts]))
+
+    def reduction(self, plan: Plan, record: Record) -> Sets:
+        """The union along axes."""
+        x = self.sets(record[2])
+        axes = normal_axes(parameter(plan, record, "axis"), len(x.shape))
+        whole = along(x, axes)
+        if parameter(plan, record, "keepdims"):
+            return whole
+        return Sets(tuple(n for i, n in enumerate(x.shape) if i not in axes), whole.rows)
+
+    def along_an_axis(self, plan: Plan, record: Record) -> Sets:
+        """The union along an axis, for each place on it: more than a cumulative op depends on."""
+        x = self.sets(record[2])
+        axes = normal_axes(parameter(plan, record, "axis"), len(x.shape))
+        more = bool(parameter(plan, record, "include_initial"))
+        shape = tuple(n + more if i in axes else n for i, n in enumerate(x.shape))
+        return Sets(shape, broadcast(along(x, axes), shape))
+
+    def moving(self, plan: Plan, record: Record) -> Sets:
+        """An op that only moves elements: it is applied to their places."""
+        op, xp = plan.op, namespace()
+        given = record[2] if op.variadic else (record[2],)
+        shapes = (
+            [tuple(shape) for shape in plan.kept(record, f"shape {op.inputs[0]}")]
+            if op.variadic
+            else [self.sets(record[2]).shape]
+        )
+        parameters = plan.parameters(record)
+        extra = [host(plan.kept(record, name)) for name in op.inputs[1:]]
+        ends = itertools.accumulate([math.prod(shape) for shape in shapes], initial=1)
+        numbered = [
+            xp.asarray(
+                start + np.arange(math.prod(shape), dtype=np.float64).reshape(shape), device="cpu"
+            )
+            if tid in self.held
+            else xp.zeros(shape, device="cpu")
+            for start, shape, tid in zip(ends, shapes, given, strict=False)
+        ]
+        assert op.public is not None
+        first = numbered if op.variadic else numbered[0]
+        moved = op.public(first, *[xp.asarray(x, device="cpu") for x in extra], **parameters)
+        at = np.asarray(moved._data).reshape(-1).astype(np.int64)
+        rows = stacked(
+            [
+                self.sets(tid).rows if tid in self.held else self.none(math.prod(shape))
+                for tid, shape in zip(given, shapes, strict=True)
+            ],
+            self.none(1),
+        )
+        return Sets(tuple(moved.shape), rows[at])
+
+    def scattered(self, plan: Plan, record: Record) -> Sets:
+        """Elements added at a key of zeros."""
+        x, shape = self.sets(record[2]), tuple(plan.kept(record, "shape"))
+        numbers = np.arange(math.prod(shape)).reshape(shape)
+        at = np.broadcast_to(numbers[host_key(plan.kept(record, "key"))], x.shape).reshape(-1)
+        return Sets(shape, added_up(x.rows, at, math.prod(shape)))
+
+    def matmul(self, plan: Plan, record: Record) -> Sets:
+        """Products of matrices and vectors; zeros of a constant factor lead nowhere."""
+        first, second = record[2], record[3]
+        shapes = [
+            self.sets(tid).shape if tid in self.held else tuple(plan.kept(record, name).shape)
+            for tid, name in ((first, "x1"), (second, "x2"))
+        ]
+        if max(len(shape) for shape in shapes) > 2:
+            return self.many_products(record[2:4], shapes)
+        (m, k) = shapes[0] if len(shapes[0]) == 2 else (1, shapes[0][0])
+        n = shapes[1][1] if len(shapes[1]) == 2 else 1
+        parts = []
+        if first in self.held:
+            other = None if second in self.held else host(plan.kept(record, "x2")).reshape(k, n)
+            parts.append(from_left(self.sets(first).rows, m, k, n, other))
+        if second in self.held:
+            other = None if first in self.held else host(plan.kept(record, "x1")).reshape(m, k)
+            parts.append(from_right(self.sets(second).rows, m, k, n, other))
+        shape = (*shapes[0][:-1], *(shapes[1][1:]))
+        return Sets(shape, united(parts))
+
+    def many_products(self, tids: Sequence[int], shapes: Sequence[Size]) -> Sets:
+        """Products of stacks of matrices: all of a row by all of a column."""
+        first, second = shapes
+        wide = [
+            (1, *first) if len(first) == 1 else first,
+            (*second, 1) if len(second) == 1 else second,
+        ]
+        stack = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
+        product = (*stack, wide[0][-2], wide[1][-1])
+        parts = []
+        for tid, shape, axis in zip(tids, wide, (-1, -2), strict=True):
+            if tid in self.held:
+                whole = along(Sets(shape, self.sets(tid).rows), (len(shape) + axis,))
+                parts.append(broadcast(whole, product))
+        gone = {len(product) - 2} if len(first) == 1 else set()
+        gone |= {len(product) - 1} if len(second) == 1 else set()
+        return Sets(tuple(n for i, n in enumerate(product) if i not in gone), united(parts))
+
+    def vecdot(self, plan: Plan, record: Record) -> Sets:
+        """Products at one place, summed along an axis."""
+        shapes = [
+            self.sets(tid).shape if tid in self.held else tuple(plan.kept(record, name).shape)
+            for tid, name in ((record[2], "x1"), (record[3], "x2"))
+        ]
+        shape = np.broadcast_shapes(*shapes)
+        known = [self.sets(tid) for tid in record[2:4] if tid in self.held]
+        products = Sets(shape, united([broadcast(part, shape) for part in known]))
+        axes = normal_axes(parameter(plan, record, "axis"), len(shape))
+        rest = tuple(n for i, n in enumerate(shape) if i not in axes)
+        return Sets(rest, along(products, axes).rows)
+
+    # --- views and writes -------------------------------------------------------------------------
+    def of_structural(self, record: Record) -> Sets | Spread:
+        if record[0] == VIEW.number:
+            view = ViewRecord(*record)
+            root = self.sets(view.root)
+            at = walked(root.shape, view.path)
+            return Sets(at.shape, root.rows[at.reshape(-1)])
+        if record[0] in (PUT.number, ADD.number):
+            return self.of_write(record)
+        raise Unknown
+
+    def of_write(self, record: Record) -> Sets:
+        """The sets of a root after a part of it was written to."""
+        write = write_of(record)
+        shape = tuple(write.root_shape)
+        at = walked(shape, write.path)
+        put = record[0] == PUT.number
+        if put:
+            at = at[host_key(record[5])]
+        size, region = math.prod(shape), np.unique(at)
+        old = self.sets(write.old).rows if write.old in self.held else self.none(size)
+        if put:
+            stays = np.ones(size, np.int32)
+            stays[region] = 0
+            old = diagonal(stays) @ old
+        if write.value not in self.held:
+            return Sets(shape, csr(old))
+        value = self.sets(write.value)
+        extra = max(len(value.shape) - at.ndim, 0)  # a write drops leading axes of length 1
+        rows = broadcast(Sets(value.shape[extra:], value.rows), at.shape)
+        return Sets(shape, united([old, added_up(rows, at.reshape(-1), size)]))
+
+
+class Unknown(Exception):
+    """What an op's result depends on, element by element, is not known here."""
+
+
+HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
+    **dict.fromkeys(REDUCTIONS, IndexSets.reduction),
+    **dict.fromkeys(ALONG_AN_AXIS, IndexSets.along_an_axis),
+    **dict.fromkeys(
+        ("getitem", "reshaped", "concat", "stack", "take", "take_along_axis"), IndexSets.moving
+    ),
+    "scattered": IndexSets.scattered,
+    "matmul": IndexSets.matmul,
+    "vecdot": IndexSets.vecdot,
+}
+
+
+def parameter(plan: Plan, record: Record, name: str) -> Any:
+    """A parameter of an op, where its records have it."""
+    if not plan.keeps(name):
+        raise Unknown
+    return plan.kept(record, name)
+
+
+# --- sparse matrices of sets --------------------------------------------------------------------------
+def csr(matrix: Any, shape: Size | None = None) -> Any:
+    """A matrix as CSR with an entry of 1 wherever it is not 0."""
+    from scipy import sparse
+
+    if shape is not None:
+        return sparse.csr_array(shape, dtype=np.int32)
+    found = sparse.csr_array(matrix).astype(np.int32)
+    found.eliminate_zeros()
+    found.data[:] = 1
+    return found
+
+
+def diagonal(values: Any) -> Any:
+    from scipy import sparse
+
+    return sparse.diags_array(values, format="csr", dtype=np.int32)
+
+
+def united(parts: Sequence[Any]) -> Any:
+    """The unions of sets, row by row."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return csr(total)
+
+
+def added_up(rows: Any, to: Any, size: int) -> Any:
+    """The unions of the rows that go to the same place."""
+    from scipy import sparse
+
+    here = np.arange(rows.shape[0])
+    ones = np.ones(here.size, np.int32)
+    return csr(sparse.csr_array((ones, (to, here)), shape=(size, rows.shape[0])) @ rows)
+
+
+def stacked(parts: Sequence[Any], first: Any) -> Any:
+    """Rows below each other."""
+    from scipy import sparse
+
+    return sparse.vstack([first, *parts], format="csr", dtype=np.int32)
+
+
+def broadcast(value: Sets, shape: Size) -> Any:
+    """The rows of a value that was broadcast."""
+    return value.rows if value.shape == shape else value.rows[places(value.shape, shape)]
+
+
+def along(value: Sets, axes: tuple[int, ...]) -> Sets:
+    """The unions along axes, which stay with length 1."""
+    shape = tuple(1 if i in axes else n for i, n in enumerate(value.shape))
+    return Sets(shape, added_up(value.rows, places(shape, value.shape), math.prod(shape)))
+
+
+def from_left(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
+    """What x1 brings to x1 @ x2, of shapes (m, k) and (k, n).  other : x2, where it is a constant."""
+    from scipy import sparse
+
+    factor = sparse.csr_array(np.ones((n, k), np.int32) if other is None else other.T != 0)
+    return csr(sparse.kron(sparse.eye_array(m), factor, format="csr").astype(np.int32) @ rows)
+
+
+def from_right(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
+    """What x2 brings to x1 @ x2.  other : x1, where it is a constant."""
+    from scipy import sparse
+
+    factor = sparse.csr_array(np.ones((m, k), np.int32) if other is None else other != 0)
+    return csr(sparse.kron(factor, sparse.eye_array(n), format="csr").astype(np.int32) @ rows)
+
+
+# --- places -------------------------------------------------------------------------------------------
+def places(shape: Size, wider: Size) -> Any:
+    """For each element of the wider shape the place of the one that broadcasting puts there."""
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    return np.broadcast_to(numbers, wider).reshape(-1)
+
+
+def walked(shape: Size, path: Path) -> Any:
+    """The places in a root of the elements of a view."""
+    if any(kind not in PLAIN_STEPS for kind, _ in path):
+        raise Unknown
+    path = tuple((kind, host_key(key) if kind is GETITEM else key) for kind, key in path)
+    steps = tuple(step for step in path if step[0] is not READ_ONLY)
+    return np.asarray(walk(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
+
+
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(i % ndim for i in (axis if isinstance(axis, tuple | list) else (axis,)) if ndim)
+
+
+def host(data: Any) -> Any:
+    """Kept data as a NumPy array."""
+    if type(data) is Batched:
+        raise Unknown
+    return np.asarray(storage_of(data).host(data) if type(data) in STORAGES else data)
+
+
+def host_key(key: Any) -> Any:
+    """A key with its arrays on the host."""
+    if isinstance(key, tuple):
+        return tuple(host_key(part) for part in key)
+    return host(key) if type(key) in STORAGES else key

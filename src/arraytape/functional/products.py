@@ -1,0 +1,364 @@
+"""Products with a function's derivatives along given directions: jvp, vjp, hvp, vhp, linearize.
+
+None of them forms a matrix.  What they take and give is as of ``grad``: Arrays, nestings of Arrays, and
+NumPy's data in place of Arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._array.array import Array
+from .._tape.accumulator import ForwardAccumulator, tangent_of
+from .._util import nest
+from .arguments import (
+    Function,
+    Inputs,
+    arrays_in,
+    check_function,
+    check_sequences,
+    given_again,
+    with_aux,
+    without_aux,
+)
+from .derivatives import grad
+from .linearization import ZERO, Linearization
+from .verify import Again, inner, xp_like
+
+
+def jvp(
+    f: Function,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool = False,
+    *,
+    verify: bool = False,
+) -> tuple[Any, ...]:
+    """A function's value and its derivative along tangents, by forward mode.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes as many arguments as there are primals.
+    primals : Sequence
+        A tuple (or list) with one entry for each argument: Arrays, NumPy arrays, floats, or nestings.
+    tangents : Sequence
+        The same, each tangent in its primal's shape and dtype.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
+
+    Returns
+    -------
+    value : Array or nesting
+        What ``f(*primals)`` gives; NumPy's data where all primals are NumPy's.
+    derivative : Array or nesting
+        Its derivative in the same nesting; zeros for what does not depend on the primals.
+    aux : Any
+        With ``has_aux``, what f gives beside its result.
+
+    Raises
+    ------
+    TypeError
+        When primals or tangents are no sequences of Arrays.
+    ValueError
+        When tangents do not fit the primals.
+    """
+    inputs, y, found, aux = pushed("jvp", f, primals, tangents, has_aux, verify)
+    if inputs.kinds is not None:
+        y, found, aux = inputs.value(y), inputs.value(found), inputs.value(aux)
+    return (y, found, aux) if has_aux else (y, found)
+
+
+def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False) -> tuple[Any, ...]:
+    """A function's value, and the function that pulls a cotangent of it back to the primals.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes as many arguments as there are primals.
+    *primals : Array or nesting
+        Arrays, NumPy arrays, floats, or nestings of these.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
+
+    Returns
+    -------
+    value : Array or nesting
+        What ``f(*primals)`` gives; NumPy's data where all primals are NumPy's.
+    pull : Callable
+        Takes a cotangent in the nesting, shapes and dtypes of the value, and gives a tuple
+        with one gradient for each primal.  It may be called again.
+    aux : Any
+        With ``has_aux``, what f gives beside its result.
+
+    Raises
+    ------
+    TypeError
+        When the primals or f's result are no Arrays.
+    """
+    check_function("vjp", f, verify=verify, has_aux=has_aux)
+    every = range(len(primals))
+    inputs = Inputs("vjp", primals, every)
+    run = Linearization("vjp", f, inputs, has_aux=has_aux, outlives=True)
+
+    def pull(cotangent: Any) -> tuple[Any, ...]:
+        found = run.pull(cotangent)
+        if verify:
+            weights = nest.leaves_like(run.value, cotangent, "cotangent", numbers=True)
+            again = without_aux(f, has_aux)
+            weighted = Again(again, given_again(primals), every, {}, weights)
+            weighted.check("vjp", lambda v: inner(nest.leaves(found), v))
+        return tuple(inputs.gradient(found))
+
+    results = inputs.value(run.value), pull
+    return (*results, inputs.value(run.aux)) if has_aux else results
+
+
+def linearize(
+    f: Function, *primals: Any, has_aux: bool = False, verify: bool = False
+) -> tuple[Any, ...]:
+    """A function's value, and the function that pushes tangents of the primals forward.
+
+    f runs once, here, however often the second is called; the records of that run are kept for it.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes as many arguments as there are primals.
+    *primals : Array or nesting
+        Arrays, NumPy arrays, floats, or nestings of these.
+    has_aux : bool, default: False
+        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
+        any nesting, is given back beside the derivative.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
+
+    Returns
+    -------
+    value : Array or nesting
+        What ``f(*primals)`` gives; NumPy's data where all primals are NumPy's.
+    push : Callable
+        Takes one tangent for each primal, in its nesting, shapes and dtypes, and gives the derivative
+        along them in the nesting of the value.  It may be called again.
+    aux : Any
+        With ``has_aux``, what f gives beside its result.
+
+    Raises
+    ------
+    TypeError
+        When the primals or f's result are no Arrays.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> y, push = xp.linearize(lambda x: x**2, 3.0)
+    >>> float(y), float(push(1.0)), float(push(0.5))
+    (9.0, 6.0, 3.0)
+    """
+    check_function("linearize", f, verify=verify, has_aux=has_aux)
+    every = range(len(primals))
+    inputs = Inputs("linearize", primals, every)
+    run = Linearization("linearize", f, inputs, has_aux=has_aux, outlives=True)
+
+    def push(*tangents: Any) -> Any:
+        given = nest.leaves_like(inputs.chosen, tangents, "tangents", numbers=True)
+        moving = [tangent_of(x, t) for t, x in zip(given, run.arrays, strict=True)]
+        found = nest.pack(run.value, run.push(moving))
+        if verify:
+            again = Again(without_aux(f, has_aux), given_again(primals), every, {})
+            again.check("linearize", lambda v: found, moving)
+        return inputs.value(found)
+
+    results = inputs.value(run.value), push
+    return (*results, inputs.value(run.aux)) if has_aux else results
+
+
+def hvp(
+    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, verify: bool = False
+) -> tuple[Any, ...]:
+    """The product of a scalar function's Hessian with a vector, by forward over reverse mode.
+
+    It costs a few times what f costs, whatever the size of its arguments.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes as many arguments as there are primals and gives one real Array of shape ().
+    primals : Sequence
+        A tuple (or list) with one entry for each argument: Arrays, NumPy arrays, floats, or nestings.
+    tangents : Sequence
+        The same, each tangent in its primal's shape and dtype.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
+
+    Returns
+    -------
+    tuple
+        One product for each primal, in its nesting; NumPy's for NumPy's.
+
+    Raises
+    ------
+    TypeError
+        When primals or tangents are no sequences of Arrays, or f gives anything but a real
+        floating-point Array.
+    ValueError
+        When tangents do not fit the primals, or f's result has a shape other than ().
+    """
+    check_sequences("hvp", primals=primals, tangents=tangents)
+    gradient = grad(f, range(len(primals)))
+    inputs, _, product, _ = pushed("hvp", gradient, primals, tangents, False, verify)
+    return tuple(inputs.gradient(product))
+
+
+def vhp(
+    f: Function, primals: Sequence[Any], cotangents: Sequence[Any], *, verify: bool = False
+) -> tuple[Any, ...]:
+    """The product of a vector with a scalar function's Hessian, by reverse over reverse mode.
+
+    The Hessian is symmetric, so these are the numbers of ``hvp``, which is mostly the faster of the two;
+    this one needs no rule to have a transpose.
+
+    Parameters
+    ----------
+    f : Callable
+        Takes as many arguments as there are primals and gives one real Array of shape ().
+    primals : Sequence
+        A tuple (or list) with one entry for each argument: Arrays, NumPy arrays, floats, or nestings.
+    cotangents : Sequence
+        The same, each in its primal's shape and dtype.
+    verify : bool, default: False
+        Whether to evaluate f again, twice, along one direction, and raise where the derivative
+        disagrees: a value that left and came back as a constant is found in this way, whatever it went
+        through.  f must give the same each time.
+
+    Returns
+    -------
+    tuple
+        One product for each primal, in its nesting; NumPy's for NumPy's.
+
+    Raises
+    ------
+    TypeError
+        When primals or cotangents are no sequences of Arrays, or f gives anything but a real
+        floating-point Array.
+    ValueError
+        When cotangents do not fit the primals, or f's result has a shape other than ().
+    """
+    check_function("vhp", f, verify=verify)
+    check_sequences("vhp", primals=primals, cotangents=cotangents)
+    nest.leaves_like(tuple(primals), tuple(cotangents), "cotangents", numbers=True)
+    gradient = grad(f, range(len(primals)))
+    pull: Callable[[Any], tuple[Any, ...]] = vjp(gradient, *primals, verify=verify)[1]
+    return pull(tuple(cotangents))
+
+
+def gauss_newton_product(
+    f: Function,
+    loss: Function | None,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+) -> tuple[Any, ...]:
+    """The product of a vector with the Gauss-Newton matrix of ``loss(f(...))``: J^T H J.
+
+    J is the Jacobian of f, and H the Hessian of the loss by what f gives.  Where the loss is convex the
+    matrix has no negative eigenvalue; it is the Hessian where f is linear, or where the loss is least
+    and its gradient 0.
+    Source: Schraudolph 2002, "Fast curvature matrix-vector products for second-order gradient descent",
+    sec. 2.3 (the extended Gauss-Newton matrix).
+
+    Parameters
+    ----------
+    f : Callable
+        The model: takes as many arguments as there are primals, gives an Array or a nesting of Arrays.
+    loss : Callable or None
+        Takes what f gives and gives one real Array of shape (); None for half the sum of squares, whose
+        Hessian is the unit matrix.
+    primals : Sequence
+        A tuple (or list) with one entry for each argument: Arrays, NumPy arrays, floats, or nestings.
+    tangents : Sequence
+        The same, each tangent in its primal's shape and dtype.
+
+    Returns
+    -------
+    tuple
+        One product for each primal, in its nesting; NumPy's for NumPy's.
+
+    Raises
+    ------
+    TypeError
+        When primals or tangents are no sequences of Arrays, or the loss gives anything but a real
+        floating-point Array.
+    ValueError
+        When tangents do not fit the primals, or the loss has a shape other than ().
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> x, v = np.array([1.0, 2.0]), np.array([1.0, 0.0])
+    >>> xp.gauss_newton_product(lambda x: xp.stack([x[0] ** 2, x[0] * x[1]]), None, (x,), (v,))
+    (array([8., 2.]),)
+    """
+    caller = "gauss_newton_product"
+    check_function(caller, f)
+    check_sequences(caller, primals=primals, tangents=tangents)
+    inputs = Inputs(caller, tuple(primals), range(len(primals)))
+    given = nest.leaves_like(inputs.chosen, tuple(tangents), "tangents", numbers=True)
+    pairs = zip(nest.leaves(inputs.chosen), given, strict=True)
+    moving = [tangent_of(x, t) for x, t in pairs]
+    run = Linearization(caller, f, inputs)
+    pushed = run.push(moving)
+    y = nest.pack(run.value, run.results)
+    curved = pushed if loss is None else curvature(loss, y, nest.pack(y, pushed))
+    return tuple(inputs.gradient(run.pull(nest.pack(y, curved))))
+
+
+def curvature(loss: Function, y: Any, direction: Any) -> list[Array]:
+    """The Hessian of a loss by what a model gives, times a direction."""
+    return nest.leaves(hvp(loss, (y,), (direction,))[0])
+
+
+def pushed(
+    caller: str,
+    f: Function,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool,
+    verify: bool,
+) -> tuple[Inputs, Any, Any, Any]:
+    """See ``jvp``: the primals, what f gave, its derivative, all as Arrays, and aux."""
+    check_function(caller, f, verify=verify, has_aux=has_aux)
+    check_sequences(caller, primals=primals, tangents=tangents)
+    every = range(len(primals))
+    inputs = Inputs(caller, tuple(primals), every)
+    accumulator = ForwardAccumulator(inputs.chosen, tuple(tangents))
+    accumulator._never_zeros = True
+    with accumulator:
+        y = f(*inputs.args)
+        y, aux = with_aux(caller, y) if has_aux else (y, None)
+    arrays_in(caller, "result", y)
+    found = accumulator.jvp(y, unconnected_gradients=ZERO)
+    if verify:
+        again = Again(without_aux(f, has_aux), given_again(tuple(primals)), every, {})
+        given = nest.leaves_like(inputs.chosen, tuple(tangents), "tangents", numbers=True)
+        along = [xp_like(t, x) for x, t in zip(again.arrays, given, strict=True)]
+        again.check(caller, lambda v: found, along)
+    return inputs, y, found, aux
+
+
+__all__ = ["gauss_newton_product", "hvp", "jvp", "linearize", "vhp", "vjp"]
