@@ -46,6 +46,12 @@ def direction(shape):
     return rng.choice([-1.0, 1.0], shape) * rng.uniform(0.5, 1.0, shape)
 
 
+# Classes that overlap, so that neighbourhood components have a maximum.
+LINE = np.linspace(-1.0, 1.0, 7)
+OWN = np.random.default_rng(0)
+GRID = np.stack(np.meshgrid(LINE, LINE), -1).reshape(-1, 2) + 0.1 * OWN.normal(size=(49, 2))
+GRID_LABELS = 1 * (OWN.uniform(size=49) < 1.0 / (1.0 + np.exp(-3.0 * GRID[:, 0] - GRID[:, 1])))
+
 # Parameters with which a fit is as near to its exact end as the solver goes.
 TIGHT = {"tol": 1e-12, "max_iter": 20000, "random_state": 0}
 SETTINGS = {
@@ -77,6 +83,7 @@ SETTINGS = {
     "MiniBatchDictionaryLearning": {"n_components": 2, "max_iter": 20},
     "MiniBatchSparsePCA": {"n_components": 2, "max_iter": 20},
     "MiniBatchNMF": {"n_components": 2, "max_iter": 50},
+    "NeighborhoodComponentsAnalysis": {"n_components": 1},
     "NMF": {"n_components": 2, "init": "nndsvda", "max_iter": 100000, "alpha_W": 0.02, "l1_ratio": 0.5},
     "KernelPCA": {"fit_inverse_transform": True, "kernel": "rbf", "gamma": 0.1, "n_components": 2},
     "KNeighborsRegressor": {"weights": "distance", "n_neighbors": 4},
@@ -89,7 +96,7 @@ SETTINGS = {
     "NuSVC": {"tol": 1e-8, "max_iter": -1},
     "NuSVR": {"tol": 1e-8, "max_iter": -1},
     "OneClassSVM": {"tol": 1e-8, "max_iter": -1},
-    "SVC": {"tol": 1e-8, "max_iter": -1},
+    "SVC": {"tol": 1e-8, "max_iter": -1, "C": 20.0},
     "SVR": {"tol": 1e-8, "max_iter": -1},
     "PLSRegression": {"n_components": 2},
     "PLSCanonical": {"n_components": 1},
@@ -109,13 +116,14 @@ KINDS_OF_Y = {
     "RegressorChain": TWO_COLUMNS, "MultiOutputClassifier": np.stack([TWO, THREE], axis=1),
     "ClassifierChain": np.stack([TWO, 1 - TWO], axis=1), "OneVsOneClassifier": THREE,
     "OneVsRestClassifier": THREE, "OutputCodeClassifier": THREE, "LinearDiscriminantAnalysis": THREE,
-    "QuadraticDiscriminantAnalysis": TWO, "NeighborhoodComponentsAnalysis": TWO,
+    "QuadraticDiscriminantAnalysis": TWO, "NeighborhoodComponentsAnalysis": GRID_LABELS,
     "GenericUnivariateSelect": TWO, "SelectFdr": TWO, "SelectFpr": TWO, "SelectFwe": TWO,
     "SelectKBest": TWO, "SelectPercentile": TWO, "RFE": TWO, "RFECV": TWO,
     "SequentialFeatureSelector": TWO, "HalvingGridSearchCV": Y, "HalvingRandomSearchCV": Y,
 }  # fmt: skip
 KINDS_OF_X = {
     "IsotonicRegression": X[:, :1], "KernelCenterer": X @ X.T,
+    "NeighborhoodComponentsAnalysis": GRID,
     "CategoricalNB": np.abs(np.round(X)).astype(np.int64), "MultiLabelBinarizer": None,
     "LabelEncoder": None, "LabelBinarizer": None, "CountVectorizer": None, "DictVectorizer": None,
     "FeatureHasher": None, "HashingVectorizer": None, "TfidfVectorizer": None, "PatchExtractor": None,
