@@ -333,6 +333,9 @@ def enter_implicit(call):
     )
     call("implicit.linear_solve", lambda e: (
         I.linear_solve, [lambda x, a: a * x, np.asarray([1.0, 2.0]), 4.0], {"rtol": 1e-12, "maxiter": 10}))  # fmt: skip
+    call("implicit.odeint", lambda e: (
+        I.odeint, [lambda t, y, rate: -xp.tanh(rate) * y, (0.0, 1.0), [1.0, 2.0], "RK45", [0.5, 1.0], False],
+        {"args": (2.0,), "rtol": 1e-3, "atol": 1e-6, "first_step": 0.1, "max_step": 0.5, "adjoint": "discrete"}))  # fmt: skip
     call("implicit.NotASolution", lambda e: (I.NotASolution, ["why"], {}))
     call(
         "implicit.as_given",
@@ -347,6 +350,48 @@ def enter_implicit(call):
         function = getattr(I, name)
         call(f"implicit.{name}", lambda e, function=function, given=given: (
             lambda f, solver, x0: function(f)(solver)(x0), [given, I.as_given, 0.0], {}))  # fmt: skip
+
+
+def enter_solvers(call):
+    """SciPy's solvers with their own signatures."""
+    S = xp.implicit.scipy
+    slope = lambda x, a: a * xp.eye(2)  # noqa: E731
+    options = {"tol": 1e-9, "callback": None, "options": {}, "polish": True}
+    call("implicit.scipy.root", lambda e: (
+        S.root, [lambda x, a: a * x - 1.0, [1.0, 2.0], (3.0,)], {"method": "lm", "jac": slope, **options}))  # fmt: skip
+    square = lambda x, a: xp.sum((x - a) ** 2)  # noqa: E731
+    call("implicit.scipy.minimize", lambda e: (
+        S.minimize, [square, [1.0, 2.0], (3.0,)],
+        {"method": "L-BFGS-B", "jac": None, "bounds": [(0.0, 9.0), (None, 2.0)], "constraints": (), **options}))  # fmt: skip
+    call("implicit.scipy.minimize with derivatives", lambda e: (
+        S.minimize, [square, [1.0, 2.0], (3.0,)],
+        {"method": "trust-exact", "jac": xp.grad(square), "hess": xp.hessian(square), "hessp": None}))  # fmt: skip
+    tolerances = {
+        "ftol": 1e-8,
+        "xtol": 1e-8,
+        "gtol": 1e-8,
+        "x_scale": 1.0,
+        "loss": "cauchy",
+        "f_scale": 2.0,
+    }
+    call("implicit.scipy.least_squares", lambda e: (
+        S.least_squares, [lambda x, a: a * x - 1.0, [1.0, 2.0]],
+        {"args": (3.0,), "jac": slope, "bounds": (0.0, [5.0, 5.0]), "method": "trf", "max_nfev": 99, "verbose": 0, **tolerances}))  # fmt: skip
+    call("implicit.scipy.brentq", lambda e: (
+        S.brentq, [lambda x, a: x**2 - a, 0.0, 3.0, (2.0,)],
+        {"xtol": 1e-12, "rtol": 1e-12, "maxiter": 99, "full_output": True, "disp": True, "polish": False}))  # fmt: skip
+    t = np.linspace(0.0, 1.0, 6)
+    fit = {
+        "sigma": 1.0 + t,
+        "absolute_sigma": True,
+        "check_finite": True,
+        "bounds": (0.0, 9.0),
+        "method": "trf",
+        "full_output": True,
+        "polish": True,
+    }
+    call("implicit.scipy.curve_fit", lambda e: (
+        S.curve_fit, [lambda t, a, b: a * xp.exp(b * t), t, 2.0 + t, [1.0, 0.5]], fit))  # fmt: skip
 
 
 def enter_checkpoint(call):
@@ -507,4 +552,4 @@ def of_several(*args):
         return stats.multivariate_normal.logpdf(*args)
 
 
-ENTER = (enter_arrays, enter_tapes, enter_learning, enter_diagnose, enter_testing, enter_implicit, enter_checkpoint, enter_distributed, enter_interop)  # fmt: skip
+ENTER = (enter_arrays, enter_tapes, enter_learning, enter_diagnose, enter_testing, enter_implicit, enter_solvers, enter_checkpoint, enter_distributed, enter_interop)  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape._storage import factors
 
 implicit = xp.implicit
 EIGHT = xp.asarray(8.0)
@@ -214,6 +215,9 @@ def test_scipy_is_asked_for_where_it_is_needed(monkeypatch):
         return known(name, *args)
 
     monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.setattr(factors, "libraries", lambda: None)
+    with pytest.raises(implicit.NotASolution, match="singular"):
+        implicit.root(lambda x, a: xp.stack([x[0] - a, x[0] - a]), xp.zeros(2), EIGHT)
     assert abs(float(implicit.root(cube, 1.0, EIGHT)) - 2.0) < 1e-15
     assert abs(float(implicit.fixed_point(lambda x: xp.cos(x), 1.0)) - 0.7390851332151607) < 1e-15
     with pytest.raises(ImportError, match="pip install scipy"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape.testing import storages
 
 implicit = xp.implicit
 EIGHT = xp.asarray(8.0)
@@ -65,10 +66,28 @@ def test_single_precision_stays_what_it_is():
     assert xp.grad(lambda a: xp.astype(cube_root(a), xp.float64))(a).dtype == xp.float32
 
 
+def test_half_precision_is_solved_in_single():
+    a = xp.asarray(8.0, dtype=xp.float16)
+    solution = lambda a: implicit.root(cube, xp.asarray(1.0, dtype=xp.float16), a)  # noqa: E731
+    assert (solution(a).dtype, float(solution(a))) == (xp.float16, 2.0)
+    assert xp.grad(solution)(a).dtype == xp.float16
+    close(xp.grad(solution)(a), 1.0 / 12.0, 1e-3)
+
+
+def test_slow_iterations_end_at_the_fixed_point():
+    slow = lambda a: implicit.fixed_point(lambda x, a: x - 1e-3 * (x**3 - a), 1.0, a)  # noqa: E731
+    close(slow(EIGHT), 2.0)
+    close(xp.grad(slow)(EIGHT), 1.0 / 12.0)
+
+
 def test_no_unknowns():
     x = implicit.root(cube, xp.zeros((0, 2)), EIGHT)
     assert x.shape == (0, 2)
     assert float(xp.grad(lambda a: xp.sum(implicit.root(cube, xp.zeros((0, 2)), a)))(EIGHT)) == 0.0
+    for matrix_free in (False, True):
+        lowest = implicit.minimum(lambda x: xp.sum(x**2), xp.zeros((0,)), matrix_free=matrix_free)
+        assert lowest.shape == (0,)
+    assert implicit.root(lambda x: x, []) == []
 
 
 def test_the_start_has_no_gradient():
@@ -208,3 +227,64 @@ def test_a_failed_call_leaves_everything_as_it_was():
             implicit.root(cube, 1.0, a, solver=lambda x0, a: 1 / 0)
         y = cube_root(a)
     close(tape.gradient(y, a), 1.0 / 12.0)
+
+
+def test_forward_mode_by_an_accumulator():
+    with xp.ForwardAccumulator(EIGHT, xp.asarray(2.0)) as accumulator:
+        x = cube_root(EIGHT)
+    close(accumulator.jvp(x), 2.0 / 12.0)
+
+
+def coupled(a, **settings):
+    return implicit.root(lambda x, a: x**3 + 0.1 * xp.sum(x) - a, xp.ones(3), a, **settings)
+
+
+def test_products_with_vectors_have_the_derivatives_of_the_matrix_to_third_order_and_under_vmap():
+    a = xp.asarray([1.0, 8.0, 27.0])
+
+    def third(**settings):
+        f = lambda a: xp.sum(coupled(a, **settings) ** 2)  # noqa: E731
+        return xp.grad(lambda a: xp.sum(xp.hvp(f, (a,), (xp.ones(3),))[0]))(a)
+
+    close(third(matrix_free=True), third(), 1e-12)
+    both = xp.stack([a, 1.1 * a])
+    for f in (xp.jacobian, lambda f: xp.hessian(lambda a: xp.sum(f(a) ** 2))):
+        found = xp.vmap(f(lambda a: coupled(a, matrix_free=True)))(both)
+        close(found, xp.vmap(f(coupled))(both), 1e-12)
+
+
+def test_examples_share_parameters_and_maps_nest():
+    shared = lambda c: xp.sum(  # noqa: E731
+        xp.vmap(lambda b: implicit.root(lambda x, b, c: x**3 - b * c, 1.0, b, c))(
+            xp.asarray([1.0, 8.0])
+        )
+    )
+    close(xp.grad(shared)(EIGHT), 0.25)
+    close(xp.hessian(shared)(EIGHT), -1.0 / 48.0)
+    rows = xp.asarray([[1.0, 8.0], [27.0, 64.0]])
+    close(xp.vmap(xp.vmap(cube_root))(rows), [[1.0, 2.0], [3.0, 4.0]])
+    close(xp.vmap(lambda x0: implicit.root(cube, x0, EIGHT))(xp.asarray([1.0, 3.0])), [2.0, 2.0])
+    assert xp.vmap(cube_root)(xp.zeros((0,))).shape == (0,)
+
+
+@pytest.mark.parametrize("storage", [storages.hostile, storages.frozen, storages.strict])
+def test_data_of_other_storages(storage):
+    with storages.on(storage()):
+        a, W = xp.asarray([1.0, 8.0]), xp.asarray([[0.0, 0.1], [0.0, 0.0]])
+
+        def solution(a, **settings):
+            return implicit.root(lambda x, a: x**3 + W @ x - a, xp.ones(2), a, **settings)
+
+        found = xp.jacobian(solution)(a)
+        assert found.device == a.device
+        second = [
+            xp.hessian(lambda a: xp.sum(solution(a, **settings)))(a).to_device("cpu")  # noqa: B023
+            for settings in ({}, {"matrix_free": True})
+        ]
+    x = np.asarray(found.to_device("cpu"))
+    W = np.asarray([[0.0, 0.1], [0.0, 0.0]])
+    a = xp.asarray([1.0, 8.0])
+    plain = lambda a: implicit.root(lambda x, a: x**3 + W @ x - a, xp.ones(2), a)  # noqa: E731
+    close(x, xp.jacobian(plain)(a), 1e-12)
+    for found in second:
+        close(found, xp.hessian(lambda a: xp.sum(plain(a)))(a), 1e-12)

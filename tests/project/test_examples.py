@@ -61,6 +61,47 @@ def test_one_gradient_says_what_leaving_out_each_wine_does_to_a_pca(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_gradient_through_a_fit_finds_better_hyperparameters_than_a_grid(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run(
+        "hyperparameters_by_gradient.py", "--steps", "15", "--checks", "2", "--out", str(picture)
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-05)" in done.stdout
+    (*_, grid, grid_test), (*_, one, _), (*_, every, every_test) = (
+        figures(done.stdout, name) for name in ("grid of C", "C by gradient", "all by gradient")
+    )
+    assert one <= grid
+    assert every < 0.9 * grid
+    assert every_test < 0.95 * grid_test  # on data that no search has seen
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_gradient_says_what_leaving_out_each_training_point_does(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("influence_of_training_points.py", "--checks", "2", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-05)" in done.stdout
+    assert figures(done.stdout, "correlation of gradient and refits:")[0] > 0.99
+    assert figures(done.stdout, "12 labels made wrong:")[0] >= 10
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_epidemic_is_fitted_and_all_that_follows_has_its_error(tmp_path):
+    picture = tmp_path / "plot.png"
+    done = run("fit_an_epidemic.py", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "(<= 1e-05)" in done.stdout
+    assert figures(done.stdout, "infections by one boy (R0)") == pytest.approx(
+        [3.93, 0.34], rel=0.02
+    )
+    assert figures(done.stdout, "day of the peak") == pytest.approx([5.26, 0.15], rel=0.02)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_robust_fit_of_the_continents_is_nearer_to_the_published_one(tmp_path):
     picture = tmp_path / "plot.png"
     done = run("fit_continents.py", "--out", str(picture))
@@ -207,6 +248,9 @@ BAD_OPTIONS = (
     ("train_digits.py", ["--checkpoint", os.devnull + "/run.safetensors"], "cannot write"),
     ("higher_derivatives.py", ["--order", "0"], "not an integer of at least 1"),
     ("fit_continents.py", ["--out", "plot.txt"], "must end in one of"),
+    ("fit_an_epidemic.py", ["--out", "plot.txt"], "must end in one of"),
+    ("hyperparameters_by_gradient.py", ["--steps", "0"], "not an integer of at least 1"),
+    ("influence_of_training_points.py", ["--out", "plot.txt"], "must end in one of"),
     ("maximum_likelihood.py", ["--draws", "19"], "not an integer of at least 20"),
 )
 

@@ -16,6 +16,8 @@ BLOCKS = {  # how many a page has at least
     ROOT / "docs" / "third_party.md": 10,
     ROOT / "docs" / "interop.md": 2,
     ROOT / "docs" / "estimators.md": 3,
+    ROOT / "docs" / "implicit.md": 6,
+    ROOT / "docs" / "odes.md": 4,
     ROOT / "docs" / "architecture.md": 5,
     ROOT / "docs" / "views_and_writes.md": 5,
     ROOT / "docs" / "errors.md": 25,

@@ -135,6 +135,15 @@ SOLVED = {
 
 
 @pytest.mark.parametrize("name", SOLVED)
+def test_it_is_replayed_but_for_rounding(name):
+    function, calls = SOLVED[name]
+    with np.errstate(all="ignore"):
+        outcome = replayed(function, calls, near=1e-12)
+    assert outcome.replayed == CALLS - 2, outcome.reasons
+
+
+@pytest.mark.usefixtures("with_all_bits")
+@pytest.mark.parametrize("name", SOLVED)
 def test_it_is_replayed_bit_for_bit(name):
     function, calls = SOLVED[name]
     with np.errstate(all="ignore"):

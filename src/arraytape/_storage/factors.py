@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import ref
 
@@ -30,6 +30,7 @@ LOWER, UPPER, NEITHER = "lower", "upper", "neither"  # where a matrix has elemen
 BLOCK = 64  # columns that LAPACK treats at once, in room of its own
 SINGULAR = "Singular matrix"
 TINY = 1e-290  # of a determinant: below, digits are lost
+THROUGH: dict[type, Callable[[Any, Any], Any]] = {}  # ``through_cholesky`` by type of other data
 
 
 @functools.cache
@@ -45,7 +46,7 @@ def libraries() -> Any:
 def routine(name: str, a: Data) -> Any:
     """The function of BLAS or LAPACK for data of a dtype in double precision."""
     blas, lapack = libraries()
-    library = blas if name in ("trsm", "trmm") else lapack
+    library = blas if name in ("trsm", "trsv", "trmm") else lapack
     return getattr(library, ("z" if a.dtype.kind == "c" else "d") + name)
 
 
@@ -170,10 +171,15 @@ class Elimination:
         self.factors, self.order, info = routine("getrf", a)(a.T if self.turned else a)
         self.singular = info > 0
 
-    def solve(self, b: Data, adjoint: bool) -> Data:
-        """``a^-1 b`` or ``a^-H b``."""
+    def checked(self) -> Elimination:
+        """These factors; LinAlgError where the matrix is singular."""
         if self.singular:
             raise np.linalg.LinAlgError(SINGULAR)
+        return self
+
+    def solve(self, b: Data, adjoint: bool) -> Data:
+        """``a^-1 b`` or ``a^-H b``."""
+        self.checked()
         if not self.turned:
             return self.columns(b, 2 if adjoint else 0)
         return self.columns(b.conj(), 0).conj() if adjoint else self.columns(b, 1)
@@ -182,6 +188,15 @@ class Elimination:
         """``m^-1 b`` of the matrix m that was factored, of its transpose (1), or its adjoint (2)."""
         found: Data = routine("getrs", b)(self.factors, self.order, b, trans=transpose)[0]
         return found
+
+    def slogdet(self) -> tuple[Any, Any]:
+        """The sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
+        values = np.diagonal(self.factors)
+        swaps = np.count_nonzero(self.order != np.arange(len(values)))
+        if self.singular:
+            return np.asarray(0.0), np.asarray(-np.inf)
+        odd = (swaps + np.count_nonzero(values < 0.0)) % 2
+        return np.asarray(-1.0 if odd else 1.0), np.asarray(np.log(np.abs(values)).sum())
 
     def inverse(self) -> Data:
         """``a^-1``."""
@@ -268,6 +283,9 @@ def over_triangle(a: Data, form: str, b: Data, adjoint: bool) -> Data:
     # As y^T a^T = b^T: transposes of data in the order of C are in that of LAPACK.
     turned = np.ascontiguousarray(a).T
     transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
+    if b.shape[1] == 1 and a.dtype.kind == "f":
+        column = routine("trsv", a)(turned, b[:, 0], lower=form == UPPER, trans=not adjoint)
+        return column[:, None]  # type: ignore[no-any-return]
     rows = np.array(b, order="C").T
     found: Data = routine("trsm", a)(
         1.0, turned, rows, side=1, lower=form == UPPER, trans_a=transpose, overwrite_b=1
@@ -317,6 +335,8 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
     It does half the work of the general one, which products and systems make up: it leaves out what is
     0 in triangles.  A cotangent of the diagonal alone, as that of a determinant, needs a sixth.
     """
+    if type(y) in THROUGH:
+        return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]
     if not is_known(y) or type(g) is not np.ndarray or y.ndim > 2:
         return None
     lower, given = np.ascontiguousarray(in_double(y)), in_double(g)
@@ -326,7 +346,7 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
         weights = np.real(np.diagonal(lower).conj() * np.diagonal(given)) / 2.0
         found = between_inverses(lower, weights)
     else:
-        found = between_solutions(lower, np.tril(given).astype(lower.dtype, copy=False))
+        found = between_solutions(lower, given.astype(lower.dtype, copy=False))
     return found.astype(y.dtype, copy=False)
 
 
@@ -342,11 +362,18 @@ def is_diagonal(x: Data) -> bool:
 def between_solutions(lower: Data, g: Data) -> Data:
     """The Hermitian part of ``L^-H P L^-1``; P: the lower triangle of ``L^H g``, half its diagonal."""
     turned, solve = lower.T, routine("trsm", lower)  # transposes, in the memory layout of BLAS
-    P = np.tril(routine("trmm", g)(1.0, turned, g.T, side=1, trans_a=2, overwrite_b=1).T)
-    P[np.diag_indices(len(P))] /= 2.0
-    half = solve(1.0, turned, P.T, overwrite_b=1)
+    P = routine("trmm", g)(1.0, turned, g.T, side=1, trans_a=2)
+    P.T.reshape(-1)[:: len(P) + 1] /= 2.0
+    np.copyto(P, 0.0, where=below(len(P)))  # what g has above its diagonal, too
+    half = solve(0.5, turned, P, overwrite_b=1)
     found: Data = solve(1.0, turned, half, side=1, trans_a=2, overwrite_b=1)
-    return (found.T + found.conj()) / 2.0
+    return found.T + (found.conj() if found.dtype.kind == "c" else found)
+
+
+@functools.lru_cache(maxsize=4)
+def below(n: int) -> Data:
+    """Where a matrix is below its diagonal, in the order of LAPACK."""
+    return np.asfortranarray(np.tri(n, k=-1, dtype=np.bool_))
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:

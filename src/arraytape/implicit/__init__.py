@@ -2,10 +2,12 @@
 
 They do not come from the solver's steps but from the equation that its result solves, by the implicit
 function theorem: so any solver will do, compiled ones too, and nothing of its way is recorded.
+``odeint`` differentiates the steps that SciPy's solvers of differential equations take.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .._util.errors import missing_from
@@ -20,10 +22,14 @@ from ._functions import (
     minimum,
     root,
 )
+from .ode import odeint
+
+if TYPE_CHECKING:
+    from . import scipy
 
 __all__ = [
     "NotASolution", "as_given", "custom_fixed_point", "custom_minimum", "custom_root", "fixed_point",
-    "linear_solve", "minimum", "root",
+    "linear_solve", "minimum", "odeint", "root", "scipy",
 ]  # fmt: skip
 
 
@@ -33,4 +39,7 @@ def __dir__() -> list[str]:
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there
-    __getattr__ = missing_from(__name__, "implicit")
+    _missing = missing_from(__name__, "implicit")
+
+    def __getattr__(name):
+        return import_module(".scipy", __name__) if name == "scipy" else _missing(name)

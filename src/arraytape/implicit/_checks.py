@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._storage import factors
 from .._util.blocks import Quiet
 from .._util.errors import TapeWarning, stacklevel, user_line
 
@@ -20,19 +22,18 @@ class NotASolution(ArithmeticError):
 class System(NamedTuple):
     """A residual, its Jacobian and the Newton step at a point.
 
-    rcond : the reciprocal condition number of the Jacobian, rows and columns scaled, by the 1-norm.
+    inverse : gives the product of the Jacobian's inverse and a vector; None where there is none.
+    rcond : the reciprocal condition number of the Jacobian, rows and columns scaled.
     """
 
     residual: Vector
     jacobian: Vector
-    inverse: Vector | None
+    inverse: Callable[[Vector], Vector] | None
     rcond: float
 
     def solve(self, b: Vector) -> Vector:
         """The Jacobian's inverse times b; NaN where there is none."""
-        if self.inverse is None:
-            return np.full(np.shape(b), np.nan)
-        return np.asarray(self.inverse @ b)
+        return np.full(b.shape, np.nan) if self.inverse is None else self.inverse(b)
 
     @property
     def step(self) -> Vector:
@@ -41,22 +42,40 @@ class System(NamedTuple):
 
 def system(residual: Vector, jacobian: Vector) -> System:
     """The system of a residual and its Jacobian, which may be singular."""
-    finite = np.isfinite(jacobian).all()
-    if not finite or not jacobian.size:
-        return System(residual, jacobian, jacobian.T if finite else None, float(finite))
-    rows = np.abs(jacobian).max(axis=1, keepdims=True)
+    if not jacobian.size:
+        return System(residual, jacobian, np.copy, 1.0)
+    if not np.isfinite(jacobian).all():
+        return System(residual, jacobian, None, 0.0)
     with Quiet():
-        scaled = jacobian / rows
+        rows = np.abs(jacobian).max(axis=1)
+        scaled = jacobian / rows[:, None]
         columns = np.abs(scaled).max(axis=0)
         scaled = scaled / columns
-    if not np.isfinite(scaled).all():  # a row or column of zeros
+    inverse, rcond = None, 0.0
+    if np.isfinite(scaled).all():  # no row or column of zeros
+        inverse, rcond = inverted(scaled)
+    if inverse is None:
         return System(residual, jacobian, None, 0.0)
-    try:
-        inverse = np.linalg.inv(scaled)
-    except np.linalg.LinAlgError:
-        return System(residual, jacobian, None, 0.0)
-    rcond = 1.0 / (np.linalg.norm(scaled, 1) * np.linalg.norm(inverse, 1))
-    return System(residual, jacobian, inverse / rows.T / columns[:, None], float(rcond))
+    return System(residual, jacobian, lambda b: inverse(b / rows) / columns, rcond)
+
+
+def inverted(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
+    """A matrix' inverse, to be applied to a vector, and its reciprocal condition number.
+
+    By its factors, with LAPACK's estimate, where SciPy is there; else by the inverse itself.
+    """
+    if factors.libraries() is None:
+        try:
+            inverse = np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            return None, 0.0
+        return inverse.__matmul__, float(1.0 / (np.linalg.norm(a, 1) * np.linalg.norm(inverse, 1)))
+    known = factors.Elimination(a)
+    if known.singular:
+        return None, 0.0
+    norm = np.linalg.norm(a.T if known.turned else a, 1)
+    rcond = factors.routine("gecon", a)(known.factors, norm)[0]
+    return lambda b: known.solve(b[:, None], False)[:, 0], float(rcond)
 
 
 def relative(step: Vector, v: Vector) -> float:

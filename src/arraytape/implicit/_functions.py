@@ -17,8 +17,8 @@ from .._record.stack import only_recorders
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from . import _solvers as solvers
-from ._layouts import Layout, Vector, handles
-from ._op import arrays_of, plain, solution
+from ._layouts import Layout, Vector, handles, plain
+from ._op import arrays_of, solution
 from ._problem import Numbers, Problem, Residual
 
 Solver = Callable[..., Any]
@@ -496,7 +496,7 @@ def solve(
     def of_minimum(v: Array, leaves: Sequence[Any]) -> Array:
         return like(v, xp.grad(lambda v: value(v, handles(leaves)))(v))
 
-    given = settings.pop("preconditioner")
+    given = settings.pop("preconditioner", None)
     problem = Problem(
         name=name, layout=layout, residual=of_root if minimized is None else of_minimum,
         value=None if minimized is None else value, **settings,
@@ -525,7 +525,7 @@ def like(v: Array, r: Array) -> Array:
 
 def check_settings(name: str, solver: Any, settings: dict[str, Any]) -> None:
     """TypeError or ValueError for settings of a wrong kind or size."""
-    for what, f in (("solver", solver), ("preconditioner", settings["preconditioner"])):
+    for what, f in (("solver", solver), ("preconditioner", settings.get("preconditioner"))):
         if f is not None:
             check_callable(name, what, f)
     for what in ("matrix_free", "symmetric", "polish"):

@@ -43,7 +43,7 @@ class Layout:
         self.name, self.what = name, what
         self.leaves = [self._leaf(x, nesting) for x in nest.leaves(nesting)]
         self.nesting = nest.pack(nesting, list(range(len(self.leaves))))
-        self.dtype = np.result_type(np.float16, *[real_of(x.dtype) for x in self.leaves])
+        self.dtype = np.result_type(np.float32, *[real_of(x.dtype) for x in self.leaves])
         self.dtype = self.dtype if self.leaves else np.dtype(np.float64)
         ends = np.cumsum([0, *[x.size for x in self.leaves]])
         self.parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
@@ -140,6 +140,29 @@ def real_of(dtype: Any) -> Any:
 
 
 # --- values on the host -----------------------------------------------------------------------------
+class Place(NamedTuple):
+    """Where an array lies: a storage, and a device of it."""
+
+    storage: Any
+    device: Any
+
+    def array(self, data: Vector) -> Array:
+        """An Array there, of its own, in double precision where it is a floating-point one."""
+        wide = {"f": np.float64, "c": np.complex128}.get(data.dtype.kind)
+        own = np.array(data, dtype=wide)
+        return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
+
+
+def place_of(x: Any) -> Place:
+    """Where an Array lies, or its data."""
+    data = current(x)[1] if isinstance(x, Array) else x
+    sample = data.sample if type(data) is Batched else data
+    return Place(storage_of(sample), sample.device)
+
+
+HOST = place_of(np.zeros(()))
+
+
 class Examples:
     """The values of arrays on the host, one example of an open vmap after the other.
 
@@ -151,6 +174,8 @@ class Examples:
         for data in self.data:
             sample = data.sample if type(data) is Batched else data
             storage_of(sample).refuse_replay(sample, f"a solver runs in it ({name})")
+        self.places = [place_of(data) for data in self.data]
+        self.home = self.places[0] if self.places else HOST
         lengths = lengths_of(self.data)
         self.axis_ids, self.shape = tuple(lengths), tuple(lengths.values())
 
@@ -166,32 +191,24 @@ class Examples:
             ]
         return np.array(storage_of(data).host(data), copy=True)
 
-    def array(self, values: Sequence[Vector], dtype: Any, like: Any) -> Array:
-        """An Array, where ``like`` lies, of what was found for each example."""
-        whole = np.asarray(np.stack(values), dtype=dtype)
-        whole = whole.reshape(self.shape + whole.shape[1:]) if self.axis_ids else whole[0]
-        whole = np.array(whole, dtype=dtype)  # of its own
-        if like is None:
-            data = whole
-        else:
-            sample = like.sample if type(like) is Batched else like
-            data = storage_of(sample).asarray(whole, None, sample.device, True)
+    def array(self, values: Sequence[Vector], shape: Any, dtype: Any) -> Array:
+        """An Array, where the first of the arrays lies, of what was found for each example."""
+        whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
+        data = self.home.storage.asarray(whole, None, self.home.device, True)
         return wrap(Batched(data, self.axis_ids) if self.axis_ids else data, 0, KEPT)
 
 
-def on_host(x: Array) -> Vector:
-    """What a function of ours computed on plain Arrays, as NumPy's."""
-    data = current(x)[1]
-    return np.asarray(storage_of(data).host(data), dtype=np.float64)
-
-
-def doubled(x: Any) -> Any:
-    """A leaf of what a function is given, with floating-point data in double precision."""
-    if not isinstance(x, np.ndarray | np.generic):
+def plain(x: Any) -> Any:
+    """An Array's values as NumPy's; anything else as it is."""
+    if not isinstance(x, Array):
         return x
-    kind = x.dtype.kind
-    wide = {"f": np.float64, "c": np.complex128}.get(kind)
-    return wrap(np.asarray(x, dtype=wide), 0, KEPT)
+    data = current(x)[1]
+    return storage_of(data).host(data)
+
+
+def on_host(x: Array) -> Vector:
+    """An Array's values as a NumPy array of its own, in double precision."""
+    return np.array(plain(x), dtype=np.float64)
 
 
 def handles(leaves: Sequence[Any]) -> list[Any]:

@@ -17,16 +17,14 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
-from .._array.views import current
 from .._custom.gradient import call_with_rule
 from .._custom.recorder import FunctionRecorder
 from .._record.stack import only_recorders, recorders
-from .._storage.storage import storage_of
 from .._tape.arguments import differentiable
 from .._util import nest
 from .._util.errors import user_line
 from ._layouts import Examples, Layout, Vector, handles
-from ._problem import Numbers, Problem, point
+from ._problem import Numbers, Problem
 
 Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
 
@@ -48,7 +46,9 @@ def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], fi
         for values in examples:
             own = iter(values[len(start) :])
             host = [next(own) if isinstance(x, Array) else x for x in given]
-            numbers = Numbers(problem, host)
+            lying = iter(examples.places[len(start) :])
+            places = [next(lying) if isinstance(x, Array) else None for x in given]
+            numbers = Numbers(problem, examples.home, host, places)
             found = find(numbers, values[: len(start)], host)
             if problem.polish:
                 found = numbers.newton(found)
@@ -59,10 +59,9 @@ def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], fi
             vectors.append(found)
         if vectors and outside:
             check_captures(numbers, found)
-        known = [current(x)[1] for x in (*start, *arrays)]
-        like = known[0] if known else None
-        v = examples.array(vectors, problem.layout.dtype, like)
-        made = examples.array(matrices, problem.layout.dtype, like) if matrices else None
+        n, dtype = problem.layout.size, problem.layout.dtype
+        v = examples.array(vectors, (n,), dtype)
+        made = examples.array(matrices, (n, n), dtype) if matrices else None
         return v, lambda g: pull(problem, v, given, g, made)
 
     found: Array = call_with_rule(problem.name, with_rule, tuple(leaves), {}, signature_of=solution)
@@ -73,7 +72,7 @@ def check_captures(numbers: Numbers, v: Vector) -> None:
     """ValueError where the function uses what is followed outside, which is not among its arguments."""
     problem = numbers.problem
     (recorder,) = recorders()
-    problem.residual(point(v), handles(numbers.leaves))
+    problem.residual(numbers.point(v), handles(numbers.leaves))
     if isinstance(recorder, FunctionRecorder) and recorder.variables:
         names = ", ".join(repr(variable.name) for variable in recorder.variables)
         raise ValueError(
@@ -94,7 +93,7 @@ def pull(problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Any) -> 
         leaves = handles(given)
         for i, x in zip(chosen, some, strict=True):
             leaves[i] = x
-        return problem.residual(v, leaves)
+        return problem.residual(handles([v])[0], leaves)
 
     _, back = xp.vjp(residual, *[given[i] for i in chosen])
     found = dict(zip(chosen, back(-weights), strict=True))
@@ -157,11 +156,3 @@ def from_zeros(numbers: Numbers, start: Any, host: Any) -> Vector:
 def arrays_of(x0: Any) -> list[Array]:
     """The Arrays of a nesting."""
     return [x for x in nest.leaves(x0) if isinstance(x, Array)]
-
-
-def plain(x: Any) -> Any:
-    """A leaf of what a solver gave, as NumPy's."""
-    if not isinstance(x, Array):
-        return x
-    data = current(x)[1]
-    return storage_of(data).host(data)

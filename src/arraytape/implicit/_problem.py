@@ -10,14 +10,14 @@ import numpy as np
 
 import arraytape as xp
 
-from .._array.array import KEPT, Array, wrap
+from .._array.array import Array
 from .._record.stack import only_recorders
 from .._storage.batched.data import Batched
 from .._util.errors import user_line
 from . import _checks as checks
 from ._checks import NotASolution, System, relative
 from ._iterative import solved
-from ._layouts import Layout, Vector, doubled, handles, on_host
+from ._layouts import Layout, Place, Vector, handles, on_host, place_of, plain
 
 Residual = Callable[[Array, Sequence[Any]], Array]
 
@@ -50,22 +50,31 @@ class Problem:
 class Numbers:
     """A problem at one choice of parameters, on NumPy's vectors in double precision.
 
-    leaves : of the parameters, NumPy arrays and constants.
+    home : where x lies.  leaves : of the parameters, NumPy arrays and constants.  places : where the
+    former lie, so that functions may use what lies there, too.
     """
 
-    def __init__(self, problem: Problem, leaves: Sequence[Any]) -> None:
-        self.problem = problem
-        self.leaves = [doubled(x) for x in leaves]
+    def __init__(
+        self, problem: Problem, home: Place, leaves: Sequence[Any], places: Sequence[Place | None]
+    ) -> None:
+        self.problem, self.home = problem, home
+        self.leaves = [
+            x if place is None else place.array(x) for x, place in zip(leaves, places, strict=True)
+        ]
         self.eps = float(np.finfo(problem.layout.dtype).eps)
+
+    def point(self, v: Vector) -> Array:
+        """A vector as an Array of its own."""
+        return self.home.array(np.asarray(v, dtype=np.float64))
 
     def residual(self, v: Vector) -> Vector:
         with only_recorders():
-            return self._plain(self.problem.residual(point(v), handles(self.leaves)))
+            return self._plain(self.problem.residual(self.point(v), handles(self.leaves)))
 
     def value(self, v: Vector) -> float:
         assert self.problem.value is not None
         with only_recorders():
-            return float(self._plain(self.problem.value(point(v), handles(self.leaves))))
+            return float(self._plain(self.problem.value(self.point(v), handles(self.leaves))))
 
     def _plain(self, r: Array) -> Vector:
         """What a function gave, which must not belong to several examples of a vmap."""
@@ -82,22 +91,26 @@ class Numbers:
         if not n:
             return np.zeros((0, 0))
         with only_recorders():
-            J = xp.jacobian(lambda v: self.problem.residual(v, handles(self.leaves)))(point(v))
+            J = xp.jacobian(lambda v: self.problem.residual(v, handles(self.leaves)))(self.point(v))
         return self._plain(J).reshape(n, n)
 
     def products(self, v: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector]]:
         """The products of a vector with the Jacobian, and with its transpose."""
         if self.problem.base is not None:
             _, at, *leaves = self.leaves
-            return Numbers(self.problem.base, leaves).products(on_host(at))[::-1]
+            nowhere = [None] * len(leaves)  # they are Arrays already
+            base = Numbers(self.problem.base, self.home, leaves, nowhere)
+            return base.products(on_host(at))[::-1]
         with only_recorders():
-            r, back = xp.vjp(lambda v: self.problem.residual(v, handles(self.leaves)), point(v))
+            r, back = xp.vjp(
+                lambda v: self.problem.residual(v, handles(self.leaves)), self.point(v)
+            )
             _, forth = xp.vjp(lambda w: back(w)[0], xp.zeros_like(r))
 
         def product(pull: Callable[..., Any]) -> Callable[[Vector], Vector]:
             def by(w: Vector) -> Vector:
                 with only_recorders():
-                    return self._plain(pull(point(np.reshape(w, -1)))[0])
+                    return self._plain(pull(self.point(np.reshape(w, -1)))[0])
 
             return by
 
@@ -116,7 +129,7 @@ class Numbers:
         def by(r: Vector) -> Vector:
             with only_recorders():
                 found = known(
-                    layout.nested(point(r)), layout.nested(point(v)), handles(self.leaves)
+                    layout.nested(self.point(r)), layout.nested(self.point(v)), handles(self.leaves)
                 )
                 return on_host(layout.vector(found, "the preconditioner's result"))
 
@@ -197,18 +210,23 @@ class Numbers:
     def _errors(self, v: Vector, found: System) -> tuple[float, float]:
         """The relative size of the Newton step, and the relative error of the derivative.
 
-        The step tells the error, unless the Jacobian changes faster than x does.  A step that is large
-        beside x may be rounding, where x is 0 but for that: then the derivative at both ends tells.
+        The step tells the error, and so does the one after it where the Jacobian changes faster than x
+        does.  Where either is large, the derivatives at both ends of the step are compared: the step may
+        be rounding, as it is where x is 0 but for that.
         """
         step = found.step
         size, limit = relative(step, v), self.problem.tol / 100.0
-        off = float(np.max(np.abs(step), initial=0.0) + self.eps * np.max(np.abs(v), initial=0.0))
-        error = self._curvature(v, found) * off
-        if max(size, error) <= limit:
-            return size, max(size, error)
+        rounding = self._curvature(v, found) * self.eps * float(np.max(np.abs(v), initial=0.0))
+        error = max(size, rounding)
+        if size > 1e4 * self.eps:
+            after = found.solve(self.residual(v - step))
+            error = max(error, 2.0 * relative(after, step))
+        if error <= limit:
+            return size, error
         other = self.system(v - step)
         here, there = self._slope(v, found), self._slope(v - step, other)
         scale = float(np.max(np.abs(there), initial=0.0))
+        error = rounding
         if scale:
             error = max(error, float(np.max(np.abs(here - there))) / scale)
         if not self.is_rounding(step, max(scale or 1.0, float(np.max(np.abs(v))))):
@@ -217,11 +235,8 @@ class Numbers:
 
     def _curvature(self, v: Vector, found: System) -> float:
         """How fast the Jacobian changes relative to itself, by the residual a little away from v."""
-        whole = float(np.max(np.abs(v), initial=0.0)) or float(
-            np.max(np.abs(found.step), initial=0.0)
-        )
         signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
-        way = 1e-2 * signs * np.where(v == 0.0, whole, np.abs(v))
+        way = 1e-2 * signs * np.abs(v)
         if not way.any():
             return 0.0
         rest = self.residual(v + way) - found.residual - found.jacobian @ way
@@ -246,23 +261,17 @@ class Numbers:
             leaves = handles(self.leaves)
             for i, x in zip(some, chosen, strict=True):
                 leaves[i] = x
-            return self.problem.residual(point(v), leaves)
+            return self.problem.residual(self.point(v), leaves)
 
         chosen = [self.leaves[i] for i in some]
         along = []
         for x in chosen:
-            data = np.asarray(x._data)
-            along.append(
-                xp.asarray(np.where(data == 0, 1, data) * rng.choice([-1.0, 1.0], x.shape))
-            )
+            data = np.asarray(plain(x))
+            signs = rng.choice([-1.0, 1.0], x.shape)
+            along.append(place_of(x).array(np.where(data == 0, 1, data) * signs))
         with only_recorders():
             _, change = xp.jvp(residual, tuple(chosen), tuple(along))
             return found.solve(self._plain(change))
 
 
-def point(v: Vector) -> Array:
-    """An Array of a vector, of its own."""
-    return wrap(np.array(v, dtype=np.float64), 0, KEPT)
-
-
-__all__ = ["NotASolution", "Numbers", "Problem", "point"]
+__all__ = ["NotASolution", "Numbers", "Problem"]

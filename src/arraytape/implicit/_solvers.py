@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,12 +57,25 @@ def find_minimum(numbers: Numbers, start: Vector) -> Vector:
     optimize = scipys(numbers.problem.name, "scipy.optimize")
     options: dict[str, Any] = {"hess": numbers.jacobian, "method": "trust-exact"}
     if numbers.problem.matrix_free:
-        options = {"hessp": lambda v, w: numbers.products(v)[0](w), "method": "trust-ncg"}
+        options = {"hessp": hessian_products(numbers), "method": "trust-ncg"}
     with Quiet():
         found = optimize.minimize(
             numbers.value, start, jac=numbers.residual, options={"gtol": 1e-8}, **options
         )
     return numbers.newton(np.asarray(found.x))
+
+
+def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
+    """The products of the Hessian at a point with vectors; one point is recorded once."""
+    last: list[Any] = [None, None]
+
+    def product(v: Vector, w: Vector) -> Vector:
+        if last[0] is None or not np.array_equal(last[0], v):
+            last[:] = v.copy(), numbers.products(v)[0]
+        found: Vector = last[1](w)
+        return found
+
+    return product
 
 
 def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:

@@ -123,8 +123,11 @@ def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:
     """
     L, g = (adjoint(y, xp), adjoint(g, xp)) if upper else (y, g)
     found = through_cholesky(g, L)
-    if found is not None:
-        return found
+    return by_systems(g, L, y, upper, xp) if found is None else found
+
+
+def by_systems(g: Any, L: Any, y: Any, upper: bool, xp: Any) -> Any:
+    """That by products and systems."""
     P = xp.tril(adjoint(L, xp) @ g)
     P = P - diagonal_part(P, xp) / 2.0
     half = adjoint(xp.solve_again(y, adjoint(P, xp), adjoint=not upper), xp)

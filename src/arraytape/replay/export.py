@@ -13,6 +13,7 @@ from .._array.views import current
 from .._storage.standard import Standard
 from .._util import nest
 from .._util.errors import user_line
+from ..ops._factorisations import by_systems
 from .arguments import leaves_of
 from .passes.simplify import is_basic
 from .program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, replaced
@@ -84,6 +85,9 @@ class Over(Standard):
         if getattr(key, "ndim", 0) == 1 and self.base.isdtype(key.dtype, "integral"):
             return self.base.take(x, key, axis=0)
         return x[whole_key(key, x.ndim)]
+
+    def through_cholesky(self, g: Any, y: Any) -> Any:
+        return by_systems(g, y, y, False, self)
 
     def item(self, whole: Any, place: int) -> Any:
         return whole[place]

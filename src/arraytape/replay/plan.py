@@ -26,6 +26,7 @@ from .callback import Effect
 from .export import Export
 from .passes.blocks import blocked
 from .passes.factors import factored
+from .passes.rounding import rounded
 from .passes.simplify import simplified
 from .passes.ties import with_rare_ties
 from .reach.state import PLAIN, Changed, changed, same, same_data
@@ -62,10 +63,12 @@ class TraceInfo(NamedTuple):
 class Plan:
     """What takes the place of a function for calls like the one that was traced.
 
-    blocks : whether large elementwise programs run in blocks that fit the cache, and large matrices are
-    factored once: the last bits may differ.  replay : takes the arguments in the order of the
-    parameters, gives the result.  MISFIT for others; Changed, Apart, GuardFailed or what NumPy raises
-    where the program does not hold: nothing was written then.
+    blocks : whether last bits may differ: of what decides nothing, of large elementwise programs, which
+    run in blocks that fit the cache, and of large matrices, which are factored once.
+
+    replay : takes the arguments in the order of the parameters, gives the result.  MISFIT for others;
+    Changed, Apart, GuardFailed or what NumPy raises where the program does not hold: nothing was written
+    then.
     """
 
     def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
@@ -74,6 +77,8 @@ class Plan:
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
         simple = self.program
+        if blocks:
+            self.program = rounded(self.program)
         self.program = with_rare_ties(self.program)
         if blocks:
             self.program = blocked(factored(self.program))

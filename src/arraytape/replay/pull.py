@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .passes.blocks import blocked
+from .passes.rounding import rounded
 from .passes.simplify import copied, simplified, without_dead_code
 from .program import CONSTANT, INPUT, Node, Program, operands
 from .text.source import Source
@@ -31,12 +32,11 @@ class Pulled:
     ) -> None:
         self.given, self.asked = given, [part is not None for part in parts]
         count, first = len(program.outputs), len(program.inputs)
-        whole = simplified(
-            Program(
-                joint.inputs, joint.nodes, [*program.guards, *joint.guards],
-                [*program.outputs, *[part for part in parts if part is not None]], program.writes,
-            )
+        joined = Program(
+            joint.inputs, joint.nodes, [*program.guards, *joint.guards],
+            [*program.outputs, *[part for part in parts if part is not None]], program.writes,
         )  # fmt: skip
+        whole = rounded(simplified(joined))
         self.seeds = whole.inputs[first:]
         late = made_of(whole, self.seeds)
         guards = [[guard for guard in whole.guards if (guard.node in late) is is_late]

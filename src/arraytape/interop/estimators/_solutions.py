@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 
 FAR = 0.1  # of the solution's size
 OF_A_FIT = (
-    "It is what a fit minimises, or solves: lower its tol, raise its max_iter, or change what leaves its "
+    "It is what a fit minimises, or solves: lower its tol, raise max_iter, or change what leaves its "
     "solution open, such as a penalty of 0, features that depend on each other, a parameter too many"
 )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..program import CONSTANT, INPUT, Node, Program, operands, result_of
 from .simplify import MASKED, copied, packed
-from .sums import is_sum, with_dots
+from .sums import is_sum
 from .ufuncs import ufunc_of
 
 LEAST = 32_000  # elements of what is worth a loop
@@ -88,7 +88,6 @@ def blocked(program: Program) -> Program:
     """The program with groups of elementwise calls in one node each."""
     if not any(map(is_member, program.nodes)):
         return program
-    program = with_dots(program, LEAST)
     group = groups_of(program)
     wanted = read_outside(program, group)
     of: dict[Node, Node] = {}

@@ -1,4 +1,4 @@
-"""A pass over programs with large matrices: what is solved with a matrix again factors it once.
+"""A pass over programs with large matrices: what is asked of a matrix again factors it once.
 
 The factors are LAPACK's, by SciPy; without it the program stays as it is.  The last bits may differ from
 those of NumPy, which factors in each call.
@@ -12,49 +12,63 @@ from typing import Any
 
 import numpy as np
 
+from ..._storage import numpy_namespace, standard
 from ..._storage.factors import LEAST, LOWER, Elimination, libraries, over_triangle
 from ..program import Node, Program
 from .simplify import like, mapped, without_dead_code
 
-SOLVE = "linalg.solve"
+SOLVE, SLOGDET, INVERSE, AGAIN = "linalg.solve", "linalg.slogdet", "linalg.inv", "inverse_again"
+FACTORING = (SOLVE, SLOGDET, INVERSE, AGAIN)
 
 
 def factored(program: Program) -> Program:
     """The program with each matrix factored once."""
-    solves = [node for node in program.nodes if node.op == SOLVE and is_large(node)]
-    if not solves or libraries() is None:
+    asked = [node for node in program.nodes if node.op in FACTORING and is_large(node)]
+    if not asked or libraries() is None:
         return program
-    count = Counter(matrix_of(node)[0] for node in solves)
-    again = {node for node in solves if count[matrix_of(node)[0]] > 1}
+    count = Counter(matrix_of(node)[0] for node in asked)
+    again = {node for node in asked if count[matrix_of(node)[0]] > 1}
     factors: dict[Node, Node] = {}
     before = iter(program.nodes)
 
     def new_of(node: Node) -> Node:
         old = next(before)
-        if node.op != SOLVE or not is_large(node):
+        if node.op not in FACTORING or not is_large(node):
             return node
-        (x, turned), b = matrix_of(node), node.args[1]
-        if x.op == "linalg.cholesky" and not x.keywords.get("upper"):
-            return like(node, "solve_triangular", solve_triangular, x, b, turned)
+        x, turned = matrix_of(node)
+        if node.op == SOLVE and x.op == "linalg.cholesky" and not x.keywords.get("upper"):
+            return like(node, "solve_triangular", solve_triangular, x, node.args[1], turned)
         if old not in again:
             return node
         known = factors.setdefault(x, Node("factors_of", factors_of, (x,)))
-        return like(node, "solve_factored", solve_factored, known, b, turned)
+        return by_factors(node, known, turned)
 
     return without_dead_code(mapped(program, new_of))
 
 
+def by_factors(node: Node, known: Node, turned: bool) -> Node:
+    """What is asked of a matrix, by its factors."""
+    if node.op == SOLVE:
+        return like(node, "solve_factored", solve_factored, known, node.args[1], turned)
+    if node.op == SLOGDET:
+        return like(node, "slogdet_factored", slogdet_factored, known)
+    return like(node, "inverse_factored", inverse_factored, known, *node.args, turned)
+
+
 def is_large(node: Node) -> bool:
-    """Whether both sides of a system are large matrices, or a matrix and a vector."""
-    a, b = node.args
-    if type(a) is not Node or type(b) is not Node or node.keywords:
+    """Whether what is asked of a matrix is asked of a large one, and both sides of a system are such."""
+    a, *more = node.args
+    if any(type(x) is not Node for x in node.args) or node.keywords:
         return False
-    plain = len(a.shape) == 2 and len(b.shape) <= 2 and a.dtype == b.dtype == np.float64
-    return plain and a.shape[0] >= LEAST and b.size > 0
+    plain = len(a.shape) == 2 and a.dtype == np.float64 and a.shape[0] == a.shape[1] >= LEAST
+    if node.op != SOLVE:
+        return plain
+    (b,) = more
+    return plain and len(b.shape) <= 2 and b.dtype == np.float64 and b.size > 0
 
 
 def matrix_of(node: Node) -> tuple[Node, bool]:
-    """The matrix of a system, and whether it is transposed there."""
+    """The matrix that is asked about, and whether it is transposed there."""
     a, turned = node.args[0], False
     while a.op == "matrix_transpose" or (a.op == "permute_dims" and a.args[1:] == ((1, 0),)):
         a, turned = a.args[0], not turned
@@ -69,6 +83,23 @@ def factors_of(a: Any) -> Elimination:
 def solve_factored(known: Elimination, b: Any, turned: bool) -> Any:
     """What ``solve`` gives for the matrix of these factors, or its transpose."""
     return in_columns(lambda columns: known.solve(columns, turned), b)
+
+
+def slogdet_factored(known: Elimination) -> Any:
+    """What ``slogdet`` gives for the matrix of these factors."""
+    return known.slogdet()
+
+
+def inverse_factored(known: Elimination, a: Any, *given: Any) -> Any:
+    """What ``inv`` gives for the matrix of these factors, or its transpose.
+
+    given : for rules, whether it is singular, then that of a unit matrix; whether it is transposed.
+    """
+    *singular, turned = given
+    if singular and singular[0].any():
+        return standard.inverse_again(a, singular[0], numpy_namespace)
+    found = known.checked().inverse()
+    return np.ascontiguousarray(found.T if turned else found)
 
 
 def solve_triangular(a: Any, b: Any, turned: bool) -> Any:

@@ -16,6 +16,7 @@ from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, p
 
 SMALL = 1 << 16  # bytes of a result that is computed once and for all
 New = Callable[[Node], Node]  # what a node made by a rule becomes
+Rules = Mapping[str, tuple[Callable[[Node, New], Node | None], ...]]
 NONE: Mapping[Node, Node] = MappingProxyType({})
 MASKED = "masked"
 INTEGERS: dict[Any, np.dtype[Any]] = {
@@ -154,12 +155,13 @@ def folded(node: Node) -> Node:
 
 
 # --- algebra ------------------------------------------------------------------------------------------
-def rewritten(node: Node, new_of: New) -> Node:
+def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
     """A node after the rules, until none of them applies."""
     if node.op in (INPUT, CONSTANT):
         return node
+    rules = RULES if rules is None else rules
     for _ in range(MOST):
-        for rule in RULES.get(node.op, ()):
+        for rule in rules.get(node.op, ()):
             new = rule(node, new_of)
             if new is not None:
                 break
@@ -536,7 +538,7 @@ def is_negative(y: Any) -> bool:
     return plain and same_layout(y.args[0], y)
 
 
-RULES: dict[str, tuple[Callable[[Node, New], Node | None], ...]] = {
+RULES: Rules = {
     **dict.fromkeys(FULL_SHAPE, (unspread,)),
     **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
     "add": (plus_zero, doubled, accumulated, plus_negative, unspread),

@@ -1,18 +1,16 @@
-"""A pass over large programs: sums of products are dot products, since sums are in blocks anyway.
-
-Their last bits differ from those of NumPy's sums.
-"""
+"""A pass over programs: sums of products are dot products, whose last bits differ from those of sums."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from ..._storage import numpy_namespace
 from ..program import Node, Program, operands
-from .simplify import like, mapped, number_of, same_layout, without_dead_code
+from .simplify import like, mapped, number_of, packed, same_layout, without_dead_code
 
 DOT = "dot"
 
@@ -37,13 +35,18 @@ def dot(x: Any, y: Any) -> Any:
     return np.asarray(np.dot(x.ravel(), y.ravel()))
 
 
-def with_dots(program: Program, least: int) -> Program:
-    """The program with dot products for sums of products of this size or more.
+def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
+    """The program with dot products for sums of products, but for nodes whose bits must stay.
 
     A sum of terms that are not negative is a sum of sums: nothing cancels.
     """
+    sums = {node for node in program.nodes if node.op == "sum" and is_sum(node)}
+    sums = {node for node in sums if node.dtype == np.float64 and node not in exact}
+    if not sums:
+        return program
     readers = Counter(x for node in program.nodes for x in operands(node))
     readers.update(program.roots())
+    before = iter(program.nodes)
 
     def summed(node: Node, x: Node) -> Node:
         """The sum of x in the place of a node."""
@@ -61,8 +64,7 @@ def with_dots(program: Program, least: int) -> Program:
         return like(node, "sum", numpy_namespace.sum, x)
 
     def new_of(node: Node) -> Node:
-        large = node.op == "sum" and is_sum(node) and node.args[0].size >= least
-        return summed(node, node.args[0]) if large and node.dtype == np.float64 else node
+        return summed(node, node.args[0]) if next(before) in sums else node
 
     return without_dead_code(mapped(program, new_of))
 
@@ -70,6 +72,8 @@ def with_dots(program: Program, least: int) -> Program:
 def factors_of(x: Node) -> tuple[Node, Node] | None:
     """The two factors of a product, both of its layout."""
     if x.keywords or x.op not in ("multiply", "square"):
+        return None
+    if len(x.shape) > 1 and x.strides != packed(x.shape, x.dtype.itemsize):
         return None
     y, z = x.args if x.op == "multiply" else (x.args[0], x.args[0])
     return (y, z) if same_layout(y, x) and same_layout(z, x) else None

@@ -17,15 +17,12 @@ FALSE = np.False_.tobytes()
 
 def with_rare_ties(program: Program) -> Program:
     """The program with one look for ties in the place of a sum for each extreme value."""
-    looked = {
-        guard.node for guard in program.guards if (guard.kind, guard.expected) == ("value", FALSE)
-    }
-    without_nan = {node.args[0].args[0] for node in looked if is_look_for_nan(node)}
-    if not without_nan:
+    extremes = without_nan(program)
+    if not extremes:
         return program
 
     def new_of(node: Node) -> Node:
-        taken = extremes_of(node, without_nan)
+        taken = extremes_of(node, extremes)
         if taken is None:
             return node
         ones = np.ones(node.shape, node.dtype)
@@ -35,6 +32,14 @@ def with_rare_ties(program: Program) -> Program:
         return new
 
     return without_dead_code(mapped(program, new_of))
+
+
+def without_nan(program: Program) -> set[Node]:
+    """The nodes that have no NaN, as guards say that look at all elements for it."""
+    looked = {
+        guard.node for guard in program.guards if (guard.kind, guard.expected) == ("value", FALSE)
+    }
+    return {node.args[0].args[0] for node in looked if is_look_for_nan(node)}
 
 
 def is_look_for_nan(node: Node) -> bool:

@@ -392,9 +392,9 @@ ENTRIES: dict[type, Callable[..., None]] = {
 
 
 # --- the text ---------------------------------------------------------------------------------------
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
-    """Compiled text: that of two calls is mostly the same."""
+    """Compiled text, of some 20 kB: that of two calls that follow each other is mostly the same."""
     return compile(text, "<arraytape replay state>", "exec")
 
 

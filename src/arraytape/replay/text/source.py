@@ -6,17 +6,19 @@ program touches little memory.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import math
-from collections import deque
 from collections.abc import Callable
 from itertools import count
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
 from ..passes.blocks import BLOCK, BLOCKED, CASTS
 from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
+from ..passes.sums import DOT
 from ..passes.ufuncs import (
     SLOW_BESIDE_NUMBERS,
     SLOW_IN_PLACE,
@@ -50,8 +52,6 @@ LARGE = 4096  # elements of data that is let go of as soon as it can be
 WORTH_SPREAD = 256  # elements beside which a number becomes an array
 SHARED = 1 << 16  # elements of masks whose integers wait for another choice
 NUMBER = count(1).__next__
-SHOWN: deque[str] = deque()  # the files of texts that tracebacks show, the oldest first
-MOST_SHOWN = 500
 
 
 class Source:
@@ -71,6 +71,7 @@ class Source:
         self.arrays: dict[Node, str] = {}  # names of the arrays that scalars are taken of
         self.lines: list[str] = []
         self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
+        self.squares: dict[Node, str] = {}  # names of their sums, of values that guards look at
         self.kept = Memory()
         self.new_number = count().__next__
         self.views: dict[str, str] = {}  # names of views of other memory, by their text
@@ -105,8 +106,8 @@ class Source:
         self.text = f"def {name}({parameters}):\n    {body}\n{self.kept.text()}"
         file = f"<arraytape replay {NUMBER()} of {name}>"
         exec(compile(self.text, file, "exec"), self.scope)
-        show(file, self.text)
         self.function: Callable[..., Any] = self.scope[name]
+        show(file, self.text, self.function)
 
     def input(self, node: Node) -> str:
         self.names[node] = name = f"x{len(self.names)}"
@@ -238,6 +239,9 @@ class Source:
                 f"copyto({self.names[node]}, {self.text_of(node.args[0], True)}, 'unsafe')"
             )
             return
+        if node.op == DOT:
+            self.dot(node)
+            return
         ufunc = ufunc_of(node)
         if ufunc is not None:
             self.ufunc(place, node, ufunc)
@@ -251,6 +255,10 @@ class Source:
                 args = [", ".join(args)]
             value, scalar = spelled.text.format(*args), spelled.scalar
             self.scope.update(spelled.names)
+            if node.op == "any" and node not in self.last:  # guards alone look at it
+                self.names[node] = f"count_nonzero({args[0]})"
+                self.scalars.add(node)
+                return
         else:
             args = [self.text_of(x, True) for x in node.args]
             args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
@@ -264,6 +272,16 @@ class Source:
             self.names[node] = self.view(self.names[operands(node)[0]], value)
         else:
             self.assign(node, value)
+
+    def dot(self, node: Node) -> None:
+        """A sum of products, in the order of memory."""
+        names = [self.text_of(x, True) for x in node.args]
+        flat = [
+            name if len(x.shape) == 1 else self.view(name, f"{name}.ravel()")
+            for name, x in zip(names, node.args, strict=True)
+        ]
+        self.scalars.add(node)
+        self.assign(node, f"{flat[0]}.dot({flat[1]})")
 
     def view(self, name: str, text: str) -> str:
         """A name for a view of what has a name; of kept memory it is made once."""
@@ -606,13 +624,9 @@ class Source:
         floats = all(type(x) is Node and x.shape and x.dtype.kind == "f" for x in node.args)
         if kinds != {"no NaN"} or not floats:
             return False
-        squares: list[str] = []
-        for x in node.args:
-            squares.append(f"q{len(squares)}")
-            flat = self.text_of(x, True) + ("" if len(x.shape) == 1 else ".ravel('K')")
-            self.lines.append(f"q = {flat}; {squares[-1]} = q.dot(q)")
+        squares = [self.square_of(x) for x in node.args]
         self.scope["isnan"] = np.isnan
-        most = self.named(f"most_{node.dtype}", np.finfo(node.dtype).max / 1024)
+        most = self.named(f"most_{node.dtype}", most_of(node.dtype))
         args = [self.text_of(x, True) for x in node.args]
         args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
         whole = f"{self.function_of(node)}({', '.join(args)})"
@@ -621,6 +635,14 @@ class Source:
             f"    if isnan({whole}).any(): failed(guards[{looks[0]}])",
         ]
         return True
+
+    def square_of(self, x: Node) -> str:
+        """A name for the sum of squares of a value, for looks at what is made of it."""
+        if x not in self.squares:
+            self.squares[x] = f"q{len(self.squares)}"
+            flat = self.text_of(x, True) + ("" if len(x.shape) == 1 else ".ravel('K')")
+            self.lines.append(f"q = {flat}; {self.squares[x]} = q.dot(q)")
+        return self.squares[x]
 
     def guard(self, i: int, guard: Guard) -> None:
         name = self.names[guard.node]
@@ -639,18 +661,22 @@ class Source:
         self.lines.append(f"if {look}: failed(guards[{i}])")
 
 
+@functools.cache
+def most_of(dtype: np.dtype[Any]) -> Any:
+    """What sums of squares may be at most for no sum of products to overflow, however it is rounded."""
+    return np.finfo(dtype).max / 1024
+
+
 def is_part(y: Node, x: Node, key: Any) -> bool:
     """Whether a node is the view of x at a key."""
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)
 
 
-def show(file: str, text: str) -> None:
-    """Let tracebacks show the lines of a text, in place of those of the oldest one."""
+def show(file: str, text: str, function: Any) -> None:
+    """Let tracebacks show the lines of a function's text for as long as there is the function."""
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    SHOWN.append(file)
-    if len(SHOWN) > MOST_SHOWN:
-        linecache.cache.pop(SHOWN.popleft(), None)
+    finalize(function, linecache.cache.pop, file, None).atexit = False
 
 
 def failed(guard: Guard) -> None:

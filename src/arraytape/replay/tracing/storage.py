@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._storage import numpy_namespace, standard
+from ..._storage import factors, numpy_namespace, standard
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
 from ..._util.blocks import Quiet
@@ -56,7 +56,7 @@ class TracedNamespace:
         return standard.solve_again(x1, x2, adjoint, self)
 
     def inverse_again(self, x: Any, singular: Any, /) -> Any:
-        return standard.inverse_again(x, singular, self)
+        return call("inverse_again", inverse_again, x, singular)
 
     def cofactors(self, x: Any, /) -> Any:
         return call("cofactors", cofactors, x)
@@ -221,6 +221,23 @@ def added_at(x: Any, key: Any, value: Any) -> Any:
 def contiguous(x: Any) -> Any:
     """A copy in the order of C."""
     return x.copy()
+
+
+def inverse_again(x: Any, singular: Any) -> Any:
+    """Inverses, unit matrices in the place of those of singular matrices."""
+    return standard.inverse_again(x, singular, numpy_namespace)
+
+
+def through_cholesky(g: Any, y: Any) -> Any:
+    """The rule of a Cholesky factor as one call, where LAPACK is known to take it."""
+    if y.shape[-1] < factors.LEAST or y.ndim > 2 or factors.libraries() is None:
+        return None
+    if type(g) is not Traced or y.dtype.kind not in "fc":
+        return None
+    return call("through_cholesky", factors.through_cholesky, g, y)
+
+
+factors.THROUGH[Traced] = through_cholesky
 
 
 def cofactors(x: Any) -> Any:

@@ -1,0 +1,25 @@
+"""The methods of odeint by their names."""
+
+from __future__ import annotations
+
+from scipy.integrate import BDF, LSODA
+
+from ._radau import RADAU
+from ._runge_kutta import ADAPTIVE, FIXED
+
+
+class OfSciPy:
+    """A method whose steps cannot be taken on Arrays."""
+
+    adaptive = True
+
+    def __init__(self, solver: type) -> None:
+        self.name, self.solver = solver.__name__, solver
+
+    def hint_of(self, solver: object) -> None:
+        """Nothing is known of its steps."""
+
+
+METHODS = (*ADAPTIVE, RADAU, *FIXED)
+# Multistep methods, whose orders change on the way.
+WITHOUT_STEPS = (OfSciPy(BDF), OfSciPy(LSODA))

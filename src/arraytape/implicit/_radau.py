@@ -1,0 +1,77 @@
+"""Steps of the implicit method Radau IIA of order 5 on Arrays: a root of its equations each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.integrate import Radau
+
+import arraytape as xp
+
+from .._array.array import Array
+from ._field import Data, Field
+from ._functions import as_given, root
+from ._runge_kutta import Explicit, Slope
+
+
+class Collocation(Explicit):
+    """The polynomial of degree 3 whose slope is f's at three points of each step.
+
+    Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", sections IV.5 and IV.8.
+    """
+
+    def __init__(self) -> None:
+        self.name, self.solver = "Radau", Radau
+        self.C = np.array([(4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0])
+        powers = self.C[:, None] ** np.arange(4)
+        # The integrals from 0 to each point of the polynomials that are 1 at one point, 0 at the others.
+        self.A = powers[:, 1:] / np.arange(1, 4) @ np.linalg.inv(powers[:, :3])
+        # From the values at the points to the coefficients of a polynomial that is 0 at 0.
+        self.P = np.linalg.inv(powers[:, 1:])
+
+    def hint_of(self, solver: Any) -> Data | None:
+        """What SciPy's iteration found for the last step."""
+        return None if solver.Z is None else solver.Z.copy()
+
+    def step(
+        self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
+    ) -> tuple[Any, ...]:
+        """The state after one step, the differences to y at the three points, and the exact state.
+
+        Newton steps lead from SciPy's iterate to the root, since SciPy stops at its tolerance.  The
+        differences have the derivatives of the root, and SciPy's values, bit for bit.
+        """
+        if hint is None:  # there is nothing in y
+            return y, [y, y, y], y
+        exact = root(equations(self, field), hint, y, t, h, args, solver=as_given, polish=True)
+        known = field.asarray(hint, y.dtype)
+        Z = xp.grad_pass_through(lambda exact: known)(exact)
+        return y + Z[2, :], [Z[i, :] for i in range(3)], y + exact[2, :]
+
+    def slopes(
+        self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
+    ) -> tuple[Any, list[Array]]:
+        """Its curve is made of the stages alone."""
+        return None, stages
+
+    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
+        """Coefficients of the curve in a step: an axis more in front."""
+        found: Array = xp.matmul(xp.asarray(self.P, device=y.device), xp.stack(stages))
+        return found
+
+
+def equations(method: Collocation, field: Field) -> Any:
+    """What is zero at the differences of a step."""
+
+    def residual(Z: Array, y: Array, t: Any, h: Any, args: Any) -> Array:
+        slopes = [
+            field(t + float(c) * h, y + Z[i, :], args) for i, c in enumerate(method.C)
+        ]  # fmt: skip
+        found: Array = Z - h * xp.matmul(xp.asarray(method.A, device=y.device), xp.stack(slopes))
+        return found
+
+    return residual
+
+
+RADAU = Collocation()

@@ -1,0 +1,144 @@
+"""Explicit Runge-Kutta steps on Arrays, by the tables of SciPy's classes, and their interpolants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853, RK23, RK45
+
+import arraytape as xp
+
+from .._array.array import Array
+from ._field import Data, Field
+
+Slope = Array | None
+
+
+class Explicit:
+    """One explicit method: a step, and the curve within it.
+
+    Parameters
+    ----------
+    table
+        Has the coefficients A, B, C, P under SciPy's names.
+    """
+
+    implicit = False
+    adaptive = True
+
+    def __init__(self, name: str, table: Any) -> None:
+        self.name, self.solver = name, table
+        self.A, self.B, self.C = table.A, table.B, table.C
+
+    def hint_of(self, solver: Any) -> Any:
+        """What a step on Arrays needs to know of SciPy's: nothing."""
+        return None
+
+    def step(
+        self, field: Field, t: Any, y: Array, h: Any, k: Slope, args: Any, hint: Any = None
+    ) -> tuple[Any, ...]:
+        """The state after one step, its stages, and the state as it was computed here.
+
+        k : the slope at (t, y), where it is known.
+        Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
+        """
+        stages = [field(t, y, args) if k is None else k]
+        for s, c in enumerate(self.C[1:], start=1):
+            at = y + weighted(self.A[s, :s], stages) * h
+            stages.append(field(t + float(c) * h, at, args))
+        new = y + h * weighted(self.B, stages)
+        return new, stages, new
+
+    def slopes(
+        self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
+    ) -> tuple[Array, list[Array]]:
+        """The slope at the end of a step, and all stages of which its curve is made."""
+        last = field(t + h, new, args)
+        return last, [*stages, last]
+
+    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
+        """Coefficients of the curve in a step: an axis more in front."""
+        found: Array = h * weighted(self.solver.P.T, stages)
+        return found
+
+    def value(self, y: Array, curve: Array, x: Any) -> Array:
+        """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
+        total = curve[-1, ...] * x
+        for i in range(curve.shape[0] - 2, -1, -1):
+            total = (total + curve[i, ...]) * x
+        found: Array = y + total
+        return found
+
+
+class DormandPrince8(Explicit):
+    """DOP853, whose curve takes three stages more."""
+
+    def slopes(
+        self, field: Field, t: Any, y: Array, h: Any, new: Array, stages: list[Array], args: Any
+    ) -> tuple[Array, list[Array]]:
+        """The slope at the end of a step, and all stages of which its curve is made."""
+        last, stages = super().slopes(field, t, y, h, new, stages, args)
+        table = self.solver
+        for a, c in zip(table.A_EXTRA, table.C_EXTRA, strict=True):
+            at = y + weighted(a[: len(stages)], stages) * h
+            stages.append(field(t + float(c) * h, at, args))
+        return last, stages
+
+    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
+        """Coefficients of the curve in a step, as SciPy's: an axis more in front."""
+        change, first, last = new - y, h * stages[0], h * stages[self.solver.n_stages]
+        rest = h * weighted(self.solver.D, stages)
+        start = [change, first - change, 2.0 * change - (last + first)]
+        return xp.concat([xp.stack(start), rest])
+
+    def value(self, y: Array, curve: Array, x: Any) -> Array:
+        """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1).
+
+        Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
+        """
+        total = xp.zeros_like(y)
+        for i in range(curve.shape[0] - 1, -1, -1):
+            total = (total + curve[i, ...]) * (x if i % 2 == 0 else 1.0 - x)
+        return y + total
+
+
+class FixedStep(Explicit):
+    """A method that takes equal steps, not longer than ``max_step``.
+
+    Its curve is the cubic through the states and slopes at both ends (Hermite's).
+    """
+
+    adaptive = False
+
+    def curve(self, y: Array, new: Array, h: Any, stages: list[Array]) -> Array:
+        """Coefficients of the curve in a step: an axis more in front."""
+        change, first, last = new - y, h * stages[0], h * stages[-1]
+        return xp.stack([first, 3.0 * change - 2.0 * first - last, first + last - 2.0 * change])
+
+
+def weighted(weights: Data, stages: list[Array]) -> Array:
+    """Sums of stages with weights (s,) or (p, s), in the order in which SciPy adds them."""
+    stacked, table = xp.stack(stages), stages[0]
+    factors = xp.asarray(weights, dtype=np.zeros((), table.dtype).real.dtype, device=table.device)
+    if weights.ndim == 1:
+        return xp.matmul(xp.matrix_transpose(stacked), factors)
+    return xp.matmul(factors, stacked)
+
+
+class Rk4:
+    """The classical method of order 4 (Kutta 1901)."""
+
+    A = np.array([[0.0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 1, 0]])
+    B = np.array([1.0, 2, 2, 1]) / 6
+    C = np.array([0.0, 0.5, 0.5, 1])
+
+
+class Euler:
+    """Euler's method, of order 1."""
+
+    A, B, C = np.zeros((1, 1)), np.ones(1), np.zeros(1)
+
+
+ADAPTIVE = (Explicit("RK23", RK23), Explicit("RK45", RK45), DormandPrince8("DOP853", DOP853))
+FIXED = (FixedStep("RK4", Rk4), FixedStep("Euler", Euler))

@@ -1,0 +1,46 @@
+"""The run of SciPy's own solver, whose accepted steps are noted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from .._util.errors import user_line
+from ._field import for_solver
+from ._steps import Problem
+
+
+def run(problem: Problem) -> tuple[Any, list[float], list[Any]]:
+    """What ``solve_ivp`` gives, the nodes between accepted steps, and what each step found."""
+    nodes, found = [problem.span[0]], []
+
+    class Noted(problem.method.solver):  # type: ignore[misc, name-defined]
+        """The solver, which notes each step."""
+
+        def __init__(self, *given: Any, **options: Any) -> None:
+            super().__init__(*given, **options)
+            if np.isnan(getattr(self, "h_abs", 0.0)):  # with which SciPy would try steps for ever
+                raise ValueError(
+                    f"odeint: f is not finite at t = {self.t} [at {user_line()}], so that there is "
+                    "no first step"
+                )
+
+        def step(self) -> Any:
+            """Take a step, as SciPy does."""
+            message = super().step()
+            if self.status != "failed":
+                nodes.append(float(self.t))
+                found.append(problem.method.hint_of(self))
+            return message
+
+    options = dict(problem.options)
+    if callable(options.get("jac")):
+        options["jac"] = problem.field.jacobian_of_data(options["jac"], problem.args)
+    start = for_solver(problem.y0, "y0")
+    result = solve_ivp(
+        problem.field.of_data(problem.args), problem.span, start, Noted, problem.at,
+        problem.dense, **options,
+    )  # fmt: skip
+    return result, nodes, found

@@ -1,0 +1,671 @@
+"""scipy.optimize's functions, whose answers are differentiable by ``args``: ``xp.implicit.scipy``.
+
+They have SciPy's signatures and answers.  The user's function is array code on Arrays; Jacobians and
+Hessians that SciPy asks for come by tape.  What SciPy finds is checked as any solver's is: see
+``implicit.root``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._custom.arguments import display_name
+from .._util import nest
+from .._util.errors import describe, entrance, user_line
+from . import _functions as functions
+from . import _solvers as solvers
+from ._checks import NotASolution, check_minimum
+from ._iterative import scipys
+from ._layouts import Layout, Vector, plain
+
+# What SciPy's methods ask for; it warns of what they do not.
+WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
+WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
+NEAR = 1e-6  # how near to a bound, relative to it, what lies on it may be
+
+
+@entrance
+def root(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: str = "hybr",
+    jac: Any = None,
+    tol: float | None = None,
+    callback: Any = None,
+    options: Any = None,
+    *,
+    polish: bool = False,
+) -> Any:
+    """``scipy.optimize.root``, with ``x`` differentiable by ``args``.
+
+    Parameters
+    ----------
+    fun : Callable
+        ``fun(x, *args)`` takes Arrays and gives an Array of as many numbers as x, which has one
+        axis; a pair with the Jacobian where ``jac`` is True.
+    x0 : array
+        Where to start; its gradient is None.
+    args : tuple
+        Arrays, nestings of Arrays and constants.
+    method, tol, callback, options
+        As of SciPy's.
+    jac : Callable | bool, optional
+        The Jacobian for SciPy; by tape if it is not given.  The derivative's is always by tape.
+    polish : bool, default: False
+        Whether Newton steps follow SciPy's, down to rounding.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's, with an Array as ``x``.
+
+    Raises
+    ------
+    NotASolution, TypeError, ValueError, LostGradientError, ImportError
+        As ``implicit.root``.
+    """
+    name = f"implicit.scipy.root({display_name(fun)})"
+    call = Call(name, fun, x0, args, first=jac is True, callback=callback)
+    with_jacobian = method in ("hybr", "lm")
+
+    def solver(x0: Vector, *args: Any) -> Any:
+        given: Any = None
+        if with_jacobian:
+            given = call.given(jac, args) or call.hosted(xp.jacobian(call.value), args)
+        return scipys(name, "scipy.optimize").root(
+            call.hosted(call.value, args), x0, method=method, jac=given, tol=tol,
+            callback=callback, options=options,
+        )  # fmt: skip
+
+    return call.answer(solver, polish, F=call.value)
+
+
+@entrance
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: str | None = None,
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: float | None = None,
+    callback: Any = None,
+    options: Any = None,
+    *,
+    polish: bool = False,
+) -> Any:
+    """``scipy.optimize.minimize``, with ``x`` and ``fun`` differentiable by ``args``.
+
+    Parameters
+    ----------
+    fun : Callable
+        ``fun(x, *args)`` takes Arrays, x of one axis, and gives one real Array of shape (); a
+        pair with the gradient where ``jac`` is True.
+    x0 : array
+        Where to start; its gradient is None.
+    args : tuple
+        Arrays, nestings of Arrays and constants.
+    method, tol, callback, options
+        As of SciPy's.
+    jac, hess, hessp : Callable, optional
+        Derivatives for SciPy; by tape if they are not given.  Those of the derivative always are.
+    bounds : Bounds or sequence, optional
+        As of SciPy's, constants.  An element that lies on its bound, while f falls beyond that, is
+        held there.
+    constraints
+        Not taken.
+    polish : bool, default: False
+        Whether Newton steps follow SciPy's, down to rounding.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's, with Arrays as ``x`` and ``fun``.
+
+    Raises
+    ------
+    NotImplementedError
+        When there are constraints.
+    NotASolution
+        As ``implicit.minimum``, and where an element lies on its bound by accident: f is flat
+        there in its direction, and the derivative has a jump.
+    TypeError, ValueError, LostGradientError, ImportError
+        As ``implicit.minimum``.
+    """
+    name = f"implicit.scipy.minimize({display_name(fun)})"
+    if constraints is not None and not (isinstance(constraints, list | tuple) and not constraints):
+        raise NotImplementedError(
+            f"{name}: constraints are not differentiated [at {user_line()}]; use bounds, put what is "
+            "constrained in other terms, or write the conditions of the solution as implicit.root"
+        )
+    call = Call(name, fun, x0, args, first=jac is True, callback=callback)
+    optimize = scipys(name, "scipy.optimize")
+    limits = Limits(name, bounds, call.size, pairs=True)
+    chosen = method.lower() if isinstance(method, str) else method
+    value_of = scalar(name, call.value)
+
+    def solver(x0: Vector, *args: Any) -> Any:
+        given: dict[str, Any] = {}
+        if chosen not in WITHOUT_GRADIENT:
+            given["jac"] = call.given(jac, args) or call.hosted(xp.grad(value_of), args)
+        if chosen in WITH_HESSIAN:
+            by_user = {"hess": call.given(hess, args), "hessp": call.given(hessp, args)}
+            known = {key: value for key, value in by_user.items() if value is not None}
+            given |= known or {"hess": call.hosted(xp.hessian(value_of), args)}
+        value = call.hosted(value_of, args)
+        found = optimize.minimize(
+            lambda x: float(value(x)), x0, method=method, bounds=bounds, tol=tol,
+            callback=callback, options=options, **given,
+        )  # fmt: skip
+        limits.check(found.x, call.arrays(args), value_of)
+        return found
+
+    found = call.answer(solver, polish, **limits.condition(value_of))
+    found.fun = value_of(found.x, *call.args)
+    return found
+
+
+@entrance
+def least_squares(
+    fun: Callable[..., Any],
+    x0: Any,
+    jac: Any = "2-point",
+    bounds: Any = (-np.inf, np.inf),
+    method: str = "trf",
+    ftol: float | None = 1e-8,
+    xtol: float | None = 1e-8,
+    gtol: float | None = 1e-8,
+    x_scale: Any = None,
+    loss: str = "linear",
+    f_scale: float = 1.0,
+    diff_step: Any = None,
+    tr_solver: Any = None,
+    tr_options: Any = None,
+    jac_sparsity: Any = None,
+    max_nfev: int | None = None,
+    verbose: int = 0,
+    args: Any = (),
+    kwargs: Any = None,
+    *,
+    polish: bool = False,
+) -> Any:
+    """``scipy.optimize.least_squares``, with ``x``, ``fun`` and ``cost`` differentiable by ``args``.
+
+    Parameters
+    ----------
+    fun : Callable
+        ``fun(x, *args, **kwargs)`` takes Arrays, x of one axis, and gives the residuals as an Array
+        of one axis.
+    x0 : array
+        Where to start; its gradient is None.
+    jac : Callable, optional
+        The Jacobian for SciPy; by tape if it is no function.  The derivative's is always by tape.
+    bounds : tuple or Bounds
+        As of SciPy's, constants.  An element that lies on its bound, while the cost falls beyond
+        that, is held there.
+    method, ftol, xtol, gtol, x_scale, tr_solver, tr_options, max_nfev, verbose
+        As of SciPy's.
+    loss : str
+        One of SciPy's names.
+    f_scale : float
+        As of SciPy's, a constant.
+    diff_step, jac_sparsity
+        Of no use, since derivatives come by tape.
+    args : tuple
+        Arrays, nestings of Arrays and constants.
+    kwargs : dict, optional
+        Constants.
+    polish : bool, default: False
+        Whether Newton steps follow SciPy's, down to rounding.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's, with Arrays as ``x``, ``fun`` and ``cost``.
+
+    Raises
+    ------
+    NotASolution, TypeError, ValueError, LostGradientError, ImportError
+        As ``minimize``.  The derivative is by the full Hessian, not that of Gauss and Newton.
+    """
+    name = f"implicit.scipy.least_squares({display_name(fun)})"
+    if loss not in LOSSES:
+        raise ValueError(
+            f"{name}: loss must be one of {[*LOSSES]}, got {describe(loss)} [at {user_line()}]"
+        )
+    call = Call(name, functools.partial(fun, **(kwargs or {})), x0, args)
+    limits = Limits(name, bounds, call.size)
+    optimize = scipys(name, "scipy.optimize")
+
+    def cost(x: Array, *args: Any) -> Any:
+        squares = (call.value(x, *args) / f_scale) ** 2
+        return 0.5 * f_scale**2 * xp.sum(LOSSES[loss](squares))
+
+    def solver(x0: Vector, *args: Any) -> Any:
+        by_tape = call.hosted(xp.jacobian(call.value), args)
+        found = optimize.least_squares(
+            call.hosted(call.value, args), x0, jac=call.given(jac, args) or by_tape, bounds=bounds,
+            method=method, ftol=ftol, xtol=xtol, gtol=gtol, loss=loss, f_scale=f_scale,
+            x_scale=x_scale, tr_solver=tr_solver, tr_options=tr_options or {}, max_nfev=max_nfev,
+            verbose=verbose,
+        )  # fmt: skip
+        limits.check(found.x, call.arrays(args), cost)
+        return found
+
+    found = call.answer(solver, polish, **limits.condition(cost))
+    found.fun, found.cost = call.value(found.x, *call.args), cost(found.x, *call.args)
+    return found
+
+
+# Source: SciPy's documentation of least_squares.
+LOSSES: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2.0 * (xp.sqrt(1.0 + z) - 1.0),
+    "huber": lambda z: xp.where(z <= 1.0, z, 2.0 * xp.sqrt(xp.where(z <= 1.0, 1.0, z)) - 1.0),
+    "cauchy": lambda z: xp.log1p(z),
+    "arctan": lambda z: xp.atan(z),
+}
+
+
+@entrance
+def brentq(
+    f: Callable[..., Any],
+    a: float,
+    b: float,
+    args: Any = (),
+    xtol: float = 2e-12,
+    rtol: float = 8.881784197001252e-16,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+    *,
+    polish: bool = False,
+) -> Any:
+    """``scipy.optimize.brentq``: the root between a and b, differentiable by ``args``.
+
+    Parameters
+    ----------
+    f : Callable
+        ``f(x, *args)`` takes Arrays, x of shape (), and gives one of shape ().
+    a, b : float
+        The bracket; its gradient is None.
+    args : tuple
+        Arrays, nestings of Arrays and constants; one that is no tuple stands for a tuple of it.
+    xtol, rtol, maxiter, full_output, disp
+        As of SciPy's.
+    polish : bool, default: False
+        Whether Newton steps follow SciPy's, down to rounding.
+
+    Returns
+    -------
+    Array or tuple
+        The root, of shape (); with SciPy's ``RootResults`` where ``full_output`` is True.
+
+    Raises
+    ------
+    NotASolution, TypeError, ValueError, LostGradientError, ImportError
+        As ``implicit.root``; ValueError and RuntimeError as of SciPy's.
+    """
+    name = f"implicit.scipy.brentq({display_name(f)})"
+    call = Call(name, f, a, args, scalar=True)
+    end = xp.asarray(b, dtype=xp.float64)
+    seen = []
+
+    def solver(x0: Any, *args: Any) -> Any:
+        *rest, end = args
+        value = call.hosted(call.value, rest)
+        x, result = scipys(name, "scipy.optimize").brentq(
+            lambda x: float(value(x)), float(x0), float(end), xtol=xtol, rtol=rtol,
+            maxiter=maxiter, full_output=True, disp=disp,
+        )  # fmt: skip
+        seen.append(result)
+        return x
+
+    def F(x: Any, *args: Any) -> Any:
+        return call.value(x, *args[:-1])
+
+    x = call.solution(solver, polish, xp.stop_gradient(end), F=F)
+    return (x, seen[-1]) if full_output else x
+
+
+@entrance
+def curve_fit(
+    f: Callable[..., Any],
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    check_finite: bool | None = None,
+    bounds: Any = (-np.inf, np.inf),
+    method: str | None = None,
+    jac: Any = None,
+    *,
+    full_output: bool = False,
+    nan_policy: str | None = None,
+    polish: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """``scipy.optimize.curve_fit``, differentiable by ``xdata``, ``ydata`` and ``sigma``.
+
+    Parameters
+    ----------
+    f : Callable
+        ``f(xdata, *parameters)`` takes Arrays, the parameters of shape (), and gives what ydata is.
+    xdata, ydata : array
+        The data, Arrays or constants.
+    p0 : array, optional
+        Where to start; ones by default.  Its gradient is None.
+    sigma : array, optional
+        Standard deviations, or their covariance matrix: an Array or a constant.
+    absolute_sigma, check_finite, method, full_output, **kwargs
+        As of SciPy's.
+    bounds : tuple or Bounds
+        As of ``least_squares``.
+    jac : Callable, optional
+        Of no use, since it comes by tape.
+    nan_policy : str, optional
+        As of SciPy's, but not "omit".
+    polish : bool, default: False
+        Whether Newton steps follow SciPy's, down to rounding.
+
+    Returns
+    -------
+    tuple
+        ``popt`` and ``pcov`` as Arrays, and what else SciPy gives with ``full_output``.
+
+    Raises
+    ------
+    NotASolution, TypeError, ValueError, LostGradientError, ImportError
+        As ``minimize``.
+    """
+    name = f"implicit.scipy.curve_fit({display_name(f)})"
+    if nan_policy == "omit":
+        raise ValueError(f"{name}: nan_policy='omit' is not taken [at {user_line()}]; drop the NaN")
+    if p0 is None:
+        p0 = np.ones(parameter_count(name, f))
+    data = [as_array(x) for x in (xdata, ydata)] + ([] if sigma is None else [as_array(sigma)])
+    call = Call(name, lambda p, *args: weighted(f, p, *args), p0, tuple(data))
+    limits = Limits(name, bounds, call.size)
+    optimize = scipys(name, "scipy.optimize")
+    seen: list[Any] = []
+
+    def cost(p: Array, *args: Any) -> Any:
+        return 0.5 * xp.sum(call.value(p, *args) ** 2)
+
+    def solver(p0: Vector, *args: Any) -> Any:
+        x, y, *deviations = args
+        at, model = call.arrays(args), call.hosted(lambda p, x, *_: parameters(f, p, x), args)
+        slopes = call.hosted(xp.jacobian(lambda p, x, *_: parameters(f, p, x)), args)
+        options = {} if full_output is False else {"full_output": True}
+        seen[:] = optimize.curve_fit(
+            lambda _, *p: model(np.asarray(p)), x, y, p0, sigma=next(iter(deviations), None),
+            absolute_sigma=absolute_sigma, check_finite=check_finite, bounds=bounds, method=method,
+            jac=lambda _, *p: slopes(np.asarray(p)), nan_policy=nan_policy, **options, **kwargs,
+        )  # fmt: skip
+        limits.check(seen[0], at, cost)
+        return seen[0]
+
+    popt = call.solution(solver, polish, **limits.condition(cost))
+    pcov = covariance(call, popt, cost, absolute_sigma, seen)
+    return (popt, pcov, *seen[2:])
+
+
+def parameters(f: Callable[..., Any], p: Array, x: Any) -> Any:
+    """A model's values for parameters in one Array."""
+    return f(x, *[p[i] for i in range(p.shape[0])])
+
+
+def weighted(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: Any = None) -> Any:
+    """The residuals in units of their standard deviations."""
+    r = parameters(f, p, x) - y
+    if sigma is None:
+        return r
+    if sigma.ndim < 2:
+        return r / sigma
+    return xp.linalg.solve(xp.linalg.cholesky(sigma), r)
+
+
+def parameter_count(name: str, f: Callable[..., Any]) -> int:
+    """How many parameters a model has beside its data."""
+    import inspect
+
+    kinds = inspect.signature(f).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in kinds) or len(kinds) < 2:
+        raise ValueError(
+            f"{name}: the number of parameters is not seen from the function [at {user_line()}]; "
+            "give p0"
+        )
+    return len(kinds) - 1
+
+
+def covariance(
+    call: Call, popt: Array, cost: Callable[..., Any], absolute: bool, seen: Sequence[Any]
+) -> Array:
+    """The parameters' covariance matrix as SciPy estimates it: by the Jacobian at the solution."""
+    if seen and not np.isfinite(seen[1]).all():  # SciPy has warned
+        return xp.asarray(seen[1])
+    J = xp.jacobian(lambda p: call.value(p, *call.args))(popt)
+    found: Array = xp.linalg.inv(xp.matrix_transpose(J) @ J)
+    if not absolute:
+        found = found * (2.0 * cost(popt, *call.args) / (J.shape[0] - J.shape[1]))
+    return found
+
+
+# --- what the functions share -------------------------------------------------------------------------
+class Call:
+    """One call: the user's function on Arrays, and on NumPy arrays for SciPy.
+
+    first : whether the function gives a pair, whose first part counts.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        fun: Callable[..., Any],
+        x0: Any,
+        args: Any,
+        first: bool = False,
+        scalar: bool = False,
+        callback: Any = None,
+    ) -> None:
+        functions.check_callable(name, "the function", fun)
+        if callback is not None:
+            functions.check_callable(name, "callback", callback)
+        self.name, self.fun, self.first = name, fun, first
+        self.args = args if isinstance(args, tuple) else (args,)
+        start = xp.astype(as_array(x0), xp.float64)
+        if not scalar:
+            start = xp.reshape(start, (-1,))
+        self.x0, self.size = xp.stop_gradient(start), int(start.size)
+        self.results: list[Any] = []
+
+    def value(self, x: Array, *args: Any) -> Any:
+        """What counts of the function's result."""
+        found = self.fun(x, *args)
+        found = found[0] if self.first else found
+        if not isinstance(found, Array) or found.dtype.kind != "f":
+            raise TypeError(
+                f"{self.name}: the function must give a real floating-point Array, got "
+                f"{describe(found)} [at {user_line()}]"
+            )
+        return found
+
+    def arrays(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Arguments with Arrays in the place of NumPy arrays."""
+        leaves = [
+            xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
+        ]
+        packed: tuple[Any, ...] = nest.pack(tuple(args), leaves)
+        return packed
+
+    def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
+        """A function of Arrays as one of a NumPy array."""
+        arrays = self.arrays(args)
+        return lambda x, *more: plain(
+            f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
+        )
+
+    def given(self, derivative: Any, args: Sequence[Any]) -> Any:
+        """A derivative that the user gives, on NumPy arrays; None where it is none."""
+        if self.first and derivative is True:
+            return self.hosted(lambda x, *args: self.fun(x, *args)[1], args)
+        return self.hosted(derivative, args) if callable(derivative) else None
+
+    def solution(
+        self,
+        solver: Callable[..., Any],
+        polish: bool,
+        *more: Any,
+        F: Callable[..., Any] | None = None,
+        f: Callable[..., Any] | None = None,
+    ) -> Any:
+        """The root of F, or the minimum of f, that a solver of SciPy's finds."""
+
+        def residual(layout: Layout, x: Any, args: Any) -> Array:
+            assert F is not None
+            return layout.vector(F(x, *args), "the function's results")
+
+        theta, settings = (*self.args, *more), {"polish": polish, "symmetric": f is not None}
+        find = solvers.find_root  # not asked for
+        try:
+            return functions.solve(
+                self.name, residual, self.x0, theta, solver, find, settings, minimized=f
+            )
+        except NotASolution as error:
+            said = next((r.message for r in self.results if not r.success), None)
+            if said is None:
+                raise
+            raise NotASolution(f"{error}.  SciPy says: {said}") from error
+
+    def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
+        """SciPy's result, with the solution as an Array."""
+
+        def kept(x0: Any, *args: Any) -> Any:
+            self.results.append(solver(x0, *args))
+            return self.results[-1].x
+
+        x = self.solution(kept, polish, **of)
+        if len(self.results) == 1:
+            self.results[0].x = x
+            return self.results[0]
+        optimize = scipys(self.name, "scipy.optimize")
+        success = all(result.success for result in self.results)
+        return optimize.OptimizeResult(x=x, success=success, results=self.results)
+
+
+class Limits:
+    """Bounds, which elements of a solution may lie on.
+
+    pairs : whether they come as a pair for each element; else as two arrays.
+    """
+
+    def __init__(self, name: str, bounds: Any, size: int, pairs: bool = False) -> None:
+        self.name = name
+        low, high = bounds_of(name, bounds, pairs)
+        self.low, self.high = (np.broadcast_to(b, (size,)).astype(float) for b in (low, high))
+        self.any = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+        self.from_low = self.low + room_at(self.low)
+        self.to_high = self.high - room_at(self.high)
+        self.same = np.asarray(self.from_low >= self.to_high)
+
+    def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
+        """What the minimum of f within the bounds solves, as ``Call.solution`` takes it."""
+        return {"F": self.stationary(f)} if self.any else {"f": f}
+
+    def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """What is 0 at the minimum: the gradient, and the way to the bound of what is held there."""
+        slope = xp.grad(f)
+        low, high = (xp.asarray(np.where(np.isinf(b), 0.0, b)) for b in (self.low, self.high))
+
+        def F(x: Array, *args: Any) -> Array:
+            g = slope(x, *args)
+            at_low, at_high = self.held(x, g)
+            found: Array = xp.where(at_low, x - low, xp.where(at_high, x - high, g))
+            return found
+
+        return F
+
+    def held(self, x: Any, g: Any) -> tuple[Any, Any]:
+        """Which elements are held at their lower, and at their upper bound, where the slope is g."""
+        return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
+
+    def check(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
+        """NotASolution where an element is on its bound by accident, or the others are at no minimum."""
+        if not self.any:
+            return
+        at = xp.asarray(np.asarray(x, dtype=float))
+        g, H = plain(xp.grad(f)(at, *args)), plain(xp.hessian(f)(at, *args))
+        near = (x <= self.from_low) | (x >= self.to_high)
+        size = max(float(np.max(np.abs(x), initial=0.0)), NEAR)
+        slack = np.abs(g) <= NEAR * np.abs(np.diagonal(H)) * size
+        if (doubtful := near & slack & ~self.same).any():
+            i = int(np.argmax(doubtful))
+            raise NotASolution(
+                f"{self.name}: element {i} of the solution lies on its bound, {x[i]:.6g}, where the "
+                f"slope is {g[i]:.1e}: the derivative jumps there [at {user_line()}]; move the bound"
+            )
+        free = ~np.logical_or(*self.held(x, g))
+        if np.isfinite(H).all():
+            check_minimum(self.name, H[np.ix_(free, free)], float(np.finfo(float).eps))
+
+
+def room_at(bound: Vector) -> Vector:
+    """How far from a bound what lies on it may be."""
+    return np.where(np.isinf(bound), 0.0, NEAR * np.maximum(1.0, np.abs(bound)))
+
+
+def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
+    """Lower and upper bounds, in any of SciPy's forms."""
+    if bounds is None:
+        return -np.inf, np.inf
+    two = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else None
+    if any(isinstance(x, Array) for x in nest.leaves(two or bounds)):
+        raise TypeError(
+            f"{name}: bounds are constants, got Arrays [at {user_line()}]; convert them by np.asarray"
+        )
+    if two is None and pairs:
+        low = [-np.inf if a is None else float(a) for a, _ in bounds]
+        two = low, [np.inf if b is None else float(b) for _, b in bounds]
+    low, high = bounds if two is None else two
+    return np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+
+
+def scalar(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of one number, which may come in an Array of one element, as SciPy takes it."""
+
+    def value(*args: Any) -> Any:
+        y = f(*args)
+        if y.size != 1:
+            raise ValueError(
+                f"{name}: the function must give one number, got {describe(y)} [at {user_line()}]"
+            )
+        return xp.reshape(y, ()) if y.shape else y
+
+    return value
+
+
+def as_array(x: Any) -> Array:
+    """An Array as it is, one of a list of them, the rest converted."""
+    if isinstance(x, list | tuple) and any(isinstance(part, Array) for part in x):
+        return xp.stack([as_array(part) for part in x])
+    return x if isinstance(x, Array) else xp.asarray(x)
+
+
+__all__ = ["brentq", "curve_fit", "least_squares", "minimize", "root"]
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return __all__

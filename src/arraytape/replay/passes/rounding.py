@@ -1,0 +1,505 @@
+"""A pass that makes a program shorter where that changes last bits, by which nothing is decided.
+
+Sums of products are dot products, quotients by what is neither tiny nor huge are products, and the
+gradient of a softmax is written as people write it.  What a comparison, a choice, a sort or a guard
+depends on keeps its bits: a tie that is one in eager calls must be one in a replay.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._storage import numpy_namespace
+from ..program import CONSTANT, Node, Program, key_of, operands
+from .simplify import (
+    MASKED,
+    RULES,
+    SMALL,
+    New,
+    Rules,
+    factors,
+    folded,
+    is_basic,
+    is_negative,
+    is_zero,
+    like,
+    mapped,
+    number_of,
+    packed,
+    rewritten,
+    same_layout,
+    shared,
+    with_signs_joined,
+    without_dead_code,
+)
+from .sums import DOT, with_dots
+from .ties import extremes_of, is_look_for_nan, without_nan
+
+LEAST = 4  # times: how much smaller what is divided by must be, for its reciprocal to be worth it
+WIDE = 1e16  # what a factor may be at most that is multiplied with later, for underflow
+SMOOTH = frozenset(
+    ("abs", "add", "astype", "broadcast_to", "broadcast_view", "cast", "concat", "contiguous",
+     "copied", "cos", "cosh", "diagonal_view", "divide", "exp", "expand_dims", "expm1", "flip",
+     "getitem", "laid_out", "linalg.cholesky", "linalg.inv", "linalg.matmul", "linalg.solve", "log",
+     "log1p", "logaddexp", "matmul", "matrix_transpose", "max", "maximum", "mean", "min", "minimum",
+     "moveaxis", "multiply", "negative", "permute_dims", "positive", "pow", "power_operator", "put",
+     "read_only_view", "reciprocal", "reshape", "reshaped", "scatter_add", "scattered", "sin", "sinh",
+     "sqrt", "square", "squeeze", "stack", "subtract", "sum", "take", "tan", "tanh", "tensordot",
+     "through_cholesky", "tril", "triu", "vecdot", "where", DOT, MASKED)
+)  # fmt: skip
+
+
+def rounded(program: Program) -> Program:
+    """The program, shorter, with other last bits."""
+    short = with_signs_joined(loosened(program, LOOSE))
+    exact = deciding(short)
+    divided = [node for node in short.nodes if node.op == "divide" and node not in exact]
+    if any(by_reciprocal(node, lambda one: one) for node in divided):  # where it is no softmax
+        short = with_signs_joined(loosened(short, {**LOOSE, "divide": (by_reciprocal,)}))
+        exact = deciding(short)
+    return with_dots(short, exact)
+
+
+def loosened(program: Program, rules: Rules) -> Program:
+    """The program after rules, but for nodes whose bits must stay."""
+    exact, guarded = deciding(program), without_nan(program)
+    known: dict[Any, Node] = {}
+    extremes: set[Node] = set()
+    before = iter(program.nodes)
+    ties = partial(none_of_ties, extremes)
+    rules = {**rules, "divide": (ties, *rules.get("divide", ()))}
+
+    def loose(node: Node) -> Node:
+        return shared(folded(rewritten(folded(node), loose, rules)), known)
+
+    def new_of(node: Node) -> Node:
+        old = next(before)
+        new = shared(node, known) if old in exact else loose(node)
+        if old in guarded:
+            extremes.add(new)
+        return new
+
+    return without_dead_code(mapped(program, new_of))
+
+
+def deciding(program: Program) -> set[Node]:
+    """The nodes on whose bits it depends what is computed: those that something discrete is made of."""
+    found = {guard.node for guard in program.guards if guard.kind != "no NaN"}
+    for node in reversed(program.nodes):
+        if is_nan(node):
+            continue
+        if (
+            node in found
+            or node.op not in SMOOTH
+            or node.dtype is None
+            or node.dtype.kind not in "fc"
+        ):
+            found.update(operands(node))
+    return found
+
+
+def is_nan(node: Node) -> bool:
+    """Whether a node says where a value is NaN, or whether it has any."""
+    if node.op == "not_equal":
+        return node.args[0] is node.args[1]
+    return is_look_for_nan(node)
+
+
+# --- sums and rows ------------------------------------------------------------------------------------
+def axes_of(node: Node) -> tuple[int, ...] | None:
+    """The axes that a plain sum or extreme value of floats goes over, or None."""
+    x, options = node.args[0], node.keywords
+    if len(node.args) != 1 or type(x) is not Node or options.get("dtype") is not None:
+        return None
+    if x.dtype != node.dtype or node.dtype.kind != "f" or not x.size:
+        return None
+    axis, count = options.get("axis"), len(x.shape)
+    axes = range(count) if axis is None else axis if type(axis) is tuple else (axis,)
+    return tuple(sorted([one % count for one in axes])) if count else None
+
+
+def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with 1 for axes."""
+    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
+
+
+def bare(x: Any) -> Any:
+    """What has the elements of x in their order, before it got its shape."""
+    while type(x) is Node and x.op in ("expand_dims", "reshape", "reshaped", "getitem"):
+        inner = x.args[0]
+        if inner.size != x.size or (x.op == "getitem" and not is_whole(x.args[1])):
+            break
+        x = inner
+    return x
+
+
+def is_whole(key: Any) -> bool:
+    """Whether a key that leaves all elements leaves them in their order."""
+    parts = key if type(key) is tuple else (key,)
+    return all(
+        part is None or part is Ellipsis or type(part) is int or part == slice(None)
+        for part in parts
+    )
+
+
+def sum_of_negative(node: Node, new: New) -> Node | None:
+    """The sum of ``-x`` is the negative of a sum."""
+    x = node.args[0]
+    if axes_of(node) is None or not is_negative(x):
+        return None
+    return like(node, "negative", np.negative, new(again(node, x.args[0])))
+
+
+def again(node: Node, *args: Any) -> Node:
+    """The same call of something else."""
+    other = like(node, node.op, node.call, *args)
+    other.keywords = node.keywords
+    return other
+
+
+def factor_out(node: Node, new: New) -> Node | None:
+    """``sum(x * (y * c))`` is ``sum(x * y) * c``, where c has one positive number for each row."""
+    axes, product = axes_of(node), node.args[0]
+    if axes is None or not node.keywords.get("keepdims"):
+        return None
+    for x, scaled in pairs(product, "multiply"):
+        for y, c in pairs(scaled, "multiply"):
+            rows = type(c) is Node and c.shape == node.shape and same_layout(scaled, product)
+            if rows and same_layout(x, product) and y.shape == product.shape:
+                least, most = bounds(c)
+                if least > 0.0 and most <= WIDE:
+                    inner = new(again(node, new(again(product, x, y))))
+                    return like(node, "multiply", np.multiply, inner, c)
+    return None
+
+
+# --- softmax: s = e / t, where t is the sum of e = exp(...) -------------------------------------------
+def total_axes(t: Any, e: Any) -> tuple[int, ...] | None:
+    """The axes over which t, in the shape of rows of e, is the sum of e; None where it is not."""
+    whole = bare(t)
+    if type(e) is not Node or e.op != "exp" or type(whole) is not Node or whole.op != "sum":
+        return None
+    axes = axes_of(whole) if whole.args[0] is e else None
+    return axes if axes is not None and t.shape == kept(e.shape, axes) else None
+
+
+def share_axes(s: Any) -> tuple[int, ...] | None:
+    """The axes over which s is a softmax."""
+    divided = type(s) is Node and s.op == "divide" and type(s.args[1]) is Node
+    return total_axes(s.args[1], s.args[0]) if divided else None
+
+
+def pairs(node: Any, op: str) -> list[tuple[Any, Any]]:
+    """The operands of a call of two, both ways; none where a node is no such call."""
+    if type(node) is not Node or node.op != op or node.keywords or node.dtype.kind != "f":
+        return []
+    return [node.args, node.args[::-1]]
+
+
+def slope_of_share(node: Node, new: New) -> Node | None:
+    """``a / t - sum(a * (s / t))`` is ``(a - sum(a * s)) / t``."""
+    first, total = node.args
+    if not (type(total) is type(first) is Node and first.op == "divide" and total.op == "sum"):
+        return None
+    a, t = first.args
+    for x, y in pairs(total.args[0], "multiply"):
+        if x is not a or type(y) is not Node or y.op != "divide" or y.args[1] is not t:
+            continue
+        axes = share_axes(y.args[0])
+        if axes is None or y.args[0].args[1] is not t or axes != axes_of(total):
+            continue
+        if total.shape == t.shape and a.shape == node.shape:
+            weighted = new(like(total.args[0], "multiply", np.multiply, a, y.args[0]))
+            rest = new(like(node, "subtract", np.subtract, a, new(again(total, weighted))))
+            return like(node, "divide", np.true_divide, rest, t)
+    return None
+
+
+def share_in_product(node: Node, new: New) -> Node | None:
+    """``x / t * e`` is ``x * s``."""
+    for x, e in pairs(node, "multiply"):
+        quotient = type(x) is Node and x.op == "divide" and x.shape == node.shape
+        if quotient and total_axes(x.args[1], e) is not None and e.shape == node.shape:
+            share = new(like(e, "divide", np.true_divide, e, x.args[1]))
+            return like(node, "multiply", np.multiply, x.args[0], share)
+    return None
+
+
+def sum_of_slope(node: Node, new: New) -> Node | None:
+    """``sum((a - sum(a * s)) * s)`` is 0: a softmax ignores what is added to all of a row.
+
+    Where a has NaN so has what is multiplied with s, in the whole row.
+    """
+    axes = axes_of(node)
+    for rest, s in pairs(node.args[0], "multiply"):
+        if share_axes(s) != axes or axes is None or type(rest) is not Node or rest.op != "subtract":
+            continue
+        a, total = rest.args
+        own = type(total) is Node and total.op == "sum" and axes_of(total) == axes
+        if (
+            own
+            and total.shape == kept(s.shape, axes)
+            and (a, s) in pairs(total.args[0], "multiply")
+        ):
+            return zeros(node)
+    return None
+
+
+def sum_of_shares(node: Node, new: New) -> Node | None:
+    """``sum(c / t * e)`` is c, where c has one number for each row."""
+    axes = axes_of(node)
+    for x, e in pairs(node.args[0], "multiply"):
+        quotient = bare(x)
+        if type(quotient) is not Node or quotient.op != "divide" or axes is None:
+            continue
+        c, t = quotient.args
+        if (
+            type(c) is not Node
+            or type(t) is not Node
+            or c.size != node.size
+            or c.dtype != node.dtype
+        ):
+            continue
+        rows = type(e) is Node and x.shape == kept(e.shape, axes) and bare(t).op == "sum"
+        if rows and total_axes(again_in(t, x.shape), e) == axes and e.shape == node.args[0].shape:
+            return again_in(c, node.shape, new)
+    return None
+
+
+def again_in(x: Node, shape: Any, new: New | None = None) -> Node:
+    """An operand in a shape."""
+    if x.shape == shape:
+        return x
+    other = Node("reshape", numpy_namespace.reshape, (x, shape))
+    other.shape, other.dtype, other.view = shape, x.dtype, True
+    other.strides = packed(shape, x.dtype.itemsize)
+    return other if new is None else new(other)
+
+
+# --- zeros --------------------------------------------------------------------------------------------
+def zeros(node: Node) -> Node:
+    """Zeros in the place of a node."""
+    if node.size * node.dtype.itemsize > SMALL:
+        return like(node, "zeros", np.zeros, node.shape, node.dtype)
+    value = np.zeros(node.shape, node.dtype)
+    return Node(CONSTANT, like=value, value=value)
+
+
+def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
+    """0 divided by a count of ties is 0; each row has one, since extremes are guarded against NaN."""
+    x, count = node.args
+    if not is_zero(x) or type(count) is not Node or count.op != "sum" or x.shape != node.shape:
+        return None
+    return zeros(node) if extremes_of(count, extremes) is not None else None
+
+
+def choice_of_zeros(node: Node, new: New) -> Node | None:
+    """A choice between zeros is zeros."""
+    values = node.args[1:] if node.op == "where" else (node.args[0], node.args[2])
+    none = [type(x) is bool or is_zero(x) or (type(x) in (int, float) and x == 0) for x in values]
+    return zeros(node) if all(none) and node.dtype.kind == "f" else None
+
+
+# --- factors ------------------------------------------------------------------------------------------
+def by_reciprocal(node: Node, new: New) -> Node | None:
+    """``x / c`` is ``x * (1 / c)`` where c is much smaller data, and neither tiny nor huge.
+
+    A number c must be a power of two: ``49.0 / 49.0`` stays 1.
+    """
+    x, c = node.args
+    if (
+        type(x) is not Node
+        or x.shape != node.shape
+        or node.dtype.kind != "f"
+        or x.dtype != node.dtype
+    ):
+        return None
+    if type(c) in (int, float):
+        few, (least, most) = abs(math.frexp(c)[0]) == 0.5, (abs(c), abs(c))
+    elif type(c) is Node and c.dtype == node.dtype and c.op != CONSTANT:
+        few, (least, most) = c.size * LEAST <= node.size, bounds(c)
+    else:
+        return None
+    kind = np.finfo(node.dtype)
+    if not few or not kind.tiny**0.75 < least or not most < kind.max**0.75:
+        return None
+    one = 1.0 / c if type(c) is not Node else new(like(c, "divide", np.true_divide, 1.0, c))
+    return like(node, "multiply", np.multiply, x, one)
+
+
+def numbers_joined(node: Node, new: New) -> Node | None:
+    """``c * (d * x)`` is ``(c * d) * x``."""
+    outside = factors(node)
+    inside = factors(outside[1]) if outside is not None else None
+    if outside is None or inside is None:
+        return None
+    numbers = outside[0], inside[0], outside[0] * inside[0]
+    if not all(1e-30 < abs(number) < 1e30 for number in numbers):
+        return None
+    return like(node, "multiply", np.multiply, numbers[2], inside[1])
+
+
+def added_twice(node: Node, new: New) -> Node | None:
+    """``x + b * z + b * z`` is ``x + 2 * b * z`` where b is much smaller data."""
+    for whole, product in pairs(node, "add"):
+        for x, y in pairs(whole, "add"):
+            if y is not product or not same_layout(whole, node):
+                continue
+            for b, z in pairs(product, "multiply"):
+                if type(b) is Node and b.size * LEAST <= node.size:
+                    twice = new(like(b, "multiply", np.multiply, 2.0, b))
+                    return again(node, x, new(again(product, twice, z)))
+    return None
+
+
+def bounds(x: Any) -> tuple[float, float]:
+    """Between which numbers all elements are, but for NaN and for rounding."""
+    number = float(x) if isinstance(x, np.floating) else number_of(x)
+    if number is not None:
+        return number, number
+    if type(x) is not Node or x.dtype.kind != "f" or x.keywords.get("dtype") is not None:
+        return -math.inf, math.inf
+    if x.op in BOUNDS:
+        return BOUNDS[x.op](x)
+    return -math.inf, math.inf
+
+
+def bounds_of_exp(x: Node) -> tuple[float, float]:
+    """Of what is at most 0."""
+    y = x.args[0]
+    largest = y.args[1] if type(y) is Node and y.op == "subtract" else None
+    most = (
+        1.0
+        if type(largest) is Node and largest.op == "max" and largest.args[0] is y.args[0]
+        else math.inf
+    )
+    return 0.0, most
+
+
+def bounds_of_sum(x: Node) -> tuple[float, float]:
+    """Of numbers that are not negative; of ``exp(z - max(z))`` one is 1."""
+    y, axes = x.args[0], axes_of(x)
+    least, most = bounds(y)
+    if axes is None or not least >= 0.0:
+        return -math.inf, math.inf
+    shifted = y.op == "exp" and most == 1.0 and axes_of(y.args[0].args[1]) == axes
+    return 1.0 if shifted else 0.0, most * math.prod([y.shape[i] for i in axes])
+
+
+def bounds_of_add(x: Node) -> tuple[float, float]:
+    ends = [bounds(y) for y in x.args]
+    return ends[0][0] + ends[1][0], ends[0][1] + ends[1][1]
+
+
+def bounds_of_quotient(x: Node) -> tuple[float, float]:
+    """Of numbers that are not negative, by positive ones."""
+    (least, most), (low, high) = map(bounds, x.args)
+    if not (least >= 0.0 and low > 0.0):
+        return -math.inf, math.inf
+    return least / high, most / low
+
+
+def bounds_of_root(x: Node) -> tuple[float, float]:
+    least, most = bounds(x.args[0])
+    return math.sqrt(max(least, 0.0)), math.sqrt(min(most, float(np.finfo(x.dtype).max)))
+
+
+BOUNDS = {
+    "abs": lambda x: (0.0, math.inf),
+    "add": bounds_of_add,
+    "divide": bounds_of_quotient,
+    "exp": bounds_of_exp,
+    "reshape": lambda x: bounds(x.args[0]),
+    "sqrt": bounds_of_root,
+    "square": lambda x: (0.0, math.inf),
+    "sum": bounds_of_sum,
+}  # fmt: skip
+
+
+def outer(node: Node, new: New) -> Node | None:
+    """A product of a column and a row of matrices is elementwise."""
+    x, y = node.args
+    if type(x) is not Node or type(y) is not Node or not (len(x.shape) == len(y.shape) == 2):
+        return None
+    plain = x.shape[1] == 1 and x.dtype == y.dtype == node.dtype and node.dtype.kind == "f"
+    return like(node, "multiply", np.multiply, x, y) if plain else None
+
+
+def power_of_two(x: Any) -> tuple[float, Node] | None:
+    """The number, 1 or more but for its sign, and the node of floats that it is multiplied with."""
+    found = factors(x)
+    if found is None or not 1.0 <= abs(found[0]) < 1e6 or abs(math.frexp(found[0])[0]) != 0.5:
+        return None
+    return found
+
+
+def common_factor(node: Node, new: New) -> Node | None:
+    """``2 * x - y * (2 * z)`` is ``2 * (x - y * z)``."""
+    one, other = [power_of_two(x) or power_in_product(x, new) for x in node.args]
+    if one is None or other is None or node.keywords:
+        return None
+    (p, x), (q, y) = one, other
+    if abs(p) != abs(q) or not (same_layout(x, node) and same_layout(y, node)):
+        return None
+    add = (node.op == "add") is (p == q)
+    both = like(node, "add" if add else "subtract", np.add if add else np.subtract, x, y)
+    return like(node, "multiply", np.multiply, p, new(both))
+
+
+def power_in_product(x: Any, new: New) -> tuple[float, Node] | None:
+    """The same of a product, one of whose factors has such a number."""
+    for y, z in pairs(x, "multiply"):
+        found = power_of_two(z)
+        if found is not None and same_layout(y, x) and same_layout(found[1], x):
+            return found[0], new(like(x, "multiply", np.multiply, y, found[1]))
+    return None
+
+
+# --- writes -------------------------------------------------------------------------------------------
+def added(node: Node) -> tuple[Node, Node] | None:
+    """The sum or difference that a write to a part makes of it, and what it adds or subtracts."""
+    x, key, total = node.args
+    if type(total) is not Node or total.op not in ("add", "subtract") or not is_basic(key):
+        return None
+    for read, more in (total.args, total.args[::-1])[: 2 if total.op == "add" else 1]:
+        own = type(read) is type(more) is Node and read.op == "getitem" and read.args[0] is x
+        if own and key_of(read.args[1]) == key_of(key):
+            return total, more
+    return None
+
+
+def added_before(node: Node, new: New) -> Node | None:
+    """What is added to a part that was written two writes ago is added there."""
+    middle = node.args[0]
+    last, between = added(node), added(middle) if middle.op == "put" else None
+    if last is None or between is None or middle.args[0].op != "put":
+        return None
+    (total, more), (other, other_more) = last, between
+    x, key, value = middle.args[0].args
+    if key_of(key) != key_of(node.args[1]) or not same_layout(value, total):
+        return None
+    first = new(like(node, "put", node.call, x, key, new(again(total, value, more))))
+    read = Node("getitem", numpy_namespace.getitem, (first, middle.args[1]), like=other)
+    read.view = bool(other.shape)
+    return like(
+        node, "put", node.call, first, middle.args[1], new(again(other, new(read), other_more))
+    )
+
+
+LOOSER: Rules = {
+    "add": (common_factor, added_twice),
+    MASKED: (choice_of_zeros,),
+    "matmul": (outer,),
+    "multiply": (share_in_product, numbers_joined),
+    "put": (added_before,),
+    "subtract": (slope_of_share, common_factor),
+    "sum": (sum_of_negative, sum_of_slope, sum_of_shares, factor_out),
+    "where": (choice_of_zeros,),
+}
+LOOSE: Rules = {op: (*LOOSER.get(op, ()), *RULES.get(op, ())) for op in {**RULES, **LOOSER}}
+
+__all__ = ["rounded"]
