@@ -22,8 +22,10 @@ HERE = Path(__file__).resolve().parent
 SUITES = (
     "scipy.cluster", "scipy.differentiate", "scipy.fft", "scipy.integrate", "scipy.interpolate",
     "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.stats",
-    "sklearn.gaussian_process", "sklearn.linear_model", "sklearn.metrics", "sklearn.preprocessing",
-    "sklearn.svm",
+    "sklearn.cluster", "sklearn.covariance", "sklearn.cross_decomposition", "sklearn.decomposition",
+    "sklearn.feature_selection", "sklearn.gaussian_process", "sklearn.impute", "sklearn.linear_model",
+    "sklearn.manifold", "sklearn.metrics", "sklearn.mixture", "sklearn.neighbors",
+    "sklearn.preprocessing", "sklearn.svm",
 )  # fmt: skip
 
 

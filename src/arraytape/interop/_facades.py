@@ -31,6 +31,7 @@ class Facade(ModuleType):
         self._library = library
         self._kept = {name: keeping(library, name, rule) for name, rule in KEEPING.items()}
         self._kept |= {name: making(library, name) for name in MAKING}
+        self._kept |= {name: joining(library, name) for name in JOINING}
         self._kept["vectorize"] = type("vectorize", (RefusingVectorize,), {"library": library})
         vars(self).update(self._kept)
         self._by_original = {id(getattr(np, name)): kept for name, kept in self._kept.items()}
@@ -93,6 +94,26 @@ class RefusingVectorize(np.vectorize):
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or pickle is ``np.vectorize``'s own: this class has no name by which it is found."""
         return np.vectorize, (), vars(self)
+
+
+def joining(library: str, name: str) -> Any:
+    """``np.r_`` or ``np.c_``, which would take the data of Arrays between the brackets."""
+    original = getattr(np, name)
+    rule = JOINING[name]
+
+    class Joining:
+        def __getitem__(self, key: Any) -> Any:
+            parts = key if isinstance(key, tuple) else (key,)
+            if not concerned(library, parts, {}):
+                return original[key]
+            if any(isinstance(part, str | slice) for part in parts):
+                raise no_rule(f"np.{name}", "ranges or text beside an Array")
+            return rule([asarray(part) for part in parts])
+
+        def __getattr__(self, attribute: str) -> Any:
+            return getattr(original, attribute)
+
+    return Joining()
 
 
 def named_as(original: Any, function: Any) -> Function:
@@ -213,7 +234,15 @@ KEEPING: dict[str, Function] = {
     "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar,
     "place": place, "putmask": putmask, "transpose": transpose,
 }  # fmt: skip
+JOINING: dict[str, Function] = {
+    "r_": lambda parts: arraytape.concat([at_least_1d(part) for part in parts], axis=0),
+    "c_": lambda parts: arraytape.concat([column(part) for part in parts], axis=-1),
+}
 MAKING = ("empty", "full", "ones", "zeros")
+
+
+def column(x: Any) -> Any:
+    return x if x.ndim > 1 else arraytape.reshape(x, (-1, 1))
 
 
 def at_least_1d(x: Any) -> Any:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
+import sklearn
 
 import arraytape
 
@@ -57,7 +58,8 @@ class Fit:
         }
         self.twin = detached_object(self.estimator)
         args, keywords = detached(bound.args[1:]), detached(bound.kwargs)
-        self.result = original(self.twin, *args, **keywords)
+        with sklearn.config_context(array_api_dispatch=False):  # which NumPy data does not need
+            self.result = original(self.twin, *args, **keywords)
 
     def data(self, name: str) -> Array:
         """An argument as float64 data of the public namespace, dense."""

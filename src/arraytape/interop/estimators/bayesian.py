@@ -78,14 +78,12 @@ def by_evidence(fit: Fit) -> Mapping[str, Any]:
     found = posterior(root(updates, start, *theta, least=1.0), scaled, target)
     place = np.eye(X.shape[1])[:, kept]
     coef = xp.matmul(xp.asarray(place), found.coef)
-    precision = found.precision
-    if not one:
-        pruned = np.where(np.isin(np.arange(X.shape[1]), kept), 0.0, twin.lambda_)
-        precision = xp.matmul(xp.asarray(place), precision) + pruned
     attributes = {
-        "coef_": coef, "alpha_": found.alpha, "lambda_": precision, "sigma_": found.sigma,
-        "X_offset_": offset,
+        "coef_": coef, "alpha_": found.alpha, "sigma_": found.sigma, "X_offset_": offset,
     }  # fmt: skip
+    # A pruned feature's is what it was on the way, when it passed the threshold: NumPy data.
+    if one or len(kept) == X.shape[1]:
+        attributes["lambda_"] = found.precision
     if twin.fit_intercept:
         attributes["intercept_"] = middle - xp.sum(offset * coef)
     return attributes

@@ -1,0 +1,65 @@
+"""Methods of fitted estimators that end in compiled code: the library's values, a formula's derivatives.
+
+    @answers("sklearn.cluster._kmeans", "_BaseKMeans.score")
+    def score(model, given): ...
+
+The method runs, as the library wrote it, on a twin of the estimator that holds NumPy data; what it gives
+has the derivatives of what the statement computes of the Arrays.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any
+
+import sklearn
+
+from .._context import has_array
+from .._hooks import original_of
+from .._statements import hooks
+from ._fits import connect, detached, detached_object, signature_of
+
+Function = Callable[..., Any]
+Formula = Callable[[Any, Mapping[str, Any]], Any]
+
+
+def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
+    """The decorated function says what these methods are as functions of Arrays.
+
+    It gets the estimator and the method's arguments by name.  It gives one Array, or a tuple in which
+    None stands for what has no derivative; a method of which it gives None has none at all.
+    """
+
+    def declare(formula: Formula) -> Formula:
+        for name in methods:
+            hooks(module, name)(answering(module, name, formula))
+        return formula
+
+    return declare
+
+
+def answering(module: str, name: str, formula: Formula) -> Function:
+    """What runs in place of a method when an Array is near."""
+
+    def rule(model: Any, *args: Any, **keywords: Any) -> Any:
+        original = original_of(attrgetter(name)(sys.modules[module]))
+        if not has_array([*args, *keywords.values(), *vars(model).values()]):
+            return original(model, *args, **keywords)
+        bound = signature_of(original).bind(model, *args, **keywords)
+        bound.apply_defaults()
+        with sklearn.config_context(array_api_dispatch=False):
+            value = original(detached_object(model), *detached(args), **detached(keywords))
+        return joined(value, formula(model, bound.arguments))
+
+    return rule
+
+
+def joined(value: Any, formula: Any) -> Any:
+    """The library's values with the derivatives of the formulas."""
+    if formula is None:
+        return value
+    if isinstance(formula, tuple):
+        return tuple(joined(x, own) for x, own in zip(value, formula, strict=True))
+    return connect(value, formula)

@@ -1,0 +1,151 @@
+"""Clusterings whose centers are means: of the samples that the fit assigned to them.
+
+Which sample belongs to which cluster is constant in steps; where it stays as it is, a center moves as
+the mean of its samples does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from ._answers import answers
+from ._fits import Fit, as_float, fits, refuses
+
+KMEANS = "sklearn.cluster._kmeans"
+NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its samples
+
+
+def members(labels: Any, count: int) -> Array:
+    """(samples, clusters): 1 where a sample belongs to a cluster."""
+    return xp.asarray((np.asarray(labels)[:, None] == np.arange(count)).astype(np.float64))
+
+
+def means(fit: Fit, X: Array, weights: Array) -> Array:
+    """The weighted mean of each column of weights, if the fit found these centers."""
+    found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
+    found_data, centers = np.asarray(xp.stop_gradient(found)), fit.twin.cluster_centers_
+    size = np.max(np.abs(np.asarray(xp.stop_gradient(X))), initial=0.0)
+    if not np.max(np.abs(found_data - centers), initial=0.0) <= NEAR * size:
+        fit.refuse(
+            "it stopped before the assignments of samples to clusters were settled, so its centers are "
+            "not the means of their samples",
+            "Set tol=0, or raise max_iter",
+        )
+    return found
+
+
+def scatter(X: Array, centers: Array, labels: Any, weights: Array) -> Array:
+    """The weighted sum of squared distances to the assigned centers."""
+    return xp.sum(weights * xp.sum((X - centers[np.asarray(labels)]) ** 2, axis=1))
+
+
+@fits(KMEANS, "KMeans", ignores=("y", "init"))
+@fits("sklearn.cluster._bisect_k_means", "BisectingKMeans", ignores=("y",))
+def k_means(fit: Fit) -> dict[str, Array]:
+    X, weights, labels = fit.data("X"), fit.weights(), fit.twin.labels_
+    count = fit.twin.cluster_centers_.shape[0]
+    centers = means(fit, X, members(labels, count) * weights[:, None])
+    return {"cluster_centers_": centers, "inertia_": scatter(X, centers, labels, weights)}
+
+
+@answers(KMEANS, "_BaseKMeans.predict")
+@answers("sklearn.cluster._bisect_k_means", "BisectingKMeans.predict")
+@answers("sklearn.cluster._mean_shift", "MeanShift.predict")
+@answers("sklearn.cluster._affinity_propagation", "AffinityPropagation.predict")
+def predict(model: Any, given: Mapping[str, Any]) -> None:
+    """Whole numbers."""
+
+
+@answers(KMEANS, "_BaseKMeans.score")
+def score(model: Any, given: Mapping[str, Any]) -> Array:
+    X, centers = as_float(given["X"]), as_float(model.cluster_centers_)
+    weights = given.get("sample_weight")
+    weights = xp.ones(X.shape[0]) if weights is None else as_float(weights)
+    return -scatter(X, centers, model.predict(given["X"]), weights)
+
+
+@answers(KMEANS, "_BaseKMeans.transform")
+def transform(model: Any, given: Mapping[str, Any]) -> Array:
+    return distances(as_float(given["X"]), as_float(model.cluster_centers_))
+
+
+def distances(X: Array, Y: Array) -> Array:
+    """(samples, samples of Y): Euclidean distances; one of 0 has the gradient 0."""
+    squares = xp.sum((X[:, None, :] - Y[None, :, :]) ** 2, axis=2)
+    apart = squares > 0.0
+    return xp.where(apart, xp.sqrt(xp.where(apart, squares, 1.0)), 0.0)
+
+
+@fits("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))
+def mean_shift(fit: Fit) -> dict[str, Array]:
+    """A center is the mean of the samples within the bandwidth around it."""
+    from sklearn.cluster import estimate_bandwidth
+
+    X = fit.data("X")
+    data, twin = np.asarray(xp.stop_gradient(X)), fit.twin
+    bandwidth = estimate_bandwidth(data) if twin.bandwidth is None else twin.bandwidth
+    apart = np.linalg.norm(data[:, None, :] - twin.cluster_centers_[None, :, :], axis=2)
+    within = xp.asarray((apart <= bandwidth).astype(np.float64))
+    return {"cluster_centers_": means(fit, X, within)}
+
+
+@fits("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
+def affinity_propagation(fit: Fit) -> dict[str, Array]:
+    """Centers are samples."""
+    X = fit.data("X")
+    if fit.twin.affinity == "precomputed" or not hasattr(fit.twin, "cluster_centers_"):
+        return {}
+    return {"cluster_centers_": X[fit.twin.cluster_centers_indices_, :]}
+
+
+@fits(
+    "sklearn.cluster._agglomerative",
+    "AgglomerativeClustering",
+    "FeatureAgglomeration",
+    ignores=("X", "y"),
+)
+def agglomerative(fit: Fit) -> dict[str, Array]:
+    """Which samples, or features, go together is all that it finds."""
+    return {}
+
+
+@answers("sklearn.cluster._feature_agglomeration", "AgglomerationTransform.transform")
+def pooled(model: Any, given: Mapping[str, Any]) -> Array:
+    """The mean of the features in each cluster."""
+    if model.pooling_func is not np.mean:
+        raise TypeError(
+            f"FeatureAgglomeration.transform with pooling_func={model.pooling_func!r} has no derivative "
+            "here: take np.mean"
+        )
+    groups = members(model.labels_, model.n_clusters_)
+    return as_float(given["X"]) @ (groups / xp.sum(groups, axis=0))
+
+
+LABELS = "its result are labels, which are whole numbers and have no derivative"
+refuses(
+    KMEANS,
+    "MiniBatchKMeans",
+    why="its centers are a running average over random batches, which end before they settle",
+)
+refuses(
+    KMEANS,
+    "MiniBatchKMeans",
+    method="partial_fit",
+    why="its centers are a running average over batches",
+)
+refuses("sklearn.cluster._dbscan", "DBSCAN", why=LABELS)
+refuses("sklearn.cluster._hdbscan.hdbscan", "HDBSCAN", why=LABELS)
+refuses("sklearn.cluster._optics", "OPTICS", why=LABELS)
+refuses("sklearn.cluster._spectral", "SpectralClustering", why=LABELS)
+refuses("sklearn.cluster._bicluster", "BaseSpectral", why=LABELS)
+refuses(
+    "sklearn.cluster._birch",
+    "Birch",
+    why="its tree of subclusters depends on the order in which the samples came",
+)

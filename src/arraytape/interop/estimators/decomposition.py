@@ -1,0 +1,131 @@
+"""TruncatedSVD: the first singular vectors, by whichever solver.  NMF: its active elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from ..._util.errors import shown, user_line
+from .._facades import SoftFloat
+from .._statements import keeps_arrays, replaces
+from ._answers import answers
+from ._fits import Fit, as_float, connect, detached, detached_object, fits
+from ._solutions import Parts, root
+
+NEAR = 1e-6
+
+
+def transformed(model: Any, fit: Fit) -> Array:
+    return connect(fit.result, as_float(fit.given["X"]) @ xp.matrix_transpose(model.components_))
+
+
+@fits(
+    "sklearn.decomposition._truncated_svd", "TruncatedSVD", method="fit_transform", ignores=("y",),
+    result=transformed,
+)  # fmt: skip
+def truncated_svd(fit: Fit) -> dict[str, Array]:
+    X, twin = fit.data("X"), fit.twin
+    count = twin.components_.shape[0]
+    _, values, vectors = xp.linalg.svd(X, full_matrices=False)
+    vectors = vectors[:count, :]
+    along = np.sum(np.asarray(xp.stop_gradient(vectors)) * twin.components_, axis=1)
+    if not np.all(np.abs(np.abs(along) - 1.0) < NEAR):
+        fit.refuse(
+            "its randomized solver has not found the singular vectors",
+            "Raise n_iter, or take algorithm='arpack'",
+        )
+    vectors = vectors * xp.asarray(np.sign(along))[:, None]
+    variance = xp.var(X @ xp.matrix_transpose(vectors), axis=0)
+    return {
+        "components_": vectors, "singular_values_": values[:count], "explained_variance_": variance,
+        "explained_variance_ratio_": variance / xp.sum(xp.var(X, axis=0)),
+    }  # fmt: skip
+
+
+# --- NMF ----------------------------------------------------------------------------------------------
+def settled(model: Any) -> None:
+    """Refuse factors that the objective leaves open, or that no coordinate descent found."""
+    penalties = (model.alpha_W, model.alpha_H)
+    open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
+    if open_to_scale or model.solver != "cd" or model.beta_loss not in ("frobenius", 2):
+        raise TypeError(
+            f"NMF with alpha_W={shown(penalties[0])}, alpha_H={shown(penalties[1])}, solver="
+            f"{model.solver!r}, beta_loss={model.beta_loss!r} has no derivative: without penalties the "
+            "factors may be scaled against each other, and other solvers do not reach zeros. Set "
+            f"alpha_W, and solver='cd' [at {user_line()}]"
+        )
+
+
+def penalties(model: Any, alpha_W: Array, alpha_H: Array, shape: Any) -> list[Array]:
+    """By W and by H: the penalty of the sum, and of half the sum of squares."""
+    samples, features = shape
+    by_W, by_H = features * alpha_W, samples * alpha_H
+    return [by_W * model.l1_ratio, by_W * (1.0 - model.l1_ratio),
+            by_H * model.l1_ratio, by_H * (1.0 - model.l1_ratio)]  # fmt: skip
+
+
+def mixed(X: Array, H: Array, l1: Array, l2: Array, active: Any) -> Array:
+    """The weights W of each sample, of which the active ones are where the slope is 0."""
+    count = H.shape[0]
+    mask = xp.asarray(active.astype(np.float64))
+    gram = H @ xp.matrix_transpose(H) + l2 * xp.asarray(np.eye(count))
+    inner = mask[:, :, None] * mask[:, None, :] * gram
+    system = inner + (1.0 - mask)[:, :, None] * xp.asarray(np.eye(count))
+    right = mask * (X @ xp.matrix_transpose(H) - l1)
+    return xp.linalg.solve(system, right[:, :, None])[:, :, 0]
+
+
+def alphas(model: Any) -> tuple[Array, Array]:
+    alpha_W = as_float(model.alpha_W)
+    return alpha_W, alpha_W if model.alpha_H == "same" else as_float(model.alpha_H)
+
+
+def factors(model: Any, fit: Fit) -> Array:
+    return connect(fit.result, weights_of(model, fit.given["X"], fit.result))
+
+
+def weights_of(model: Any, X: Any, W: Any) -> Array:
+    X = as_float(X)
+    l1, l2, _, _ = penalties(model, *alphas(model), X.shape)
+    return mixed(X, as_float(model.components_), l1, l2, W > 0.0)
+
+
+@fits(
+    "sklearn.decomposition._nmf", "NMF", method="fit_transform", ignores=("y", "W", "H"), result=factors,
+    examine=lambda fit: settled(fit.estimator),
+)  # fmt: skip
+def nmf(fit: Fit) -> dict[str, Array]:
+    """Lee and Seung 1999, with penalties: where neither factor's active elements have a slope."""
+    X, alpha_W, twin, W = fit.data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
+    alpha_H = alpha_W if twin.alpha_H == "same" else fit.parameter("alpha_H")
+
+    def slope(parts: Parts, X: Array, alpha_W: Array, alpha_H: Array) -> list[Array]:
+        H = parts["H"]
+        l1_W, l2_W, l1_H, l2_H = penalties(twin, alpha_W, alpha_H, X.shape)
+        by = mixed(X, H, l1_W, l2_W, W > 0.0)
+        left = xp.matrix_transpose(by) @ (by @ H - X) + l1_H + l2_H * H
+        return [left[free]]
+
+    free = np.nonzero(twin.components_ > 0.0)
+    H = root(
+        slope, {"H": twin.components_}, X, alpha_W, alpha_H, free={"H": twin.components_ > 0.0}
+    )["H"]
+    l1, l2, _, _ = penalties(twin, alpha_W, alpha_H, X.shape)
+    error = X - mixed(X, H, l1, l2, W > 0.0) @ H
+    return {"components_": H, "reconstruction_err_": xp.sqrt(xp.sum(error * error))}
+
+
+@answers("sklearn.decomposition._nmf", "NMF.transform")
+def nmf_transform(model: Any, given: Mapping[str, Any]) -> Array:
+    settled(model)
+    W = detached_object(model).transform(detached(given["X"]))
+    return weights_of(model, given["X"], W)
+
+
+keeps_arrays("sklearn.decomposition._nmf")
+replaces("sklearn.decomposition._pca", "float", SoftFloat)

@@ -1,0 +1,51 @@
+"""IsotonicRegression: within a block of samples that share a value, that is their mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from .._hooks import original_of
+from .._statements import hooks, keeps_arrays
+from ._fits import as_float, connect, detached, detached_object
+
+keeps_arrays("sklearn.isotonic")
+
+
+def at_blocks(y: Array, weights: Array, fitted: Any, y_min: Any, y_max: Any) -> Array:
+    """The mean of y in each block; a value at a bound does not move."""
+    block = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0.0)])
+    of = xp.asarray((np.arange(block[-1] + 1)[:, None] == block).astype(np.float64))
+    mean = ((of @ (weights * y)) / (of @ weights))[block]
+    bound = (fitted == y_min) | (fitted == y_max)
+    return xp.where(bound, fitted, mean)
+
+
+@hooks("sklearn.isotonic", "IsotonicRegression._build_y")
+def build_y(model: Any, X: Any, y: Any, sample_weight: Any, trim_duplicates: bool = True) -> Any:
+    """The places and values between which the fit interpolates."""
+    from sklearn.isotonic import IsotonicRegression
+
+    original = original_of(IsotonicRegression._build_y)
+    twin = detached_object(model)
+    data = detached(X), detached(y), detached(sample_weight)
+    kept, values = original(twin, *data, trim_duplicates=trim_duplicates)
+    places, fitted = original(twin, *data, trim_duplicates=False)
+    x, target = xp.reshape(as_float(X), (-1,)), as_float(y)
+    weights = as_float(np.ones(x.shape) if sample_weight is None else sample_weight)
+    nearest = np.argmin(np.abs(detached(x)[None, :] - places[:, None]), axis=0)  # ties are merged
+    of = (np.arange(len(places))[:, None] == nearest).astype(np.float64)
+    of = of * (detached(weights) > 0.0)
+    each = xp.asarray(of) * weights
+    total = xp.sum(each, axis=1)
+    mean_x, mean_y = each @ x / total, each @ target / total
+    level = at_blocks(mean_y, total, fitted, detached(model.y_min), detached(model.y_max))
+    at = np.flatnonzero(np.isin(places, kept))
+    found = connect(kept, mean_x[at]), connect(values, level[at])
+    model.increasing_ = twin.increasing_
+    model.X_min_, model.X_max_ = found[0][0], found[0][-1]
+    return found

@@ -1,0 +1,103 @@
+"""Mixtures of Gaussians: EM found a fixed point of scikit-learn's own step, which runs on Arrays."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from .._facades import SoftFloat
+from .._statements import keeps_arrays, replaces
+from ._fits import Fit, as_float, fits
+from ._solutions import Parts, root
+
+for module in ("_base", "_gaussian_mixture", "_bayesian_mixture"):
+    keeps_arrays(f"sklearn.mixture.{module}")
+replaces("sklearn.mixture._base", "float", SoftFloat)
+
+GAUSSIAN = ("weights_", "means_", "covariances_")
+BAYESIAN = (
+    "weight_concentration_",
+    "mean_precision_",
+    "means_",
+    "degrees_of_freedom_",
+    "covariances_",
+)
+
+DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "covariance_prior_")
+
+
+def as_parts(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """A model's parameters by name; a pair of them (a Dirichlet process has one) in one array."""
+    parts = {}
+    for name in names:
+        value = getattr(model, name)
+        parts[name] = xp.stack(value) if type(value) is tuple and has_arrays(value) else value
+        if type(value) is tuple and not has_arrays(value):
+            parts[name] = np.stack(value)
+    return parts
+
+
+def has_arrays(values: tuple[Any, ...]) -> bool:
+    return any(isinstance(value, Array) for value in values)
+
+
+def with_parts(twin: Any, parts: Parts, X: Array) -> Any:
+    """A copy of a fitted model with other parameters, and what follows from them and from the data."""
+    from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
+
+    model = copy.copy(twin)
+    if hasattr(twin, "mean_precision_"):
+        model._check_parameters(X)  # priors that are means and variances of the data
+    vars(model).update(parts)
+    if "weight_concentration_" in parts and type(twin.weight_concentration_) is tuple:
+        model.weight_concentration_ = tuple(parts["weight_concentration_"])
+    model.precisions_cholesky_ = _compute_precision_cholesky(
+        model.covariances_, model.covariance_type
+    )
+    return model
+
+
+def step(twin: Any, parts: Parts, X: Array, names: tuple[str, ...]) -> dict[str, Any]:
+    """The parameters after one step of EM from others."""
+    model = with_parts(twin, parts, X)
+    _, log_resp = model._e_step(X)
+    model._m_step(X, log_resp)
+    return as_parts(model, names)
+
+
+@fits("sklearn.mixture._base", "BaseMixture", ignores=("y",))
+@fits(
+    "sklearn.mixture._base",
+    "BaseMixture",
+    ignores=("y",),
+    method="fit_predict",
+    result=lambda model, fit: fit.result,
+)
+def expectation_maximization(fit: Fit) -> dict[str, Array]:
+    X, twin = fit.data("X"), fit.twin
+    names = (
+        GAUSSIAN if hasattr(twin, "weights_") and not hasattr(twin, "mean_precision_") else BAYESIAN
+    )
+
+    def residual(parts: Parts, X: Array) -> list[Array]:
+        after = step(twin, parts, X, names)
+        return [as_float(after[name]) - parts[name] for name in names]
+
+    try:
+        found = root(residual, as_parts(twin, names), X)
+    except (
+        ValueError
+    ):  # scikit-learn's, where Newton's method leaves the positive definite matrices
+        fit.refuse("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
+    model = with_parts(twin, found, X)
+    model._set_parameters(model._get_parameters())
+    derived = {name: getattr(model, name) for name in DERIVED if hasattr(model, name)}
+    if twin.covariance_type != "tied" or names is GAUSSIAN:
+        log_prob_norm, log_resp = model._e_step(X)
+        derived["lower_bound_"] = model._compute_lower_bound(log_resp, log_prob_norm)
+    return {**found, **{name: x for name, x in derived.items() if isinstance(x, Array)}}

@@ -1,0 +1,205 @@
+"""Neighbors: which samples are near is constant in steps; how near they are is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from ..._util.errors import user_line
+from .._statements import keeps_arrays, replaces
+from ._answers import answers
+from ._fits import Fit, as_float, detached, detached_object, fits, refuses
+from ._solutions import Parts, minimum
+
+ROTATION = 1e-6  # of a gradient's size: what of it may turn the components, by rounding
+for module in ("_base", "_classification", "_lof", "_regression"):
+    keeps_arrays(f"sklearn.neighbors.{module}")
+
+
+def no_weight_at_all(data: Any, value: Any) -> Any:
+    """Cython's look at weights, of which NumPy data is enough."""
+    from sklearn.utils.arrayfuncs import _all_with_any_reduction_axis_1
+
+    return _all_with_any_reduction_axis_1(detached(data), value)
+
+
+replaces("sklearn.neighbors._classification", "_all_with_any_reduction_axis_1", no_weight_at_all)
+
+
+@fits("sklearn.neighbors._base", "NeighborsBase", method="_fit")
+def neighbors(fit: Fit) -> dict[str, Array]:
+    """The data that an estimator keeps, and a continuous target."""
+    kept = {"_fit_X": fit.data("X")}
+    target = getattr(fit.twin, "_y", None)
+    if target is not None and target.dtype.kind == "f":
+        kept["_y"] = fit.data("y")
+    elif fit.given.get("y") is not None:
+        fit.labels()
+    return kept
+
+
+@answers("sklearn.neighbors._base", "KNeighborsMixin.kneighbors")
+def kneighbors(model: Any, given: Mapping[str, Any]) -> tuple[Array, None] | None:
+    if not given["return_distance"]:
+        return None
+    X = model._fit_X if given["X"] is None else given["X"]
+    nearest = detached_object(model).kneighbors(
+        detached(given["X"]), given["n_neighbors"], return_distance=False
+    )
+    apart = as_float(X)[:, None, :] - as_float(model._fit_X)[nearest, :]
+    return length(model, apart), None
+
+
+def length(model: Any, apart: Array) -> Array:
+    """The distance of each pair by the model's metric; 0 has the gradient 0."""
+    metric, options = model.effective_metric_, model.effective_metric_params_
+    if metric == "manhattan":
+        return xp.sum(xp.abs(apart), axis=-1)
+    if metric == "chebyshev":
+        return xp.max(xp.abs(apart), axis=-1)
+    power, weights = options.get("p", 2), options.get("w")
+    if metric not in ("euclidean", "minkowski") or weights is not None:
+        raise TypeError(
+            f"{type(model).__name__} with metric={model.metric!r} and metric_params="
+            f"{model.metric_params!r} has no derivative here: take a Minkowski distance without "
+            f"weights, or NumPy data [at {user_line()}]"
+        )
+    total = xp.sum(xp.abs(apart) ** power, axis=-1)
+    positive = total > 0.0
+    return xp.where(positive, xp.where(positive, total, 1.0) ** (1.0 / power), 0.0)
+
+
+# --- within a radius ----------------------------------------------------------------------------------
+def within(model: Any, X: Any) -> Array:
+    """(queries, samples): the weights of the samples within the radius, which sum to 1."""
+    apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
+    data = np.asarray(xp.stop_gradient(apart))
+    near = data <= model.radius
+    if model.weights == "distance":
+        hit = near & (data == 0.0)
+        near = np.where(hit.any(axis=1, keepdims=True), hit, near)
+        weights = xp.where(near & ~hit, 1.0 / xp.where(near & ~hit, apart, 1.0), hit.astype(float))
+    elif callable(model.weights):
+        raise TypeError(
+            f"{type(model).__name__} with a function as weights has no derivative here: take 'distance' "
+            f"or 'uniform' [at {user_line()}]"
+        )
+    else:
+        weights = xp.asarray(near.astype(np.float64))
+    return weights / xp.sum(weights, axis=1)[:, None]
+
+
+@answers("sklearn.neighbors._regression", "RadiusNeighborsRegressor.predict")
+def radius_regression(model: Any, given: Mapping[str, Any]) -> Array:
+    return within(model, model._fit_X if given["X"] is None else given["X"]) @ as_float(model._y)
+
+
+@answers("sklearn.neighbors._classification", "RadiusNeighborsClassifier.predict_proba")
+def radius_classification(model: Any, given: Mapping[str, Any]) -> Array:
+    if model.outputs_2d_ or model.outlier_label_ is not None:
+        raise TypeError(
+            "RadiusNeighborsClassifier.predict_proba with several targets or an outlier_label has no "
+            f"derivative here: give it NumPy data [at {user_line()}]"
+        )
+    hot = (np.asarray(model._y)[:, None] == np.arange(len(model.classes_))).astype(np.float64)
+    return within(model, model._fit_X if given["X"] is None else given["X"]) @ xp.asarray(hot)
+
+
+@answers(
+    "sklearn.neighbors._classification", "KNeighborsClassifier.predict",
+    "RadiusNeighborsClassifier.predict",
+)  # fmt: skip
+def classes(model: Any, given: Mapping[str, Any]) -> None:
+    """Labels."""
+
+
+# --- kernel density -----------------------------------------------------------------------------------
+@fits("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
+def kernel_density(fit: Fit) -> dict[str, Array]:
+    """The tree holds NumPy data; the samples that it stands for are kept beside it."""
+    X, weights = fit.data("X"), fit.weights()
+    if fit.twin.metric != "euclidean" or fit.twin.rtol or fit.twin.atol:
+        fit.refuse("only metric='euclidean' with atol=0 and rtol=0 has a derivative here")
+    fit.twin._samples, fit.twin._sample_weights = detached(X), detached(weights)
+    kept = {"_samples": X, "_sample_weights": weights}
+    if not isinstance(fit.twin.bandwidth, str):
+        kept["bandwidth_"] = fit.parameter("bandwidth")
+    return kept
+
+
+KERNELS = {
+    "gaussian": lambda u: -0.5 * u * u,
+    "exponential": lambda u: -u,
+    "epanechnikov": lambda u: xp.log(1.0 - u * u),
+    "linear": lambda u: xp.log(1.0 - u),
+    "cosine": lambda u: xp.log(xp.cos(0.5 * np.pi * u)),
+    "tophat": lambda u: 0.0 * u,
+}
+
+
+@answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
+def log_density(model: Any, given: Mapping[str, Any]) -> Array:
+    """The logarithm of a sum of kernels, but for a constant that no derivative needs."""
+    samples = as_float(getattr(model, "_samples", None))
+    weights, h = as_float(model._sample_weights), as_float(model.bandwidth_)
+    X = as_float(given["X"])
+    squares = xp.sum((X[:, None, :] - samples[None, :, :]) ** 2, axis=2)
+    apart = squares > 0.0
+    u = xp.where(apart, xp.sqrt(xp.where(apart, squares, 1.0)), 0.0) / h
+    inside = u < (np.inf if model.kernel in ("gaussian", "exponential") else 1.0)
+    kernel = xp.where(inside, KERNELS[model.kernel](xp.where(inside, u, 0.0)), -np.inf)
+    total = xp.special.logsumexp(kernel + xp.log(weights), axis=1)
+    return total - X.shape[1] * xp.log(h)
+
+
+refuses(
+    "sklearn.neighbors._base", "RadiusNeighborsMixin", method="radius_neighbors",
+    why="each sample has another number of neighbors, for which there are no Arrays",
+)  # fmt: skip
+
+
+# --- neighbourhood components -------------------------------------------------------------------------
+@fits("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
+def neighborhood_components(fit: Fit) -> dict[str, Array]:
+    """Goldberger, Roweis, Hinton and Salakhutdinov 2004, "Neighbourhood components analysis", eq. 4.
+
+    Rotated components give the same distances and so the same objective; which ones the fit ends at has
+    no derivative.  A term that holds the rotation still leaves that of all else.
+    """
+    X, y, components = fit.data("X"), fit.labels(), fit.twin.components_
+    same = xp.asarray((y[:, None] == y).astype(np.float64))
+    others = xp.asarray(~np.eye(X.shape[0], dtype=bool))
+
+    def objective(parts: Parts, X: Array) -> Array:
+        Z = X @ xp.matrix_transpose(parts["components"])
+        squares = xp.sum((Z[:, None, :] - Z[None, :, :]) ** 2, axis=2)
+        logits = xp.where(others, -squares, -np.inf)
+        near = xp.exp(logits - xp.special.logsumexp(logits, axis=1)[:, None])
+        turned = parts["components"] @ xp.asarray(components.T)
+        rotation = turned - xp.matrix_transpose(turned)
+        return 0.25 * xp.sum(rotation * rotation) - xp.sum(near * same)
+
+    found = minimum(objective, {"components": components}, X)["components"]
+    return {"components_": up_to_rotation(found)}
+
+
+@xp.custom_gradient
+def up_to_rotation(components: Array) -> tuple[Array, Any]:
+    """The components; a gradient that asks how they rotate is an error."""
+
+    def pull(g: Array) -> Array:
+        turning = np.asarray(xp.stop_gradient(g @ xp.matrix_transpose(components)))
+        if np.max(np.abs(turning - turning.T)) > ROTATION * np.max(np.abs(turning)):
+            raise ValueError(
+                "NeighborhoodComponentsAnalysis: rotated components_ fit as well, so how they rotate "
+                "with the data has no derivative: take what no rotation changes, such as distances "
+                f"between transformed samples, or n_components=1 [at {user_line()}]"
+            )
+        return g
+
+    return components, pull

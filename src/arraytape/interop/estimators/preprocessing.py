@@ -1,0 +1,65 @@
+"""Transformers whose parameters are found by a search, or by tables of categories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from ..._array.array import Array
+from .._hooks import original_of
+from .._statements import hooks, keeps_arrays
+from ._fits import as_float, connect, detached, refuses
+from ._solutions import minimum
+
+DATA = "sklearn.preprocessing._data"
+keeps_arrays("scipy.stats._morestats")
+
+
+def searched(name: str, log_likelihood: Any) -> None:
+    """The method of PowerTransformer that finds a column's lambda by Brent's method."""
+
+    @hooks(DATA, f"PowerTransformer.{name}")
+    def optimize(transformer: Any, x: Any) -> Array:
+        from sklearn.preprocessing import PowerTransformer
+
+        value = original_of(getattr(PowerTransformer, name))(transformer, detached(x))
+        x = as_float(x)
+        x = x[np.flatnonzero(~np.isnan(detached(x)))]
+        found = minimum(
+            lambda parts, x: -log_likelihood(parts["lambda"], x), {"lambda": np.asarray(value)}, x
+        )
+        return connect(value, found["lambda"])
+
+
+def yeo_johnson(lam: Array, x: Array) -> Array:
+    """Yeo and Johnson 2000, "A new family of power transformations", section 3."""
+    from scipy import stats
+
+    z = stats.yeojohnson(x, lam)
+    own = (lam - 1.0) * xp.sum(xp.sign(x) * xp.log1p(xp.abs(x)))
+    return own - 0.5 * x.shape[0] * xp.log(xp.var(z))
+
+
+def box_cox(lam: Array, x: Array) -> Array:
+    """Box and Cox 1964, "An analysis of transformations", section 3."""
+    z = xp.special.boxcox(x, lam)
+    return (lam - 1.0) * xp.sum(xp.log(x)) - 0.5 * x.shape[0] * xp.log(xp.var(z))
+
+
+searched("_yeo_johnson_optimize", yeo_johnson)
+searched("_box_cox_optimize", box_cox)
+refuses(
+    "sklearn.preprocessing._discretization", "KBinsDiscretizer",
+    why="bins are numbered, and a number of a bin is constant in steps",
+)  # fmt: skip
+refuses(
+    "sklearn.preprocessing._target_encoder", "TargetEncoder",
+    why="its table of categories is written in compiled code that has no rule here",
+)  # fmt: skip
+refuses(
+    "sklearn.preprocessing._target_encoder", "TargetEncoder", method="fit_transform",
+    why="its table of categories is written in compiled code that has no rule here",
+)  # fmt: skip

@@ -1,0 +1,52 @@
+"""Fits that have no derivative, and why: what they find jumps, or depends on when they stopped."""
+
+from __future__ import annotations
+
+from ._fits import refuses
+
+SPLITS = (
+    "trees split at thresholds, which are chosen among the samples and jump: predictions are "
+    "constant in steps"
+)
+ROUNDS = (
+    "it ends after a number of passes over the samples, before its solution, which alone would have "
+    "a derivative"
+)
+DRAWS = "it ends after a number of random updates, at no solution that could be differentiated"
+LAYOUT = "it is found by a descent from random places, which is not run to its end"
+GRAPH = "it is found from a graph of neighbors, which changes in jumps"
+
+for _module, _classes, _why in (
+    ("sklearn.tree._classes", (
+        "DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor",
+    ), SPLITS),
+    ("sklearn.ensemble._forest", ("BaseForest", "RandomTreesEmbedding"), SPLITS),
+    ("sklearn.ensemble._gb", ("BaseGradientBoosting",), SPLITS),
+    ("sklearn.ensemble._hist_gradient_boosting.gradient_boosting",
+     ("BaseHistGradientBoosting",), SPLITS),
+    ("sklearn.ensemble._iforest", ("IsolationForest",), SPLITS),
+    ("sklearn.ensemble._weight_boosting", ("BaseWeightBoosting",),
+     "the weights of samples jump where the sign of an error does"),
+    ("sklearn.ensemble._bagging", ("BaseBagging", "BaggingRegressor", "BaggingClassifier"),
+     "it averages fits to random draws of the samples, of which trees are the usual ones"),
+    ("sklearn.neural_network._multilayer_perceptron", ("BaseMultilayerPerceptron",), DRAWS),
+    ("sklearn.neural_network._rbm", ("BernoulliRBM",), DRAWS),
+    ("sklearn.decomposition._lda", ("LatentDirichletAllocation",), ROUNDS),
+    ("sklearn.decomposition._dict_learning", (
+        "DictionaryLearning", "MiniBatchDictionaryLearning",
+    ), ROUNDS),
+    ("sklearn.decomposition._sparse_pca", ("_BaseSparsePCA",), ROUNDS),
+    ("sklearn.decomposition._nmf", ("MiniBatchNMF",), ROUNDS),
+    ("sklearn.naive_bayes", ("CategoricalNB",), "it counts categories, which are whole numbers"),
+    ("sklearn.calibration", ("CalibratedClassifierCV",),
+     "its calibration ends in compiled code that has no rule here"),
+    ("sklearn.semi_supervised._label_propagation", ("BaseLabelPropagation",), ROUNDS),
+):  # fmt: skip
+    refuses(_module, *_classes, why=_why)
+for _module, _class, _why in (
+    ("_t_sne", "TSNE", LAYOUT), ("_isomap", "Isomap", GRAPH),
+    ("_locally_linear", "LocallyLinearEmbedding", GRAPH),
+    ("_spectral_embedding", "SpectralEmbedding", GRAPH),
+):  # fmt: skip
+    refuses(f"sklearn.manifold.{_module}", _class, why=_why)
+    refuses(f"sklearn.manifold.{_module}", _class, why=_why, method="fit_transform")

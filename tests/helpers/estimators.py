@@ -1,0 +1,530 @@
+"""scikit-learn's estimators and metrics: how each answers Arrays, held against refits on other data.
+
+An estimator is fitted to followed Arrays, and what its methods give, and what it keeps of the fit, is
+differentiated.  The truth is differences of fits to perturbed NumPy data.
+"""
+
+import functools
+import inspect
+import math
+import re
+import warnings
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+import sklearn
+from sklearn import metrics
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import pairwise
+from sklearn.utils import all_estimators
+from sklearn.utils._test_common.instance_generator import _construct_instances
+
+import arraytape as xp
+from arraytape import interop
+from arraytape.testing import weights
+
+RIGHT, FLAT, WARNS, LEAVES, REFUSES, WRONG, UNTOLD = (
+    "right", "flat", "warns", "leaves", "refuses", "WRONG", "untold",
+)  # fmt: skip
+TOLERANCE = 1e-5
+
+# --- data ---------------------------------------------------------------------------------------------
+RNG = np.random.default_rng(3)
+CENTERS = np.asarray([[2.0, 5.0, 3.0], [5.0, 2.5, 5.0], [6.0, 6.0, 2.0]])
+X = np.repeat(CENTERS, 8, axis=0) + RNG.normal(scale=0.55, size=(24, 3))
+Y = 2.0 + np.sin(X @ [0.5, -0.4, 0.3]) + 0.3 * np.abs(RNG.normal(size=24))
+TWO = np.asarray([0, 1, 1, 0, 0, 1, 0, 1] * 3)
+THREE = np.repeat(np.arange(3), 8)
+TWO_COLUMNS = np.stack([Y, np.cos(Y) + 0.1 * X[:, 0]], axis=1)
+
+
+@functools.cache
+def direction(shape):
+    """A fixed direction without zeros."""
+    rng = np.random.default_rng(7)
+    return rng.choice([-1.0, 1.0], shape) * rng.uniform(0.5, 1.0, shape)
+
+
+# Classes that overlap, so that neighbourhood components have a maximum.
+LINE = np.linspace(-1.0, 1.0, 7)
+OWN = np.random.default_rng(0)
+GRID = np.stack(np.meshgrid(LINE, LINE), -1).reshape(-1, 2) + 0.1 * OWN.normal(size=(49, 2))
+GRID_LABELS = 1 * (OWN.uniform(size=49) < 1.0 / (1.0 + np.exp(-3.0 * GRID[:, 0] - GRID[:, 1])))
+
+# Parameters with which a fit is as near to its exact end as the solver goes.
+TIGHT = {"tol": 1e-12, "max_iter": 20000, "random_state": 0}
+SETTINGS = {
+    "AffinityPropagation": {"max_iter": 500},
+    "ARDRegression": {"tol": 1e-10},
+    "BayesianGaussianMixture": {"n_components": 3, "n_init": 1, "reg_covar": 1e-2, "tol": 1e-13},
+    "BernoulliRBM": {"n_iter": 3},
+    "BisectingKMeans": {"n_clusters": 3, "n_init": 2},
+    "CCA": {"n_components": 1},
+    "DictionaryLearning": {"n_components": 2, "max_iter": 50},
+    "ElasticNet": {"alpha": 0.05},
+    "FactorAnalysis": {"n_components": 1, "svd_method": "lapack", "tol": 1e-6},
+    "FastICA": {"whiten": "unit-variance", "n_components": 2, "algorithm": "deflation"},
+    "GammaRegressor": {"solver": "newton-cholesky"}, "PoissonRegressor": {"solver": "newton-cholesky"},
+    "TweedieRegressor": {"solver": "newton-cholesky"},
+    "LogisticRegressionCV": {"solver": "newton-cholesky", "tol": 1e-10},
+    "GaussianMixture": {"n_components": 3, "n_init": 1, "reg_covar": 1e-2, "tol": 1e-13},
+    "GraphicalLasso": {"alpha": 0.05, "tol": 1e-9, "enet_tol": 1e-12},
+    "KMeans": {"n_clusters": 3},
+    "KBinsDiscretizer": {"encode": "ordinal", "n_bins": 3},
+    "Lasso": {"alpha": 0.05},
+    "LatentDirichletAllocation": {"max_iter": 10},
+    "LinearSVC": {"tol": 1e-8},
+    "LinearSVR": {"tol": 1e-8},
+    "MLPClassifier": {"max_iter": 20},
+    "MLPRegressor": {"max_iter": 20},
+    "MultiTaskElasticNet": {"alpha": 0.05},
+    "MultiTaskLasso": {"alpha": 0.05},
+    "MiniBatchDictionaryLearning": {"n_components": 2, "max_iter": 20},
+    "MiniBatchSparsePCA": {"n_components": 2, "max_iter": 20},
+    "MiniBatchNMF": {"n_components": 2, "max_iter": 50},
+    "NeighborhoodComponentsAnalysis": {"n_components": 1},
+    "NMF": {"n_components": 2, "init": "nndsvda", "max_iter": 100000, "alpha_W": 0.02, "l1_ratio": 0.5},
+    "KernelPCA": {"fit_inverse_transform": True, "kernel": "rbf", "gamma": 0.1, "n_components": 2},
+    "KNeighborsRegressor": {"weights": "distance", "n_neighbors": 4},
+    "KNeighborsClassifier": {"weights": "distance", "n_neighbors": 4},
+    "RadiusNeighborsRegressor": {"weights": "distance", "radius": 2.0},
+    "RadiusNeighborsClassifier": {"weights": "distance", "radius": 2.0},
+    "LocalOutlierFactor": {"novelty": True, "n_neighbors": 5},
+    "LocallyLinearEmbedding": {"n_neighbors": 8, "n_components": 2, "tol": 1e-12},
+    "MDS": {"n_init": 1, "max_iter": 300},
+    "NuSVC": {"tol": 1e-8, "max_iter": -1},
+    "NuSVR": {"tol": 1e-8, "max_iter": -1},
+    "OneClassSVM": {"tol": 1e-8, "max_iter": -1},
+    "SVC": {"tol": 1e-8, "max_iter": -1, "C": 20.0},
+    "SVR": {"tol": 1e-8, "max_iter": -1},
+    "PLSRegression": {"n_components": 2},
+    "PLSCanonical": {"n_components": 1},
+    "QuantileTransformer": {"n_quantiles": 12},
+    "OrthogonalMatchingPursuitCV": {"max_iter": 2},
+    "GraphicalLassoCV": {"tol": 1e-6, "max_iter": 100, "alphas": 2},
+    "SparsePCA": {"n_components": 2, "max_iter": 200},
+    "TSNE": {"perplexity": 5.0, "max_iter": 250},
+    "TargetEncoder": {"cv": 3},
+    "TruncatedSVD": {"n_components": 2, "algorithm": "arpack"},
+}  # fmt: skip
+KINDS_OF_Y = {
+    "MultiTaskElasticNet": TWO_COLUMNS, "MultiTaskElasticNetCV": TWO_COLUMNS,
+    "MultiTaskLasso": TWO_COLUMNS,
+    "MultiTaskLassoCV": TWO_COLUMNS, "PLSCanonical": TWO_COLUMNS, "PLSRegression": TWO_COLUMNS,
+    "CCA": TWO_COLUMNS, "PLSSVD": TWO_COLUMNS, "MultiOutputRegressor": TWO_COLUMNS,
+    "RegressorChain": TWO_COLUMNS, "MultiOutputClassifier": np.stack([TWO, THREE], axis=1),
+    "ClassifierChain": np.stack([TWO, 1 - TWO], axis=1), "OneVsOneClassifier": THREE,
+    "OneVsRestClassifier": THREE, "OutputCodeClassifier": THREE, "LinearDiscriminantAnalysis": THREE,
+    "QuadraticDiscriminantAnalysis": TWO, "NeighborhoodComponentsAnalysis": GRID_LABELS,
+    "GenericUnivariateSelect": TWO, "SelectFdr": TWO, "SelectFpr": TWO, "SelectFwe": TWO,
+    "SelectKBest": TWO, "SelectPercentile": TWO, "RFE": TWO, "RFECV": TWO,
+    "SequentialFeatureSelector": TWO, "HalvingGridSearchCV": Y, "HalvingRandomSearchCV": Y,
+}  # fmt: skip
+KINDS_OF_X = {
+    "IsotonicRegression": X[:, :1], "KernelCenterer": X @ X.T,
+    "NeighborhoodComponentsAnalysis": GRID,
+    "CategoricalNB": np.abs(np.round(X)).astype(np.int64), "MultiLabelBinarizer": None,
+    "LabelEncoder": None, "LabelBinarizer": None, "CountVectorizer": None, "DictVectorizer": None,
+    "FeatureHasher": None, "HashingVectorizer": None, "TfidfVectorizer": None, "PatchExtractor": None,
+    "TargetEncoder": np.round(X),
+}  # fmt: skip
+# What is asked for at the data of the fit; the others at data beside it.
+SAME_PLACE = {"KernelCenterer", "CategoricalNB", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder"}
+METHODS = (
+    "transform", "inverse_transform", "predict", "predict_proba", "predict_log_proba",
+    "decision_function", "score_samples", "score", "mahalanobis", "kneighbors", "embed", "cluster",
+)  # fmt: skip
+
+
+class Outcome(NamedTuple):
+    """How one method or attribute answered: one of the words above, and how far off or why."""
+
+    word: str
+    error: float = 0.0
+    text: str = ""
+
+
+# --- estimators ---------------------------------------------------------------------------------------
+def kinds():
+    """The classes of all estimators, by name."""
+    return dict(all_estimators())
+
+
+def made(name):
+    """An estimator with the parameters of the sweep; None if it cannot be made without others."""
+    if name == "FrozenEstimator":
+        from sklearn.linear_model import LinearRegression
+
+        return kinds()[name](LinearRegression().fit(X, Y))
+    estimator = next(iter(_construct_instances(kinds()[name])))
+    own = {key: value for key, value in TIGHT.items() if key in estimator.get_params(deep=False)}
+    own |= SETTINGS.get(name, {})
+    for key in estimator.get_params(deep=True):
+        if key.endswith(("__tol", "__max_iter", "__random_state")) and "__" in key:
+            own[key] = TIGHT[key.rpartition("__")[2]]
+    estimator.set_params(**own)
+    return estimator
+
+
+def takes(name, estimator):
+    """The data of an estimator: X, and y or None; X is None for what takes no numbers."""
+    data = KINDS_OF_X.get(name, X)
+    if name in KINDS_OF_Y:
+        return data, KINDS_OF_Y[name]
+    return data, (TWO if is_classifier(estimator) else Y)
+
+
+def huber_at_its_end(model, data, target):
+    """L-BFGS ends 1e-4 from the solution, whatever tol is: on from there, to where the slope is 0."""
+    from scipy.optimize import root
+    from sklearn.linear_model._huber import _huber_loss_and_gradient
+
+    def slope(z):
+        options = model.epsilon, model.alpha, np.ones(len(target))
+        return _huber_loss_and_gradient(z, data, target, *options)[1]
+
+    found = root(slope, [*model.coef_, model.intercept_, model.scale_], tol=1e-14).x
+    model.coef_, model.intercept_, model.scale_ = found[:-2], found[-2], found[-1]
+
+
+OFF = 1e-4  # how far such a fit's own values are from that end, where what follows is not linear
+AT_ITS_END = {"HuberRegressor": huber_at_its_end}
+
+
+def fitted(estimator, data, target):
+    estimator = clone(estimator)
+    for name in ("y", "Y"):
+        if name in inspect.signature(estimator.fit).parameters:
+            return estimator.fit(data, **{name: target})
+    return estimator.fit(data)
+
+
+def targets(name, estimator, data, target):
+    """What an estimator gives after its fit, by name: functions without arguments."""
+    model = fitted(estimator, data, target)
+    if name in AT_ITS_END and isinstance(data, np.ndarray):
+        AT_ITS_END[name](model, data, target)
+    place = data if name in SAME_PLACE else 0.95 * data + 0.2
+    found = {}
+    for method in METHODS:
+        if method == "embed":
+            if not hasattr(model, "transform") and hasattr(model, "fit_transform"):
+                found["fit_transform"] = lambda: clone(estimator).fit_transform(data)
+        elif method == "cluster":
+            if not hasattr(model, "predict") and hasattr(model, "fit_predict"):
+                found["fit_predict"] = lambda: clone(estimator).fit_predict(data)
+        elif not hasattr(model, method):
+            continue
+        elif method == "score":
+            found["score"] = lambda: model.score(place, target)
+        elif method == "inverse_transform":
+            found[method] = lambda: model.inverse_transform(model.transform(place))
+        else:
+            found[method] = lambda method=method: getattr(model, method)(place)
+    for attribute, value in sorted(vars(model).items()):
+        if attribute.endswith("_") and not attribute.startswith("_") and is_real(value):
+            found[attribute] = lambda value=value: value
+    return found
+
+
+def is_real(value):
+    """Whether a value is floating-point data."""
+    if isinstance(value, float):
+        return True
+    return getattr(getattr(value, "dtype", None), "kind", "") in "fc" and hasattr(value, "shape")
+
+
+def summed(result):
+    """One number of what a method gives, with uneven weights; an Array if a part of it is one.
+
+    Whole numbers (labels, indices) have no part in it.
+    """
+    parts = result if isinstance(result, list | tuple) else [result]
+    answer = 0.0
+    for i, part in enumerate(parts):
+        if isinstance(part, list | tuple):
+            answer = answer + summed(part) * (i + 1.0)
+            continue
+        if hasattr(part, "toarray"):
+            part = part.toarray()
+        if not isinstance(part, xp.Array):
+            part = np.asarray(part)
+        if part.dtype.kind in "fc" and part.size:
+            part = np.where(np.isfinite(part), part, 0.0)  # a first threshold is infinite
+            value = np.sum(part * weights(part.shape)) if part.ndim else part * 1.3
+            answer = answer + value * (i + 1.0)
+    return answer
+
+
+# --- truth --------------------------------------------------------------------------------------------
+STEPS = (1e-2, 1e-3, 2e-4)
+ROUGH = 1e-3  # how far off a derivative may be where refits do not tell it better
+# Of fits that end at a tolerance which no parameter lowers.
+WIDER = {"PowerTransformer": (2e-2, 1e-2)}
+CLOSER = (2e-5, 1e-5)
+STENCIL = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
+
+
+def differences(values, inputs, steps=STEPS):
+    """By name: the slope along a direction by each input, of two step sizes.
+
+    values : gives numbers by name, for NumPy inputs.
+    """
+    found, sizes = {}, {}
+    for i, x in enumerate(inputs):
+        if x.dtype.kind != "f":
+            continue
+        slopes = []
+        for h in steps:
+            along = {}
+            for at, weight in STENCIL:
+                moved = [*inputs]
+                moved[i] = x + at * h * direction(x.shape)
+                for name, value in values(*moved).items():
+                    along[name] = along.get(name, 0.0) + weight * value / h
+                    sizes[name] = abs(value)
+            slopes.append(along)
+        for name in slopes[0]:
+            if all(name in along for along in slopes):
+                told = [along[name] for along in slopes]
+                found.setdefault(name, {})[i] = (told, sizes[name])
+    return found
+
+
+def numbers(name, estimator):
+    """A function of NumPy data that gives the number of each method and attribute."""
+
+    def values(data, target):
+        found = {}
+        with quiet():
+            for method, give in targets(name, estimator, data, target).items():
+                try:
+                    found[method] = float(summed(give()))
+                except Exception:
+                    continue
+        return found
+
+    return values
+
+
+def truth_of(name, estimator, inputs, steps=None):
+    """A function that gives the differences of an estimator's fits to NumPy data."""
+
+    @functools.cache
+    def truth():
+        with quiet(), sklearn.config_context(array_api_dispatch=False):
+            return differences(numbers(name, estimator), inputs, steps or WIDER.get(name, STEPS))
+
+    return truth
+
+
+def quiet():
+    """No warnings of the library's, and no errors of NumPy's."""
+    return _Quiet()
+
+
+class _Quiet:
+    def __enter__(self):
+        self.caught, self.state = warnings.catch_warnings(), np.errstate(all="ignore")
+        self.caught.__enter__(), self.state.__enter__()
+        warnings.simplefilter("ignore")
+
+    def __exit__(self, *error):
+        self.state.__exit__(*error), self.caught.__exit__(*error)
+
+
+# --- outcomes -----------------------------------------------------------------------------------------
+def outcomes(name, inside, truth=None):
+    """By method and attribute of an estimator: how it answers Arrays.
+
+    truth : what ``truth_of`` gives, to be asked for once.
+    """
+    estimator = made(name)
+    data, target = takes(name, estimator)
+    if data is None:
+        return {"fit": Outcome(REFUSES, text="takes no numbers")}
+    inputs = (data, target)
+    truth = truth or truth_of(name, estimator, inputs)
+
+    def give(data, target):
+        return targets(name, estimator, data, target)
+
+    found = answered(give, inputs, truth, inside)
+    if any(outcome.word == UNTOLD for outcome in found.values()):  # a kink nearby, perhaps
+        closer = truth_of(name, estimator, inputs, CLOSER)
+        again = answered(give, inputs, closer, inside)
+        for method, outcome in found.items():
+            if outcome.word == UNTOLD:
+                found[method] = again.get(method, outcome)
+    for method, outcome in found.items():
+        if name in AT_ITS_END and outcome.word == WRONG and outcome.error <= OFF:
+            found[method] = outcome._replace(word=RIGHT)
+    return found
+
+
+def answered(give, inputs, truth, inside, alone=None):
+    """By name: the outcome of what ``give(*inputs)`` offers, held against the differences.
+
+    alone : the only one to call.
+    """
+    arrays = [xp.asarray(x) for x in inputs]
+    sources = [x for x in arrays if x.dtype.kind == "f"]
+    found = {}
+    context = interop.sklearn() if inside else nullcontext()
+    with context, sklearn.config_context(array_api_dispatch=True):
+        with xp.GradientTape(persistent=True) as tape:
+            tape.watch(sources)
+            with quiet():
+                try:
+                    offers = give(*arrays)
+                except Exception as error:
+                    return {"fit": Outcome(REFUSES, text=said(error))}
+                results = {}
+                for method, offer in offers.items():
+                    if alone not in (None, method):
+                        continue
+                    try:
+                        results[method] = summed(offer())
+                    except Exception as error:
+                        found[method] = Outcome(REFUSES, text=said(error))
+        known = truth() if results else {}
+        for method, result in results.items():
+            if method in known:
+                places = [i for i, x in enumerate(arrays) if x.dtype.kind == "f"]
+                found[method] = judged(
+                    tape, result, sources, [known[method].get(i) for i in places], inputs, places
+                )
+    if alone is None:  # what left in another method is none of this one's
+        for method, outcome in found.items():
+            if outcome.word == WARNS:
+                found[method] = answered(give, inputs, truth, inside, method)[method]
+    return found
+
+
+def judged(tape, result, sources, slopes, inputs, places):
+    """The outcome for one result."""
+    if not isinstance(result, xp.Array):
+        return Outcome(FLAT if is_flat(slopes) else LEAVES)
+    with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            gradients = tape.gradient(result, sources)
+        except Exception as error:
+            return Outcome(REFUSES, text=said(error))
+    messages = [str(one.message) for one in caught if "left the tape" in str(one.message)]
+    found = [0.0 if g is None else np.asarray(g) for g in gradients]
+    if not all(np.all(np.isfinite(g)) for g in found):
+        return Outcome(REFUSES, text="a gradient of NaN")
+    errors = [
+        distance(g, slope, direction(inputs[i].shape), largest(slopes))
+        for g, slope, i in zip(found, slopes, places, strict=True)
+        if slope is not None
+    ]
+    worst = max([error for error, _ in errors], default=0.0)
+    if all(error <= max(TOLERANCE, min(spread, ROUGH)) for error, spread in errors):
+        return Outcome(FLAT if is_flat(slopes) else RIGHT, worst)
+    if messages:
+        return Outcome(WARNS, worst, messages[0])
+    told = any(error > 20.0 * spread and error > TOLERANCE for error, spread in errors)
+    return Outcome(WRONG if told else UNTOLD, worst)
+
+
+def distance(g, slope, along, largest):
+    """How far a gradient is from differences, and these from each other, relative to their size."""
+    told, value = slope
+    own = 0.1 * float(np.sqrt(np.sum((g * along) ** 2)))
+    size = max(abs(told[-1]), own, 1e-2 * largest, 1e-8 * max(1.0, value))
+    found = float(np.sum(g * along))
+    if not math.isfinite(sum(told)):
+        return math.inf, 0.0
+    return min(abs(found - one) for one in told) / size, (max(told) - min(told)) / size
+
+
+def largest(slopes):
+    return max([abs(told[-1]) for told, _ in filter(None, slopes)], default=0.0)
+
+
+def is_flat(slopes):
+    """Whether differences find nothing but rounding."""
+    return all(max(map(abs, told)) < 1e-9 * max(1.0, value) for told, value in filter(None, slopes))
+
+
+def said(error):
+    """An error in one line."""
+    text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
+    return text[:300]
+
+
+# --- metrics ------------------------------------------------------------------------------------------
+GUESS = Y + 0.2 * np.cos(3.0 * np.arange(24))
+CHANCES = np.random.default_rng(5).uniform(0.1, 0.9, 24)
+SHARES = np.random.default_rng(6).dirichlet([2.0, 3.0, 4.0], 24)
+MANY_TWO = np.stack([TWO, 1 - TWO, np.roll(TWO, 1)], axis=1)
+BETWEEN = 0.9 * X[:7] + 0.3
+NOT_NUMBERS = {  # of these no value is computed from data
+    "check_scoring", "cluster", "get_scorer", "get_scorer_names", "make_scorer", "distance_metrics",
+    "kernel_metrics", "check_paired_arrays", "check_pairwise_arrays", "metric_at_thresholds",
+    "consensus_score", "auc", "classification_report",
+}  # fmt: skip
+RANKINGS = {
+    "coverage_error", "label_ranking_average_precision_score", "label_ranking_loss", "dcg_score",
+    "ndcg_score",
+}  # fmt: skip
+
+
+def metric_names():
+    """The public functions of sklearn.metrics and of its pairwise module that compute."""
+    ends = ("_kernel", "_distances", "_similarity")
+    of_pairs = [name for name in vars(pairwise) if name.endswith(ends)]
+    named = [name for name in metrics.__all__ if name.islower()]
+    found = {*named, *of_pairs} - NOT_NUMBERS
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def metric_case(name):
+    """A metric as a function of arrays, and these: None where all are labels."""
+    function = getattr(metrics, name, None) or getattr(pairwise, name)
+    first, second = [*inspect.signature(function).parameters][:2]
+    if name in ("auc",):
+        return function, None
+    if first == "X":
+        if second == "labels":
+            return lambda X, labels: function(X, labels), (X, THREE)
+        if name == "haversine_distances":
+            return function, (X[:, :2], BETWEEN[:, :2])
+        if name.startswith("paired"):
+            return function, (X[:7], BETWEEN)
+        if name == "pairwise_distances_chunked":
+            return lambda X, Y: list(function(X, Y)), (X, BETWEEN)
+        return function, (X, BETWEEN)
+    if name in RANKINGS:
+        relevance = MANY_TWO if "label" in name or "coverage" in name else SHARES + 0.1
+        return function, (relevance, np.roll(SHARES, 3, axis=0))
+    if second in ("y_score", "y_proba", "pred_decision"):
+        if name == "top_k_accuracy_score":
+            return function, (THREE, SHARES)
+        return function, (TWO, CHANCES)
+    if any(word in name for word in ("error", "deviance", "r2_", "d2_", "explained", "pinball")):
+        return function, (Y, GUESS)
+    return function, None
+
+
+def metric_outcome(name, inside):
+    """How a metric answers Arrays."""
+    function, inputs = metric_case(name)
+    if inputs is None:
+        return Outcome(FLAT, text="of labels alone")
+
+    def give(*data):
+        return {name: lambda: function(*data)}
+
+    def values(*data):
+        return {name: float(summed(function(*data)))}
+
+    def truth():
+        with quiet(), sklearn.config_context(array_api_dispatch=False):
+            return differences(values, inputs)
+
+    found = answered(give, inputs, truth, inside)
+    return found.get(name) or found["fit"]

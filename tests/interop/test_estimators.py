@@ -1,0 +1,349 @@
+"""scikit-learn's clusterings, mixtures, decompositions and neighbours in a context of interop."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn import (
+    cluster,
+    covariance,
+    cross_decomposition,
+    decomposition,
+    discriminant_analysis,
+    ensemble,
+    impute,
+    isotonic,
+    linear_model,
+    manifold,
+    mixture,
+    neighbors,
+    neural_network,
+    preprocessing,
+    tree,
+)
+
+import arraytape as xp
+from arraytape import interop
+from helpers.estimators import THREE, TWO, TWO_COLUMNS, X, Y
+from helpers.fit_checks import check_fit
+
+PLACE = 0.95 * X + 0.2
+HOLES = np.where(np.random.default_rng(2).uniform(size=X.shape) < 0.1, np.nan, X)
+
+
+@pytest.fixture(params=[True, False], ids=["dispatching", "not dispatching"])
+def either_way(request):
+    with sklearn.config_context(array_api_dispatch=request.param):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def numpys_errors():
+    """Scalers divide 0 by 0, and overwrite it: see docs/third_party.md."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        yield
+
+
+def mixed(kind, covariance_type, **options):
+    return kind(
+        n_components=3, covariance_type=covariance_type, tol=1e-13, max_iter=10000, reg_covar=1e-2,
+        random_state=0, **options,
+    )  # fmt: skip
+
+
+FITS = {
+    "KMeans": (lambda: cluster.KMeans(3, n_init=2, random_state=0), lambda m: m.cluster_centers_),
+    "KMeans.score": (lambda: cluster.KMeans(3, n_init=2, random_state=0), lambda m: m.score(PLACE)),
+    "BisectingKMeans": (
+        lambda: cluster.BisectingKMeans(3, random_state=0), lambda m: m.transform(PLACE)
+    ),
+    "MeanShift": (lambda: cluster.MeanShift(bandwidth=2.0), lambda m: m.cluster_centers_),
+    "AffinityPropagation": (
+        lambda: cluster.AffinityPropagation(random_state=0), lambda m: m.cluster_centers_,
+    ),
+    **{
+        f"GaussianMixture, {kind}": (
+            lambda kind=kind: mixed(mixture.GaussianMixture, kind), lambda m: m.means_
+        )
+        for kind in ("full", "tied", "diag", "spherical")
+    },
+    "GaussianMixture.score_samples": (
+        lambda: mixed(mixture.GaussianMixture, "full"), lambda m: m.score_samples(PLACE)
+    ),
+    "BayesianGaussianMixture": (
+        lambda: mixed(mixture.BayesianGaussianMixture, "full"), lambda m: m.predict_proba(PLACE)
+    ),
+    "BayesianGaussianMixture, distribution": (
+        lambda: mixed(
+            mixture.BayesianGaussianMixture, "diag",
+            weight_concentration_prior_type="dirichlet_distribution",
+        ),
+        lambda m: m.covariances_,
+    ),
+    "GraphicalLasso": (
+        lambda: covariance.GraphicalLasso(0.05, tol=1e-8, enet_tol=1e-12, max_iter=1000),
+        lambda m: m.precision_,
+    ),
+    "TruncatedSVD": (
+        lambda: decomposition.TruncatedSVD(2, algorithm="arpack", random_state=0),
+        lambda m: m.transform(PLACE),
+    ),
+    "NMF": (
+        lambda: decomposition.NMF(
+            2, init="nndsvda", tol=1e-14, max_iter=100000, alpha_W=0.02, l1_ratio=0.5,
+            random_state=0,
+        ),
+        lambda m: m.transform(PLACE),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_differentiates_as_refits_change(name):
+    make, output = FITS[name]
+    check_fit(make, output, {"X": X}, forward=name not in ("KMeans.score",))
+
+
+def test_a_hyperparameter_of_a_fit_differentiates():
+    check_fit(
+        lambda alpha: covariance.GraphicalLasso(alpha, tol=1e-8, enet_tol=1e-12, max_iter=1000),
+        lambda m: m.covariance_, {"X": X}, {"alpha": 0.05},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["yeo-johnson", "box-cox"])
+def test_power_transformer_follows_its_search(method):
+    """Brent's method ends 1e-8 off, so the differences are wide."""
+    check_fit(
+        lambda: preprocessing.PowerTransformer(method),
+        lambda m: m.transform(PLACE),
+        {"X": X},
+        h=2e-2,
+    )
+
+
+def values(f, data):
+    """A function's values of Arrays are those of NumPy data; its gradient that of differences."""
+    along = np.random.default_rng(4).normal(size=data.shape)
+    plain = np.asarray(f(data))
+    weights = np.cos(1.0 + np.arange(plain.size)).reshape(plain.shape)
+    with interop.sklearn():
+        x = xp.asarray(data)
+        np.testing.assert_allclose(np.asarray(f(x)), plain, rtol=1e-12, atol=1e-12)
+        g = np.asarray(xp.grad(lambda x: xp.sum(f(x) * weights))(x))
+    h = 1e-4
+    points = [float(np.sum(f(data + t * h * along) * weights)) for t in (1, -1, 2, -2)]
+    slope = (8 * (points[0] - points[1]) - (points[2] - points[3])) / (12 * h)
+    seen = ~np.isnan(data)
+    assert abs(np.sum((g * along)[seen]) - slope) <= 1e-6 * max(abs(slope), np.sum(np.abs(g[seen])))
+
+
+FUNCTIONS = {
+    "FeatureAgglomeration": lambda X: cluster.FeatureAgglomeration(2).fit(X).transform(X),
+    "RobustScaler": lambda X: preprocessing.RobustScaler().fit_transform(X),
+    "QuantileTransformer": lambda X: preprocessing.QuantileTransformer(
+        n_quantiles=12
+    ).fit(X).transform(0.95 * X + 0.2),
+    "SplineTransformer": lambda X: preprocessing.SplineTransformer().fit(X).transform(0.95 * X + 0.2),
+    "SplineTransformer, quantiles": lambda X: preprocessing.SplineTransformer(
+        knots="quantile", extrapolation="linear"
+    ).fit(X).transform(0.95 * X + 0.2),
+    "SimpleImputer": lambda X: impute.SimpleImputer().fit_transform(X),
+    "KNNImputer": lambda X: impute.KNNImputer(n_neighbors=2).fit_transform(X),
+    "KernelPCA": lambda X: np.abs(decomposition.KernelPCA(2, kernel="rbf", gamma=0.1).fit_transform(X)),
+    "FastICA": lambda X: decomposition.FastICA(
+        2, whiten="unit-variance", algorithm="deflation", random_state=0
+    ).fit_transform(X),
+    "PCA.score": lambda X: decomposition.PCA(2).fit(X).score(X),
+    "LedoitWolf": lambda X: covariance.LedoitWolf().fit(X).covariance_,
+    "EmpiricalCovariance.score": lambda X: covariance.EmpiricalCovariance().fit(X).score(0.9 * X),
+    "LinearDiscriminantAnalysis": lambda X: discriminant_analysis.LinearDiscriminantAnalysis(
+        solver="eigen", shrinkage=0.2
+    ).fit(X, THREE).decision_function(X),
+    "QuadraticDiscriminantAnalysis": lambda X: discriminant_analysis.QuadraticDiscriminantAnalysis().fit(
+        X, TWO
+    ).predict_proba(0.9 * X),
+    "PLSRegression": lambda X: cross_decomposition.PLSRegression(2).fit(X, TWO_COLUMNS).predict(X),
+    "PLSCanonical": lambda X: cross_decomposition.PLSCanonical(1, tol=1e-14).fit(X, TWO_COLUMNS).coef_,
+    "NearestCentroid": lambda X: neighbors.NearestCentroid().fit(X, THREE).decision_function(0.9 * X),
+    "KernelDensity": lambda X: neighbors.KernelDensity(bandwidth=0.7).fit(X).score_samples(0.95 * X),
+    "KernelDensity, cosine": lambda X: neighbors.KernelDensity(
+        bandwidth=3.0, kernel="cosine"
+    ).fit(X).score(0.95 * X),
+    "KNeighborsRegressor": lambda X: neighbors.KNeighborsRegressor(4, weights="distance").fit(
+        X, Y
+    ).predict(0.95 * X + 0.2),
+    "KNeighborsRegressor, p=1": lambda X: neighbors.KNeighborsRegressor(
+        4, weights="distance", p=1
+    ).fit(X, Y).predict(0.95 * X + 0.2),
+    "KNeighborsClassifier": lambda X: neighbors.KNeighborsClassifier(4, weights="distance").fit(
+        X, TWO
+    ).predict_proba(0.95 * X + 0.2),
+    "RadiusNeighborsRegressor": lambda X: neighbors.RadiusNeighborsRegressor(
+        2.0, weights="distance"
+    ).fit(X, Y).predict(0.95 * X + 0.2),
+    "LocalOutlierFactor": lambda X: neighbors.LocalOutlierFactor(5, novelty=True).fit(X).score_samples(
+        0.95 * X + 0.2
+    ),
+    "IsotonicRegression by x": lambda X: isotonic.IsotonicRegression().fit(X[:, 0], Y).predict(
+        0.95 * X[:, 0] + 0.25
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_estimator_as_a_function_of_its_data(name):
+    values(FUNCTIONS[name], HOLES if "Imputer" in name else X)
+
+
+def test_isotonic_regression_by_its_target():
+    values(lambda y: isotonic.IsotonicRegression().fit(X[:, 0], y).predict(X[:, 0]), Y)
+    values(
+        lambda y: (
+            isotonic.IsotonicRegression(y_min=2.2, increasing="auto").fit(X[:, 0], y).y_thresholds_
+        ),
+        Y,
+    )
+
+
+@pytest.mark.slow
+def test_neighborhood_components_up_to_rotation():
+    """How they rotate has no derivative, and says so; what no rotation changes has one."""
+    from sklearn.datasets import load_iris
+
+    iris = load_iris()
+    data = iris.data[:, :2] + 0.05 * np.random.default_rng(1).normal(size=(150, 2))
+
+    def metric(X):
+        model = neighbors.NeighborhoodComponentsAnalysis(
+            2, tol=1e-14, max_iter=5000, random_state=0
+        )
+        components = model.fit(X, iris.target).components_
+        return components.T @ components
+
+    along = 1e-5 * np.random.default_rng(0).normal(size=data.shape)
+    slope = (metric(data + along) - metric(data - along)) / 2.0
+    with interop.sklearn():
+        x = xp.asarray(data)
+        g = np.asarray(xp.grad(lambda X: xp.sum(metric(X) * [[1.0, 2.0], [2.0, 5.0]]))(x))
+        model = neighbors.NeighborhoodComponentsAnalysis(
+            2, tol=1e-14, max_iter=5000, random_state=0
+        )
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            one = model.fit(x, iris.target).components_[0, 0]
+        with pytest.raises(ValueError, match="how they rotate with the data has no derivative"):
+            tape.gradient(one, x)
+    assert abs(np.sum(g * along) / np.sum(slope * [[1.0, 2.0], [2.0, 5.0]]) - 1.0) < 1e-3
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda X: cluster.KMeans(3, n_init=2, random_state=0).fit(X).score(PLACE),
+        lambda X: xp.sum(mixed(mixture.GaussianMixture, "diag").fit(X).means_ ** 2),
+        lambda X: xp.sum(neighbors.KernelDensity(bandwidth=0.7).fit(X).score_samples(PLACE)),
+    ],
+    ids=["KMeans", "GaussianMixture", "KernelDensity"],
+)
+def test_second_derivatives_are_those_of_the_gradient(f):
+    along = np.random.default_rng(3).normal(size=X.shape)
+    with interop.sklearn():
+        found = np.asarray(xp.hvp(f, (xp.asarray(X),), (xp.asarray(along),))[0])
+        ahead, behind = [
+            np.asarray(xp.grad(f)(xp.asarray(X + step * along))) for step in (1e-5, -1e-5)
+        ]
+    np.testing.assert_allclose(found, (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-6)
+
+
+def test_float32_data_keep_their_dtype():
+    with interop.sklearn():
+        x = xp.asarray(X.astype(np.float32))
+        model = cluster.KMeans(3, n_init=2, random_state=0)
+        g = xp.grad(lambda x: xp.sum(model.fit(x).cluster_centers_))(x)
+        assert model.cluster_centers_.dtype == g.dtype == np.float32
+
+
+def test_precisions_with_a_pruned_one_stay_numpy_data():
+    """It is what it was when it passed the threshold, which has another derivative than 0."""
+    with interop.sklearn():
+        model = linear_model.ARDRegression(tol=1e-10).fit(xp.asarray(X), Y)
+        assert type(model.coef_) is xp.Array
+        assert type(model.lambda_) is np.ndarray
+        whole = linear_model.ARDRegression(threshold_lambda=1e12, tol=1e-10)
+        y = X @ [1.0, -2.0, 1.5] + 0.1 * Y
+        assert type(whole.fit(xp.asarray(X), y).lambda_) is xp.Array
+
+
+# --- refusals -----------------------------------------------------------------------------------------
+REFUSED = {
+    "tree": (tree.DecisionTreeRegressor, "thresholds"),
+    "forest": (ensemble.RandomForestRegressor, "thresholds"),
+    "boosting": (ensemble.GradientBoostingRegressor, "thresholds"),
+    "histograms": (ensemble.HistGradientBoostingRegressor, "thresholds"),
+    "isolation": (ensemble.IsolationForest, "thresholds"),
+    "AdaBoost": (ensemble.AdaBoostRegressor, "jump"),
+    "DBSCAN": (cluster.DBSCAN, "labels"),
+    "MiniBatchKMeans": (cluster.MiniBatchKMeans, "batches"),
+    "network": (neural_network.MLPRegressor, "random updates"),
+    "bins": (preprocessing.KBinsDiscretizer, "constant in steps"),
+    "TSNE": (manifold.TSNE, "descent"),
+    "GraphicalLassoCV": (covariance.GraphicalLassoCV, "grid"),
+    "NMF": (decomposition.NMF, "alpha_W"),
+}
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_fit_without_a_derivative_refuses(name):
+    """It names itself, says why and what to do, and leaves the estimator as it was."""
+    kind, why = REFUSED[name]
+    estimator = kind()
+    before = {**vars(estimator)}
+    with interop.sklearn(), pytest.raises(TypeError, match=why) as caught:
+        estimator.fit(xp.asarray(X), xp.asarray(Y))
+    assert vars(estimator) == before
+    assert __file__ in str(caught.value)
+    assert kind.__name__ in str(caught.value)
+
+
+def test_centers_that_have_not_settled_are_refused():
+    with interop.sklearn(), pytest.raises(TypeError, match=r"not the means.*raise max_iter"):
+        cluster.KMeans(5, init=X[:5], n_init=1, max_iter=1).fit(xp.asarray(X))
+
+
+def test_a_mixture_that_has_not_converged_is_refused():
+    data = np.random.default_rng(0).normal(size=(60, 2))
+    with (
+        interop.sklearn(),
+        pytest.warns(sklearn.exceptions.ConvergenceWarning),
+        pytest.raises((TypeError, ArithmeticError), match=r"[Ll]ower (tol|the solver's tolerance)"),
+    ):
+        mixture.GaussianMixture(4, max_iter=1, random_state=0).fit(xp.asarray(data))
+
+
+def test_new_numpy_data_meets_what_a_fit_kept_of_arrays():
+    """Also where the library writes to it; a new fit to NumPy data knows nothing of Arrays."""
+    with interop.sklearn():
+        scaler = preprocessing.StandardScaler().fit(xp.asarray(X))
+        new = scaler.transform(X.copy())
+        assert type(new) is xp.Array
+        scaler.fit(X)
+        assert type(scaler.mean_) is np.ndarray
+        assert type(scaler.transform(X)) is np.ndarray
+
+
+def test_numpys_brackets_keep_arrays():
+    """``np.r_`` and ``np.c_`` of a library's module."""
+    from sklearn.preprocessing import _polynomial
+
+    with interop.sklearn():
+        x = xp.asarray([1.0, 2.0])
+        facade = _polynomial.np
+        rows, columns = facade.r_[x, 3.0], facade.c_[x, [3.0, 4.0]]
+        assert type(rows) is type(columns) is xp.Array
+        np.testing.assert_array_equal(np.asarray(rows), np.r_[[1.0, 2.0], 3.0])
+        np.testing.assert_array_equal(np.asarray(columns), np.c_[[1.0, 2.0], [3.0, 4.0]])
+        with pytest.raises(TypeError, match=r"np\.r_ with ranges"):
+            facade.r_[x, 1:3]
+    np.testing.assert_array_equal(facade.r_[1:3], [1, 2])

@@ -1,0 +1,67 @@
+"""docs/estimators_table.md: all of scikit-learn is there, nothing wrong in silence, nothing stale."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from helpers import estimator_rows as rows
+from helpers import estimators as sweep
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "estimator_table.py"
+FAST = (
+    "AffinityPropagation", "BisectingKMeans", "DecisionTreeRegressor", "KMeans", "KernelDensity",
+    "NearestCentroid", "StandardScaler", "TSNE",
+)  # fmt: skip
+SLOW = (
+    "GaussianMixture", "IsotonicRegression", "LedoitWolf", "PLSRegression", "PowerTransformer",
+    "QuadraticDiscriminantAnalysis", "RobustScaler", "SimpleImputer", "SplineTransformer",
+)  # fmt: skip
+METRICS = (
+    "davies_bouldin_score",
+    "f1_score",
+    "log_loss",
+    "r2_score",
+    "rbf_kernel",
+    "silhouette_score",
+)
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("estimator_table", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def by_name(tool, heading):
+    return {tool.name_of(line): line for line in tool.rows_in_page(heading)}
+
+
+def test_every_estimator_and_metric_has_a_row(tool):
+    assert by_name(tool, tool.TABLE).keys() == sweep.kinds().keys()
+    assert [*by_name(tool, tool.METRICS)] == sweep.metric_names()
+
+
+def test_nothing_is_wrong_in_silence(tool):
+    assert "WRONG" not in tool.PAGE.read_text(encoding="utf-8")
+
+
+def without_errors(line):
+    """A row without how far off something is, which differs from machine to machine."""
+    return re.sub(r" \(\de-\d+\)", "", line)
+
+
+@pytest.mark.parametrize(
+    "name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+)
+def test_the_row_of_an_estimator_is_not_stale(tool, name):
+    found = rows.estimator_row(name)
+    assert without_errors(found) == without_errors(by_name(tool, tool.TABLE)[name])
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_row_of_a_metric_is_not_stale(tool, name):
+    assert rows.metric_row(name) == by_name(tool, tool.METRICS)[name]
