@@ -10,6 +10,7 @@ import pytest
 
 import arraytape as xp
 from arraytape._record.op import REGISTRY
+from arraytape.optimizers import minimize_scipy
 from helpers.features import feature
 from helpers.repository import ROOT
 
@@ -175,6 +176,24 @@ def test_special_functions_have_rules(near):
     density = np.asarray(x) * (1 - np.asarray(x)) ** 2 / special.beta(2.0, 3.0)
     near(slope(lambda x: special.betainc(2.0, 3.0, x), x), density)
     near(slope(lambda x: xp.special.jv(1.0, x), x), special.jvp(1.0, np.asarray(x)))
+
+
+@feature(
+    79, "SciPy's optimizers with gradients", "`minimize(f, x0, jac=xp.grad(f))`, `minimize_scipy`"
+)
+def test_optimizers_of_scipy(near):
+    optimize = pytest.importorskip("scipy.optimize", reason="the optimizers are SciPy's")
+
+    def f(x):
+        return xp.sum((xp.asarray(x) - 1.0) ** 4 + (xp.asarray(x) - 1.0) ** 2)
+
+    x0 = np.asarray([3.0, -2.0])
+    found = optimize.minimize(f, x0, jac=xp.grad(f), hess=xp.hessian(f), method="trust-ncg")
+    near(found.x, [1.0, 1.0], rtol=1e-6)
+    bounded = minimize_scipy(
+        lambda p: f(p["x"]), {"x": xp.asarray(x0)}, bounds={"x": (2.0, None)}, method="L-BFGS-B"
+    )
+    near(bounded.x["x"], [2.0, 2.0])
 
 
 @feature(80, "other libraries' arrays around Arrays", "`xarray.DataArray(x)`, lists, dicts, joblib")

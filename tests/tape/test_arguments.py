@@ -102,7 +102,7 @@ BAD = {
     "numpy-source": (lambda t, y, x: t.gradient(y, np.ones(2)), TypeError, ["source", "float64(2,)"]),
     "numpy-scalar-source": (lambda t, y, x: t.gradient(y, np.float64(1)), TypeError, ["source"]),
     "none-source": (lambda t, y, x: t.gradient(y, None), TypeError, ["source may not be None"]),
-    "nested-none-source": (lambda t, y, x: t.gradient(y, [x, {"a": None}]), TypeError, ["None"]),
+    "only-none-sources": (lambda t, y, x: t.gradient(y, [None, {"a": None}]), TypeError, ["None"]),
     "str-source": (lambda t, y, x: t.gradient(y, "x"), TypeError, ["source", "str 'x'"]),
     "int-target": (lambda t, y, x: t.gradient(4, x), TypeError, ["target", "int 4", "asarray"]),
     "numpy-target": (lambda t, y, x: t.gradient(np.ones(2), x), TypeError, ["target", "ndarray"]),
@@ -186,3 +186,21 @@ def test_the_parameters_have_tensorflows_names_places_and_defaults():
     assert parameters(ForwardAccumulator.jvp) == [
         ("targets", nothing), ("unconnected_gradients", "none"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("of", ["gradient", "jacobian"])
+def test_none_beside_arrays_has_none(of, persistent, near):
+    x, w = xp.asarray([1.0, 2.0]), xp.Variable(3.0)
+    sources = [x, {"bias": None, "w": w}, None]
+    with GradientTape(persistent=persistent) as tape:
+        tape.watch([x, None])
+        y = xp.sum(x * x) * w
+    first, second, third = getattr(tape, of)(y, sources)
+    near(first, [6.0, 12.0])
+    near(second["w"], 5.0)
+    assert second["bias"] is None
+    assert third is None
+    if not persistent:
+        with pytest.raises(RuntimeError, match="non-persistent"):
+            tape.gradient(y, x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,18 +39,32 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
     return found
 
 
+class Holes(Exception):
+    """A nesting of sources has None beside Arrays: a part that a model does without."""
+
+
+def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
+    """What is asked of the sources that are not None, with None at the places of the others."""
+    leaves = nest.leaves(sources)
+    found = iter(ask([x for x in leaves if x is not None]))
+    return nest.pack(sources, [None if x is None else next(found) for x in leaves])
+
+
 def arrays_of(
     structure: Any, what: str, caller: str = "gradient", left: str | None = None
 ) -> list[Array]:
     """The leaves of targets or sources: Arrays, or a TypeError that says what was given.
 
-    ``left`` is where a value last left the tape, for what is a number or a foreign array now.
+    Holes where None is among the sources.  ``left`` is where a value last left the tape, for what is a
+    number or a foreign array now.
     """
     found = nest.leaves(structure)
     for leaf in found:
         if type(leaf) is Array and leaf._data.dtype.kind in "fc":
             continue
         if not isinstance(leaf, Array):
+            if leaf is None and what == "source" and any(isinstance(x, Array) for x in found):
+                raise Holes
             hint = "pass the Array that the tape recorded"
             if leaf is None:
                 hint = f"a {what} may not be None: was it computed?"

@@ -17,7 +17,9 @@ from .._util import nest
 from .._util.blocks import quietly
 from .._util.errors import shown, user_line
 from .arguments import (
+    Holes,
     UnconnectedGradients,
+    around_holes,
     arrays_of,
     differentiable,
     filled,
@@ -58,7 +60,12 @@ def gradient(
         from .._exits.messages import last_exit  # values left: seldom, and much code
 
         left = last_exit(recording.records)
-    targets, asked = arrays_of(target, "target", left=left), arrays_of(sources, "source")
+    targets = arrays_of(target, "target", left=left)
+    try:
+        asked = arrays_of(sources, "source")
+    except Holes:
+        rest = output_gradients, unconnected_gradients, nan
+        return around_holes(sources, lambda some: gradient(recording, target, some, *rest))
     seeds = seeds_of(target, targets, output_gradients)
     with recording.paused():
         request = Differentiation(recording, targets, asked)

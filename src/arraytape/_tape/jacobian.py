@@ -13,7 +13,7 @@ from .._storage.batched.data import Batched, NoBatchedForm, active, diagonal, ne
 from .._storage.storage import STORAGES, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
-from .arguments import UnconnectedGradients, arrays_of, unconnected
+from .arguments import Holes, UnconnectedGradients, around_holes, arrays_of, unconnected
 from .differentiation import Differentiation
 from .hidden_axes import unbatched
 from .packing import Packed
@@ -34,7 +34,11 @@ def jacobian(
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "jacobian", "target")
-    asked = arrays_of(sources, "source", "jacobian")
+    try:
+        asked = arrays_of(sources, "source", "jacobian")
+    except Holes:
+        rest = unconnected_gradients, chunk_size
+        return around_holes(sources, lambda some: jacobian(recording, target, some, *rest))
     shapes = [y.shape + x.shape for x in asked]
     with recording.paused():
         request = Differentiation(recording, [y], asked)

@@ -35,15 +35,18 @@ class Inputs:
     grad(lambda x: x * grad(lambda y: x + y)(x))(x) has x twice and y once.
     chosen : these copies, in a tuple where several positions were asked for.
     kinds : what each leaf of ``chosen`` was given as; None where all are Arrays.
+    holes : whether a nesting may have None beside arrays, for a part that a model does without.
     """
 
     __slots__ = ("args", "chosen", "kinds")
 
-    def __init__(self, caller: str, args: tuple[Any, ...], argnums: ArgNums) -> None:
+    def __init__(
+        self, caller: str, args: tuple[Any, ...], argnums: ArgNums, holes: bool = False
+    ) -> None:
         taken = positions(caller, argnums, len(args))
         several, kinds = list(args), []
         for n in taken:
-            parts, found = taken_in(caller, n, args[n])
+            parts, found = taken_in(caller, n, args[n], holes)
             kinds += found
             several[n] = nest.pack(args[n], parts)
         self.args = tuple(several)
@@ -60,7 +63,10 @@ class Inputs:
 
     def value(self, y: Any) -> Any:
         """A result of the function: NumPy's where every leaf of ``chosen`` was."""
-        return y if self.kinds is None or IS_ARRAY in self.kinds else in_numpy(y)
+        if self.kinds is None:
+            return y
+        pairs = zip(nest.leaves(self.chosen), self.kinds, strict=True)
+        return y if any(k == IS_ARRAY for x, k in pairs if x is not None) else in_numpy(y)
 
 
 def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
@@ -90,10 +96,20 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
     return taken
 
 
-def taken_in(caller: str, n: int, arg: Any) -> tuple[list[Array], list[int]]:
-    """The leaves of an argument as Arrays of their own, and what each was given as."""
-    parts, kinds = [], []
-    for leaf in nest.leaves(arg):
+def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], list[int]]:
+    """The leaves of an argument as Arrays of their own, and what each was given as.
+
+    holes : whether None may stand beside Arrays, which then stays.
+    """
+    parts: list[Any] = []
+    kinds = []
+    leaves = nest.leaves(arg)
+    holes = holes and any(leaf is not None for leaf in leaves)
+    for leaf in leaves:
+        if leaf is None and holes:
+            parts.append(None)
+            kinds.append(IS_ARRAY)
+            continue
         kind = IS_ARRAY if isinstance(leaf, Array) else kind_of(caller, n, leaf, arg)
         part = leaf if kind == IS_ARRAY else asarray(leaf, copy=True)
         if not differentiable(part):

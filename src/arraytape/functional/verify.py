@@ -74,15 +74,14 @@ class Again:
         self.f, self.args, self.keywords, self.weights = f, args, keywords, weights
         positions = [argnums] if isinstance(argnums, int) else list(argnums)
         self.positions = [n % len(args) for n in positions]
-        leaves = [nest.leaves(args[n]) for n in self.positions]
-        self.counts = [len(part) for part in leaves]
-        self.arrays = [x for part in leaves for x in part]
+        self.leaves = [nest.leaves(args[n]) for n in self.positions]
+        self.arrays = [x for part in self.leaves for x in part if x is not None]
 
     def at(self, arrays: Sequence[Array]) -> Any:
         """What the function gives at other values."""
-        args, rest = list(self.args), list(arrays)
-        for n, count in zip(self.positions, self.counts, strict=True):
-            args[n], rest = nest.pack(args[n], rest[:count]), rest[count:]
+        args, rest = list(self.args), iter(arrays)
+        for n, leaves in zip(self.positions, self.leaves, strict=True):
+            args[n] = nest.pack(args[n], [None if x is None else next(rest) for x in leaves])
         y = self.f(*args, **self.keywords)
         return y if self.weights is None else inner(self.weights, nest.leaves(y))
 
