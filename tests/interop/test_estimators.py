@@ -264,15 +264,43 @@ def test_float32_data_keep_their_dtype():
         assert model.cluster_centers_.dtype == g.dtype == np.float32
 
 
-def test_precisions_with_a_pruned_one_stay_numpy_data():
-    """It is what it was when it passed the threshold, which has another derivative than 0."""
+def test_precisions_with_a_pruned_one_have_no_derivative():
+    """Such a one is what it was when it passed the threshold, which has another derivative than 0."""
+
+    def precision(threshold, y):
+        def f(data):
+            model = linear_model.ARDRegression(threshold_lambda=threshold, tol=1e-10).fit(data, y)
+            return xp.sum(model.lambda_) + xp.sum(model.coef_)
+
+        return xp.grad(f)
+
     with interop.sklearn():
-        model = linear_model.ARDRegression(tol=1e-10).fit(xp.asarray(X), Y)
-        assert type(model.coef_) is xp.Array
-        assert type(model.lambda_) is np.ndarray
-        whole = linear_model.ARDRegression(threshold_lambda=1e12, tol=1e-10)
+        with pytest.raises(LookupError, match=r"ARDRegression\.lambda_"):
+            precision(1e4, Y)(xp.asarray(X))
         y = X @ [1.0, -2.0, 1.5] + 0.1 * Y
-        assert type(whole.fit(xp.asarray(X), y).lambda_) is xp.Array
+        assert precision(1e12, y)(xp.asarray(X)).shape == X.shape
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: linear_model.Lasso(alpha=0.1), "dual_gap_"),
+        (lambda: linear_model.RidgeCV(alphas=(0.1, 1.0)), "best_score_"),
+        (lambda: linear_model.LassoCV(alphas=3), "mse_path_"),
+    ],
+)
+def test_a_number_that_no_statement_connects_is_no_constant_in_silence(make, name):
+    def loss(data, of=lambda value: value):
+        model = make().fit(data, Y)
+        return xp.sum(model.coef_) + xp.sum(of(getattr(model, name)))
+
+    with interop.sklearn():
+        values = getattr(make().fit(X, Y), name)
+        data = xp.asarray(X)
+        assert np.array_equal(np.asarray(getattr(make().fit(data, Y), name)), np.asarray(values))
+        with pytest.raises(LookupError, match=name):
+            xp.grad(loss)(data)
+        assert xp.grad(lambda data: loss(data, xp.stop_gradient))(data).shape == X.shape
 
 
 # --- refusals -----------------------------------------------------------------------------------------

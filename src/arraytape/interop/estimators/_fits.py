@@ -23,6 +23,7 @@ import sklearn
 import arraytape
 
 from ..._array.array import Array
+from ..._custom.gradient import call_with_rule
 from ..._util.errors import describe, user_line
 from .._context import has_array
 from .._hooks import original_of
@@ -93,6 +94,23 @@ class Fit:
             if value is not self.estimator and has_array([value]) and name not in self.asked:
                 self.refuse(f"an Array as {name}, {describe(value)}, has no derivative here")
 
+    def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
+        """The public numbers of which no statement says how they depend on the Arrays.
+
+        They become results of ops without a rule: a gradient that needs one is an error, where NumPy
+        numbers would be constants in silence.
+        """
+        parameters = self.estimator.get_params(deep=False)
+        arrays = arrays_in([*self.given.values(), *parameters.values()])
+        connected = {*connected, *parameters}
+        if not parameters.get("fit_intercept", True):
+            connected.add("intercept_")  # which is 0
+        return {
+            name: without_rule(f"{self.name}.{name}", value, arrays)
+            for name, value in vars(self.twin).items()
+            if name not in connected and is_result(name, value)
+        }
+
     def refuse(self, why: str, instead: str = "") -> NoReturn:
         """Raise what says why this fit has no derivative, and what to do."""
         raise TypeError(f"{self.name}.fit: {why}. {instead or INSTEAD} [at {user_line()}]")
@@ -136,7 +154,7 @@ class Statement:
         whole = fit.result is fit.twin
         if not whole and self.result is None:
             fit.refuse(f"what it returns, {describe(fit.result)}, has no derivative here")
-        take_over(estimator, fit.twin, found)
+        take_over(estimator, fit.twin, {**fit.without_derivative(found), **found})
         return estimator if whole or self.result is None else self.result(estimator, fit)
 
 
@@ -240,6 +258,38 @@ def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
         if name not in state:
             delattr(estimator, name)
     vars(estimator).update(state)
+
+
+def arrays_in(values: Iterable[Any]) -> list[Array]:
+    """The Arrays among values, and in lists, tuples, dicts and components among them."""
+    found: list[Array] = []
+    for value in values:
+        if isinstance(value, Array):
+            found.append(value)
+        elif type(value) in (list, tuple):
+            found += arrays_in(value)
+        elif type(value) is dict:
+            found += arrays_in(value.values())
+        elif is_component(value):
+            found += arrays_in(parameters_of(value))
+    return found
+
+
+def is_result(name: str, value: Any) -> bool:
+    """Whether an attribute is public and holds floating-point numbers, which a fit has computed."""
+    public = name[0] != "_" and name[-1] == "_"
+    numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
+    return public and (numbers or type(value) is float)
+
+
+def without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
+    """A value as the result of an op of these Arrays that has no rule."""
+
+    def run(*_: Array) -> tuple[Array, None]:
+        return arraytape.asarray(np.asarray(value)), None
+
+    found: Array = call_with_rule(name, run, tuple(arrays), {}, signature_of=run, missing=name)
+    return found
 
 
 def connect(value: Any, formula: Any) -> Any:
