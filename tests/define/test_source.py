@@ -53,7 +53,8 @@ def function(x, /):
                         if not out: out = answer._tid = new_tid()
                         answer._state |= 1
                         recorder.record((PLAN1, out, t_x, result))
-                    else: continue
+                    else:
+                        continue
                     followed.add(out)
             else:
                 for recorder in recorders:
@@ -62,7 +63,8 @@ def function(x, /):
                         if not out: out = answer._tid = new_tid()
                         answer._state |= 1
                         recorder.record((WIDE1, out, t_x, result, SHAPE_AND_DTYPE))
-                    else: continue
+                    else:
+                        continue
                     followed.add(out)
                     if result.dtype.kind == "c":
                         recorder.notice(WIDES[1], ())

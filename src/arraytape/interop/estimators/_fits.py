@@ -102,7 +102,7 @@ class Fit:
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = arrays_in([*self.given.values(), *parameters.values()])
-        connected = {*connected, *parameters}
+        connected = {*connected, *parameters, *CHOSEN}
         if not parameters.get("fit_intercept", True):
             connected.add("intercept_")  # which is 0
         return {
@@ -116,6 +116,8 @@ class Fit:
         raise TypeError(f"{self.name}.fit: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
+# What is a parameter's own value, the one that was chosen among those given, or 1: constants.
+CHOSEN = ("C_", "X_scale_", "l1_ratio_", "mean_precision_prior_", "weight_concentration_prior_")
 INSTEAD = "Give it NumPy data (np.asarray(xp.stop_gradient(X))) where no gradient is wanted"
 Connect = Callable[[Fit], Mapping[str, Any]]
 Examine = Callable[[Fit], None]
