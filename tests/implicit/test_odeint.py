@@ -658,7 +658,7 @@ def test_a_constant_slope_does_not_lose_a_gradient_in_silence():
         gradient(xp.asarray(1.0))
 
 
-# --- what is written to between the call and the backward pass ------------------------------------------
+# --- what is written to between the call and the backward pass ----------------------------------------
 @pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
 @pytest.mark.parametrize("kind", ["Array", "ndarray", "Variable", "list"])
 def test_arguments_and_y0_may_be_written_to_after_the_call(adjoint, kind):

@@ -210,7 +210,7 @@ class Numbers:
     def _check_linear(self, v: Vector) -> None:
         """ValueError where the residual is no linear function and a constant."""
         size = float(np.max(np.abs(v), initial=0.0)) or 1.0
-        w = size * np.random.default_rng(0).uniform(0.5, 1.0, v.shape)
+        w = np.random.default_rng(0).uniform(0.5 * size, size, v.shape)
         at = [self.residual(u) for u in (np.zeros_like(v), v, w, v + w)]
         scale = max(float(np.max(np.abs(r), initial=0.0)) for r in at)
         off = float(np.max(np.abs(at[0] - at[1] - at[2] + at[3]), initial=0.0))
