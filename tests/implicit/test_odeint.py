@@ -696,3 +696,25 @@ def test_what_f_uses_may_not_be_written_to_however_little_of_the_state_it_moves(
     c[1] = factor
     with pytest.raises(RuntimeError, match="f gave something else"):
         tape.gradient(y, a)
+
+
+@pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
+@pytest.mark.parametrize(
+    ("method", "options"), [("RK45", {"rtol": 1e-8}), ("Radau", {}), ("RK4", {"max_step": 0.1})]
+)
+def test_what_f_writes_to_its_arguments_stays_there(adjoint, method, options):
+    a = xp.asarray(0.7)
+
+    def f(t, y, p):
+        slope = -p["a"] * y
+        p["a"] *= 1.1
+        y[...], t[...] = 5.0, 5.0
+        return slope
+
+    def end(a):
+        y = odeint(f, (0.0, 1.0), [1.0], method, args=({"a": a},), adjoint=adjoint, **options).y
+        return y[0, -1]
+
+    assert abs(float(end(a)) - np.exp(-0.7)) < 1e-3
+    assert abs(float(xp.grad(end)(a)) + np.exp(-0.7)) < 1e-3
+    assert float(a) == 0.7
