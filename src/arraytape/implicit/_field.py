@@ -93,7 +93,7 @@ class Field:
 
 
 def own(args: Any) -> Any:
-    """The further arguments with Arrays under handles of their own, so that writes to them stay there."""
+    """The further arguments, Arrays under handles of their own: writes to them stay there."""
     return nest.pack(args, handles(nest.leaves(args))) if args else args
 
 

@@ -211,7 +211,8 @@ class Numbers:
         """ValueError where the residual is no linear function and a constant."""
         size = float(np.max(np.abs(v), initial=0.0)) or 1.0
         w = np.random.default_rng(0).uniform(0.5 * size, size, v.shape)
-        at = [self.residual(u) for u in (np.zeros_like(v), v, w, v + w)]
+        points: list[Any] = [np.zeros_like(v), v, w, v + w]
+        at = [self.residual(u) for u in points]
         scale = max(float(np.max(np.abs(r), initial=0.0)) for r in at)
         off = float(np.max(np.abs(at[0] - at[1] - at[2] + at[3]), initial=0.0))
         if off > self.eps**0.5 * scale:
