@@ -315,3 +315,8 @@ def test_an_operator_may_have_a_constant():
 def test_a_solver_that_gives_no_numbers_is_a_type_error(found):
     with pytest.raises(TypeError, match=r"solver must give x0's shapes and dtypes.*test_checks"):
         implicit.root(cube, 1.0, EIGHT, solver=lambda x0, a: found)
+
+
+def test_a_maximum_is_refused_without_a_hessian_too():
+    with pytest.raises(implicit.NotASolution, match=r"no minimum: .*curvature is -2\.0e\+00"):
+        implicit.minimum(lambda x: -xp.sum(x**2), np.zeros(3), matrix_free=True)

@@ -187,7 +187,8 @@ def minimum(
     Raises
     ------
     NotASolution
-        As of ``root``, and when the Hessian has a negative eigenvalue (not seen by ``matrix_free``).
+        As of ``root``, and when the Hessian has a negative eigenvalue (``matrix_free`` looks along one
+        random direction alone).
     TypeError, ValueError, LostGradientError, ImportError
         As of ``root``; and when f gives anything but one real Array of shape ().
 

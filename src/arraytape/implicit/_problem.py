@@ -191,6 +191,8 @@ class Numbers:
         checks.check_finite(name, r)
         if self.problem.linear and self.problem.base is None:
             self._check_linear(v)
+        if self.problem.matrix_free and self.problem.value is not None:
+            self._check_curvature(v)
         if self.problem.matrix_free:
             size = self._linear_error(r) if self.problem.linear else self._distance(v, r)
             self._judge(size, size)
@@ -206,6 +208,17 @@ class Numbers:
         else:
             self._judge(size, error)
         return found.jacobian
+
+    def _check_curvature(self, v: Vector) -> None:
+        """NotASolution where the curvature is negative along a random direction; others are not seen."""
+        rng = np.random.default_rng(0)
+        w = rng.uniform(0.5, 1.0, v.shape) * rng.choice([-1.0, 1.0], v.shape)
+        bent = self.products(v)[0](w)
+        if float(w @ bent) < -(self.eps**0.5) * float(np.linalg.norm(w) * np.linalg.norm(bent)):
+            raise NotASolution(
+                f"{self.problem.name}: what the solver found is no minimum: along a random direction "
+                f"the curvature is {float(w @ bent / (w @ w)):.1e} [at {user_line()}]; start elsewhere"
+            )
 
     def _check_linear(self, v: Vector) -> None:
         """ValueError where the residual is no linear function and a constant."""
