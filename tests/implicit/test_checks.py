@@ -320,3 +320,16 @@ def test_a_solver_that_gives_no_numbers_is_a_type_error(found):
 def test_a_maximum_is_refused_without_a_hessian_too():
     with pytest.raises(implicit.NotASolution, match=r"no minimum: .*curvature is -2\.0e\+00"):
         implicit.minimum(lambda x: -xp.sum(x**2), np.zeros(3), matrix_free=True)
+
+
+@pytest.mark.parametrize("off", [1e-3, 1e-9, 1e-12])
+@pytest.mark.parametrize("matrix_free", [False, True])
+def test_newton_steps_go_down_to_a_solution_of_0(off, matrix_free):
+    def near(x0, a):
+        return np.array([off, -0.7 * off])
+
+    x = implicit.root(
+        lambda x, a: xp.expm1(x) - a, np.ones(2), xp.zeros(2), solver=near, polish=True,
+        matrix_free=matrix_free,
+    )  # fmt: skip
+    assert np.max(np.abs(np.asarray(x))) < 1e-15

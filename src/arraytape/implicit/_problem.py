@@ -141,7 +141,7 @@ class Numbers:
 
     def newton(self, v: Vector, most: int = 30) -> Vector:
         """Newton steps from v for as long as they become smaller, down to rounding."""
-        best, before = v, np.inf
+        best, before, last = v, np.inf, np.inf
         for _ in range(most):
             r = self.residual(v)
             if not np.isfinite(r).all():
@@ -150,9 +150,11 @@ class Numbers:
                 return v
             step = self.newton_step(v, r)
             size = relative(step, v)
-            if size != size or (np.isfinite(before) and size >= before / 2.0):
-                return v if size < before else best
-            best, before = v, size
+            length = float(np.max(np.abs(step), initial=0.0))
+            smaller = size < before / 2.0 or length < last / 2.0  # on the way to 0 size stays 1
+            if size != size or (np.isfinite(before) and not smaller):
+                return v if size < before or length < last else best
+            best, before, last = v, size, length
             if size <= 4.0 * self.eps:
                 return v
             v = v - step
