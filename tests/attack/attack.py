@@ -36,6 +36,9 @@ ATTACKS = {  # name -> module that defines ATTACK
     "timed-interrupts": "attack.timed_interrupts",
     "nested-programs": "attack.nested_programs",
     "killed-workers": "attack.killed_workers",
+    "implicit-programs": "attack.implicit_programs",
+    "ode-programs": "attack.ode_programs",
+    "functional-programs": "attack.functional_programs",
 }
 
 

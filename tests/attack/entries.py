@@ -420,6 +420,84 @@ def layers(s):
     return sorted(tuple(v.shape) for v in layer.variables)
 
 
+# --- solutions of equations -----------------------------------------------------------------------
+def system(x, a):
+    return x**3 + 0.5 * x - a
+
+
+@entry(lambda: values(tape=xp.GradientTape))
+def implicit_root(s):
+    with s.tape:
+        s.tape.watch(s.x)
+        y = xp.implicit.root(system, xp.ones(3), s.x)
+    return numbers(s.tape.gradient(y, s.x)), numbers(s.x)
+
+
+@entry(values)
+def implicit_matrix_free(s):
+    def solution(a):
+        return xp.implicit.linear_solve(lambda x, a: a * x, s.w, a, symmetric=True, rtol=1e-6)
+
+    return numbers(xp.jvp(solution, (s.x,), (s.w,))[1]), numbers(s.x)
+
+
+@entry(lambda: values(v=lambda: xp.Variable([1.0, 2.0])), lambda s: numbers(s.v.value()))
+def implicit_vmap(s):
+    with xp.GradientTape() as tape:
+        y = xp.vmap(lambda a: xp.implicit.root(lambda x, a: 2.0 * x - a, 0.5 * a, a))(s.v * 1.0)
+    return numbers(tape.gradient(y, s.v))
+
+
+@entry(values)
+def implicit_scipy_minimize(s):
+    def place(a):
+        return xp.sum(
+            xp.implicit.scipy.minimize(
+                lambda x, a: xp.sum((x - a) ** 2), np.zeros(3), a, bounds=[(None, 2.0)] * 3
+            ).x
+        )
+
+    return numbers(xp.grad(place)(s.x)), numbers(s.x)
+
+
+def end_of(s, method, adjoint, **options):
+    return lambda a: xp.sum(
+        xp.implicit.odeint(
+            lambda t, y, a: -a * y, (0.0, 0.2), s.w, method, args=(a,), adjoint=adjoint, **options
+        ).y[:, -1]
+    )
+
+
+@entry(values)
+def odeint_discrete(s):
+    return numbers(xp.grad(end_of(s, "RK23", "discrete"))(s.x)), numbers(s.x)
+
+
+@entry(values)
+def odeint_continuous(s):
+    end = end_of(s, "RK4", "continuous", max_step=0.2)
+    return numbers(xp.grad(end)(s.x)), numbers(s.x)
+
+
+# --- functional forms on NumPy's data -------------------------------------------------------------
+@entry(values)
+def functional_forms(s):
+    x = np.array([0.5, 1.5, 2.5])
+    _, push, _ = functional.linearize(lambda x: (x**2, 1), x, has_aux=True)
+    J = functional.jacfwd(lambda x: xp.sin(x))(x)
+    H = functional.sparse_hessian(lambda x: xp.sum(x[1:] * x[:-1] ** 2))(x)
+    v = functional.gauss_newton_product(lambda x: x**3, None, (x,), (x,))
+    return push(x).tolist(), J.tolist(), H.toarray().tolist(), v[0].tolist(), x.tolist()
+
+
+@entry(values)
+def minimize_in_bounds(s):
+    found = optimizers.minimize_scipy(
+        lambda p: xp.sum((p["a"] - 5.0) ** 2), {"a": s.x}, bounds={"a": (None, [1.0, 2.0, 3.0])}
+    )
+    return numbers(found.x["a"]), numbers(s.x)
+
+
 def checkpointed(directory):
     """Entries that write and read files in a directory."""
     path = directory / "state.safetensors"

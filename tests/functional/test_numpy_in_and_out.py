@@ -272,6 +272,8 @@ BAD = {
     "integers": (np.array([1, 2]), "have derivatives"),
     "an integer": (1, "write 1.0"),
     "a NumPy integer": (np.int64(1), "write 1.0"),
+    "a truth value": (True, "give it as another argument"),
+    "NumPy's truth value": (np.True_, "give it as another argument"),
     "a bool": (True, "have derivatives"),
     "None": (None, "must be an Array, a NumPy array or a float"),
     "a masked array": (np.ma.masked_array([1.0, 2.0], [0, 1]), "would be lost"),

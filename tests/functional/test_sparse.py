@@ -236,6 +236,17 @@ def test_a_wrong_structure_of_few_or_many_results_is_an_error(dtype):
         )(np.ones(3, dtype))
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_row_that_is_not_finite_hides_no_wrong_structure_of_the_others(value):
+    def f(x):
+        return xp.stack([x[0] * value + 5.0 * x[1], x[1], x[2]])
+
+    with pytest.raises(ValueError, match=r"the structure lacks the entry \(0, 1\)"):
+        xp.sparse_jacobian(f, np.eye(3))(np.ones(3))
+    J = xp.sparse_jacobian(f)(np.ones(3)).toarray()
+    np.testing.assert_array_equal(J[:, 1:], [[5.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+
 @pytest.mark.parametrize("times", [1, 5])  # by rows, and by columns
 @pytest.mark.parametrize("structure", [None, np.eye(N)])
 def test_much_rounding_is_no_wrong_structure(times, structure):

@@ -224,3 +224,112 @@ def test_scipy_is_asked_for_where_it_is_needed(monkeypatch):
         implicit.minimum(lambda x: x**2, 1.0)
     with pytest.raises(ImportError, match="pip install scipy"):
         implicit.linear_solve(lambda x: 2.0 * x, xp.ones(2))
+
+
+# --- functions that are not the same when they run again ----------------------------------------------
+@pytest.mark.parametrize("settings", [{}, {"matrix_free": True}, {"solver": lambda x0, a: 2.0}])
+@pytest.mark.parametrize("kind", ["Array", "ndarray", "Variable"])
+def test_what_a_function_uses_and_is_written_to_before_the_backward_pass_is_refused(kind, settings):
+    c = {
+        "Array": xp.asarray([3.0]),
+        "ndarray": np.array([3.0]),
+        "Variable": xp.Variable([3.0], trainable=False),
+    }[kind]
+    a = xp.asarray(8.0)
+    with xp.GradientTape(persistent=True) as tape:
+        tape.watch(a)
+        x = implicit.root(lambda x, a: x**3 - a * c[0] / 3.0, 1.5, a, **settings)
+    assert abs(float(tape.gradient(x, a)) * 12.0 - 1.0) < 1e-9
+    c.assign([6.0]) if kind == "Variable" else c.__setitem__(..., 6.0)
+    with pytest.raises(
+        RuntimeError, match=r"something else.*near the solution.*in theta"
+    ) as caught:
+        tape.gradient(x, a)
+    assert __file__.rsplit("/", 1)[1] in str(caught.value)
+
+
+def test_a_weight_of_the_residual_is_no_exception_though_the_residual_is_0_with_any():
+    weight, b = np.eye(2), xp.asarray([1.0, 2.0])
+    with xp.GradientTape() as tape:
+        tape.watch(b)
+        x = implicit.root(lambda x, b: xp.asarray(weight) @ (x - b), np.zeros(2), b)
+    weight *= 3.0
+    with pytest.raises(RuntimeError, match="gave something else"):
+        tape.gradient(x, b)
+
+
+def test_random_numbers_in_a_function_are_refused():
+    rng = np.random.default_rng(0)
+    slope = xp.grad(lambda a: implicit.root(lambda x, a: x - a * rng.uniform(0.9999, 1.0), 1.0, a))
+    with pytest.raises(RuntimeError, match="gave something else"):
+        slope(EIGHT)
+
+
+def test_the_same_function_is_seen_in_each_example_of_a_vmap():
+    starts, many = xp.asarray([1.0, 2.0]), xp.asarray([[1.0], [8.0], [27.0]])
+
+    def solution(a):
+        return xp.vmap(lambda x0: implicit.root(lambda x, a: x**3 - a[0], x0, a))(starts)
+
+    found = xp.vmap(xp.grad(lambda a: xp.sum(solution(a))))(many)
+    np.testing.assert_allclose(np.asarray(found)[:, 0], 2.0 / (3.0 * np.array([1.0, 4.0, 9.0])))
+
+
+# --- solutions that are 0 -----------------------------------------------------------------------------
+@pytest.mark.parametrize("settings", [{}, {"matrix_free": True}, {"polish": True}])
+@pytest.mark.parametrize("start", [0.3, 1e-5, 1e-160, 3e-320])
+def test_a_solution_of_0_is_found_from_anywhere(start, settings):
+    def gradient(a, **more):
+        where = implicit.minimum(
+            lambda x, a: xp.sum(xp.cosh(x) - a * x), np.full(2, start), a, **settings
+        )
+        return xp.sum(where)
+
+    assert abs(xp.grad(gradient)(0.0) - 2.0) < 1e-12
+    step = lambda x, a: 0.2 * xp.sin(x) + a  # noqa: E731
+    fixed = xp.grad(lambda a: implicit.fixed_point(step, start, a, **settings))
+    assert abs(fixed(0.0) - 1.25) < 1e-12
+    quick = xp.grad(lambda a: implicit.root(lambda x, a: xp.tanh(x) - a, start, a, **settings))
+    assert abs(quick(0.0) - 1.0) < 1e-12
+
+
+def test_small_right_hand_sides_have_solutions():
+    b = np.array([1e-200, -3e-200])
+    x = implicit.linear_solve(lambda x: 2.0 * x, b)
+    np.testing.assert_allclose(np.asarray(x), b / 2.0, rtol=1e-12)
+
+
+# --- operators that are not linear --------------------------------------------------------------------
+@pytest.mark.parametrize("settings", [{}, {"matrix_free": False}, {"solver": lambda x0, b: b}])
+def test_an_operator_that_is_not_linear_is_refused(settings):
+    with pytest.raises(ValueError, match=r"not linear in x.*implicit\.root"):
+        implicit.linear_solve(lambda x: x + 1e-4 * x**2, xp.asarray([0.1, 0.2]), **settings)
+
+
+def test_an_operator_may_have_a_constant():
+    x = implicit.linear_solve(lambda x: 2.0 * x + 1.0, xp.asarray([3.0, 5.0]))
+    np.testing.assert_allclose(np.asarray(x), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("found", [None, "two", object()])
+def test_a_solver_that_gives_no_numbers_is_a_type_error(found):
+    with pytest.raises(TypeError, match=r"solver must give x0's shapes and dtypes.*test_checks"):
+        implicit.root(cube, 1.0, EIGHT, solver=lambda x0, a: found)
+
+
+def test_a_maximum_is_refused_without_a_hessian_too():
+    with pytest.raises(implicit.NotASolution, match=r"no minimum: .*curvature is -2\.0e\+00"):
+        implicit.minimum(lambda x: -xp.sum(x**2), np.zeros(3), matrix_free=True)
+
+
+@pytest.mark.parametrize("off", [1e-3, 1e-9, 1e-12])
+@pytest.mark.parametrize("matrix_free", [False, True])
+def test_newton_steps_go_down_to_a_solution_of_0(off, matrix_free):
+    def near(x0, a):
+        return np.array([off, -0.7 * off])
+
+    x = implicit.root(
+        lambda x, a: xp.expm1(x) - a, np.ones(2), xp.zeros(2), solver=near, polish=True,
+        matrix_free=matrix_free,
+    )  # fmt: skip
+    assert np.max(np.abs(np.asarray(x))) < 1e-15

@@ -656,3 +656,65 @@ def test_a_constant_slope_does_not_lose_a_gradient_in_silence():
     gradient = xp.grad(lambda a: odeint(f, (0, 1), [1.0], args=(a,)).y[0, -1])
     with pytest.raises((xp.TapeWarning, xp.LostGradientError)):
         gradient(xp.asarray(1.0))
+
+
+# --- what is written to between the call and the backward pass ----------------------------------------
+@pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
+@pytest.mark.parametrize("kind", ["Array", "ndarray", "Variable", "list"])
+def test_arguments_and_y0_may_be_written_to_after_the_call(adjoint, kind):
+    c = {
+        "Array": xp.ones(2), "ndarray": np.ones(2), "list": [1.0, 1.0],
+        "Variable": xp.Variable(np.ones(2), trainable=False),
+    }[kind]  # fmt: skip
+    a, y0 = xp.asarray(0.7), np.array([1.0, 2.0])
+    with xp.GradientTape() as tape:
+        tape.watch(a)
+        y = odeint(
+            lambda t, y, a, c: -a * y * xp.asarray(c), (0.0, 1.0), y0, args=(a, c), rtol=1e-9,
+            atol=1e-9, adjoint=adjoint,
+        ).y[:, -1]  # fmt: skip
+    a[...], y0[...] = 5.0, 7.0
+    if kind == "Variable":
+        c.assign([3.0, 3.0])
+    else:
+        c[0] = 3.0
+    assert abs(float(tape.gradient(y, a)) + 3.0 * np.exp(-0.7)) < 1e-7
+
+
+@pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
+@pytest.mark.parametrize(("big", "factor"), [(1.0, 1.005), (1e9, 3.0)])
+def test_what_f_uses_may_not_be_written_to_however_little_of_the_state_it_moves(
+    adjoint, big, factor
+):
+    c, a = np.ones(2), xp.asarray(0.7)
+    with xp.GradientTape() as tape:
+        tape.watch(a)
+        y = odeint(
+            lambda t, y, a: -a * y * xp.asarray(c), (0.0, 1.0), [big, 2.0], args=(a,), rtol=1e-9,
+            atol=1e-9, adjoint=adjoint,
+        ).y[1, -1]  # fmt: skip
+    c[1] = factor
+    with pytest.raises(RuntimeError, match="f gave something else"):
+        tape.gradient(y, a)
+
+
+@pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
+@pytest.mark.parametrize(
+    ("method", "options"), [("RK45", {"rtol": 1e-8}), ("Radau", {}), ("RK4", {"max_step": 0.1})]
+)
+def test_what_f_writes_to_its_arguments_stays_there(adjoint, method, options):
+    a = xp.asarray(0.7)
+
+    def f(t, y, p):
+        slope = -p["a"] * y
+        p["a"] *= 1.1
+        y[...], t[...] = 5.0, 5.0
+        return slope
+
+    def end(a):
+        y = odeint(f, (0.0, 1.0), [1.0], method, args=({"a": a},), adjoint=adjoint, **options).y
+        return y[0, -1]
+
+    assert abs(float(end(a)) - np.exp(-0.7)) < 1e-3
+    assert abs(float(xp.grad(end)(a)) + np.exp(-0.7)) < 1e-3
+    assert float(a) == 0.7

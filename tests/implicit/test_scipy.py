@@ -227,3 +227,40 @@ def test_vmap_solves_each_example():
 def test_what_is_refused(error, match, call):
     with pytest.raises(error, match=match):
         call()
+
+
+def test_what_functions_write_to_their_arguments_stays_there():
+    a, data, p0 = xp.asarray(8.0), np.linspace(0.0, 1.0, 5), np.zeros(2)
+
+    def fun(x, a):
+        a *= 2.0
+        x -= a
+        return xp.sum(x**2)
+
+    assert float(
+        xp.grad(lambda a: xp.sum(xp.implicit.scipy.minimize(fun, p0, a).x))(a)
+    ) == pytest.approx(4.0)
+
+    def residuals(x, a):
+        a *= 2.0
+        x -= a
+        return x
+
+    for solve in (
+        xp.implicit.scipy.root,
+        lambda f, x, a: xp.implicit.scipy.least_squares(f, x, args=(a,)),
+    ):
+        found = xp.grad(lambda a, solve=solve: xp.sum(solve(residuals, p0, a).x))(a)
+        assert float(found) == pytest.approx(4.0)
+
+    def model(x, slope, start):
+        x *= 2.0
+        slope *= 2.0
+        return slope * x + start
+
+    x = xp.asarray(data)
+    popt, _ = xp.implicit.scipy.curve_fit(model, x, 4.0 * x + 1.0)
+    np.testing.assert_allclose(np.asarray(popt), [1.0, 1.0], rtol=1e-6)
+    assert float(a) == 8.0
+    assert np.array_equal(np.asarray(x), data)
+    assert not p0.any()

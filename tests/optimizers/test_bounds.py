@@ -102,3 +102,38 @@ def test_a_part_of_x0_that_has_no_gradient_is_said_with_its_place():
         minimize_scipy(distance, {"a": [xp.ones(2), np.arange(3)]})
     with pytest.raises(TypeError, match=r"got None.* at 'b'"):
         minimize_scipy(distance, {"a": xp.ones(2), "b": None})
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (2, 2), (2, 1)])
+@pytest.mark.parametrize("open_side", [None, "lower", "upper"])
+def test_an_array_alone_may_have_a_pair_of_arrays_of_its_shape(shape, open_side):
+    low = np.linspace(-3.0, -1.0, int(np.prod(shape))).reshape(shape)
+    high = np.linspace(0.5, 2.0, int(np.prod(shape))).reshape(shape)
+    bounds = (None if open_side == "lower" else low, None if open_side == "upper" else high)
+    up = minimize_scipy(lambda x: xp.sum((x - 5.0) ** 2), xp.zeros(shape), bounds=bounds)
+    wanted = np.full(shape, 5.0) if open_side == "upper" else high
+    np.testing.assert_allclose(np.asarray(up.x), wanted, atol=1e-6)
+
+
+def test_two_arrays_for_two_elements_may_mean_two_things():
+    low, high = np.array([0.0, 0.0]), np.array([1.0, 2.0])
+    for bounds in [(low, high), [xp.asarray(low), xp.asarray(high)]]:
+        with pytest.raises(ValueError, match=r"a pair \(lower, upper\), or SciPy's.*say Bounds"):
+            minimize_scipy(lambda x: xp.sum((x - 5.0) ** 2), xp.zeros(2), bounds=bounds)
+    for bounds, wanted in [
+        (Bounds(low, high), high),
+        ([(0.0, 1.0), (0.0, 2.0)], high),
+        (np.array([[0.0, 1.0], [0.0, 2.0]]), high),
+        ((None, high), high),
+    ]:
+        found = minimize_scipy(lambda x: xp.sum((x - 5.0) ** 2), xp.zeros(2), bounds=bounds)
+        np.testing.assert_allclose(np.asarray(found.x), wanted, atol=1e-6)
+
+
+def test_bounds_of_scipys_fit_a_part_without_axes():
+    found = minimize_scipy(
+        lambda p: (p["a"] - 5.0) ** 2 + xp.sum(p["b"] ** 2),
+        {"a": xp.asarray(0.0), "b": xp.ones(2)},
+        bounds={"a": Bounds(0.0, 1.0), "b": None},
+    )
+    assert abs(float(found.x["a"]) - 1.0) < 1e-6

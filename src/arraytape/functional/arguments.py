@@ -135,10 +135,11 @@ def kind_of(caller: str, n: int, leaf: Any, arg: Any) -> int:
     if isinstance(leaf, float | complex | np.inexact):
         return IS_NUMBER
     if isinstance(leaf, int | np.integer | np.bool):
+        is_bool = isinstance(leaf, bool | np.bool)
+        way_out = "give it as another argument" if is_bool else f"write {leaf}.0, or float() of it"
         raise TypeError(
             f"{caller}: argument {n} is {describe(leaf)}{nest.place_of(leaf, arg)}: only real and "
-            f"complex floating-point numbers have derivatives; write {leaf}.0, or float() of it "
-            f"[at {user_line()}]"
+            f"complex floating-point numbers have derivatives; {way_out} [at {user_line()}]"
         )
     raise TypeError(
         f"{caller}: the argument {n} must be an Array, a NumPy array or a float, or a nesting of these, "

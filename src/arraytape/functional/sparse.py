@@ -281,7 +281,8 @@ def disagreeing(matrix: Any, direction: Any, product: Any) -> Any:
         expected = matrix @ direction.astype(product.dtype)
         scale = abs(matrix) @ abs(direction)
         off = np.abs(product - expected)
-        beyond = off > eps ** (2 / 3) * (scale + eps * np.max(scale, initial=0.0))
+        largest = np.max(scale, initial=0.0, where=np.isfinite(scale))  # one NaN is not all of them
+        beyond = off > eps ** (2 / 3) * (scale + eps * largest)
     return np.flatnonzero(beyond)
 
 
@@ -295,15 +296,27 @@ def entry_outside(
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
     for start in range(0, len(places), SEEN_AT_ONCE):
         some = places[start : start + SEEN_AT_ONCE]
-        units = np.zeros((len(some), pattern.shape[0]))
-        units[np.arange(len(some)), some] = 1.0
-        lines = products_with(caller, run, units, not colouring.by_rows, None)
-        outside = (lines != 0) & ~np.isnan(lines) & ~pattern[some].toarray().astype(bool)
+        lines = lines_at(caller, run, some, pattern.shape[0], not colouring.by_rows)
+        known = pattern[some].toarray().astype(bool)
+        unsure = np.isnan(lines) & ~known
+        if colouring.by_rows and unsure.any():  # 0 times infinity: reverse mode has a guard
+            across = np.flatnonzero(unsure.any(axis=0))
+            for at in range(0, len(across), SEEN_AT_ONCE):
+                few = across[at : at + SEEN_AT_ONCE]
+                lines[:, few] = lines_at(caller, run, few, pattern.shape[1], True)[:, some].T
+        outside = (lines != 0) & ~np.isnan(lines) & ~known
         if outside.any():
             line, at = (int(i) for i in np.argwhere(outside)[0])
             found = int(some[line]), at
             return found[::-1] if colouring.by_rows else found
     return None
+
+
+def lines_at(caller: str, run: Linearization, places: Any, count: int, by_rows: bool) -> Any:
+    """Some of the rows of the matrix, or of its columns: of ``count``."""
+    units = np.zeros((len(places), count))
+    units[np.arange(len(places)), places] = 1.0
+    return products_with(caller, run, units, by_rows, None)
 
 
 def products_with(

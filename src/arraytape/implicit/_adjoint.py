@@ -18,7 +18,7 @@ from .._tape.arguments import differentiable
 from .._util import nest
 from .._util.errors import user_line
 from ._layouts import Examples
-from ._steps import Problem
+from ._steps import Problem, refuse_change
 
 NAME = "odeint(adjoint='continuous')"
 TOLERANCES = {"rtol": 1e-3, "atol": 1e-6}  # SciPy's
@@ -57,14 +57,21 @@ class Alone:
 
 
 def prepare(problem: Problem) -> None:
-    """Put handles of their own in the place of a problem's Arrays, and hide from recorders what f does.
+    """Put values of their own in the place of a problem's arrays, and hide from recorders what f does.
 
     A view is one of a value from outside, which f may not use; a handle of its own has no base.
     """
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
-    leaves = [private_handle(x) if isinstance(x, Array) else x for x in nest.leaves(inputs)]
+    leaves = [own_value(x) for x in nest.leaves(inputs)]
     problem.y0, problem.ends, problem.points, problem.args = nest.pack(inputs, leaves)
     problem.field.alone = Alone(leaves)
+
+
+def own_value(x: Any) -> Any:
+    """An array that later writes to this one do not change; anything else as it is."""
+    if isinstance(x, Array):
+        return private_handle(x)
+    return x.copy() if isinstance(x, np.ndarray) else x
 
 
 class Adjoint:
@@ -213,8 +220,13 @@ def by_adjoint(
         for variable in variables:
             xp.positive(variable)  # so that it is known to be read
         y = xp.positive(rows)
+        slopes = end_slopes(problem, (y0, y), (t0, times), leaves) if recorders() else []
 
         def pull(dy: Array, variables: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
+            if slopes:
+                again = end_slopes(problem, (y0, y), (t0, times), leaves)
+                for now, before in zip(again, slopes, strict=True):
+                    refuse_change(now, before, "it ran again for the gradient: the slope")
             adjoint = Adjoint(odeint, problem, leaves, variables)
             return gradients(adjoint, (y0, y), (t0, times), dy, list(leaves))
 
@@ -257,6 +269,19 @@ def gradients(
     by_time = xp.stack(of_times[::-1]) if of_times else xp.zeros_like(times)
     parts = rest[: len(leaves)]
     return [a, of_start, by_time, *parts], rest[len(leaves) :]
+
+
+def end_slopes(
+    problem: Problem, states: tuple[Array, Array], at: tuple[Array, Array], leaves: Sequence[Array]
+) -> list[Any]:
+    """What f gives at the start and at the last output, to see whether it gives the same later."""
+    (y0, y), (t0, times) = states, at
+    args, calls = arguments(problem, leaves), problem.field.calls
+    ends = [(t0, y0)] + ([(times[-1], y[-1, :])] if y.shape[0] else [])
+    with only_recorders():
+        slopes = [problem.field(t, state, args) for t, state in ends]
+    problem.field.calls = calls
+    return [np.stack([value for (value,) in Examples(NAME, [slope])]) for slope in slopes]
 
 
 def along(g: Array, slope: Array, t: Array) -> Array:

@@ -16,6 +16,7 @@ from .._storage.batched.data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
 from .._util.errors import describe, shown, user_line
+from ._layouts import handles
 
 Data = np.ndarray[Any, np.dtype[Any]]
 
@@ -44,7 +45,7 @@ class Field:
         self.calls += 1
         t = self.asarray(t, self.real)
         state = private_handle(y if len(self.shape) == 1 else xp.reshape(y, self.shape))
-        slope = self.asarray(self.f(private_handle(t), state, *args), None)
+        slope = self.asarray(self.f(private_handle(t), state, *own(args)), None)
         if slope.shape != self.shape:
             raise ValueError(
                 f"odeint: f gave {describe(slope)} for a y of shape {self.shape}: it must give dy/dt in "
@@ -85,10 +86,15 @@ class Field:
         def function(t: float, y: Data) -> Any:
             with self.alone():
                 state = xp.reshape(self.asarray(y.copy(), self.dtype), self.shape)
-                J = jac(self.asarray(float(t), self.real), state, *args)
+                J = jac(self.asarray(float(t), self.real), state, *own(args))
                 return on_host(J, "what jac gives") if isinstance(J, Array) else J
 
         return function
+
+
+def own(args: Any) -> Any:
+    """The further arguments, Arrays under handles of their own: writes to them stay there."""
+    return nest.pack(args, handles(nest.leaves(args))) if args else args
 
 
 def on_host(x: Any, what: str) -> Data:

@@ -113,6 +113,8 @@ def root(
         among the parameters, or the solver's result does not fit x0.
     LostGradientError
         When a value leaves inside F, so that its derivative is unknown.
+    RuntimeError
+        In the backward pass, when F gives something else than it gave in the call.
     ImportError
         When SciPy is needed and not installed.
 
@@ -185,7 +187,8 @@ def minimum(
     Raises
     ------
     NotASolution
-        As of ``root``, and when the Hessian has a negative eigenvalue (not seen by ``matrix_free``).
+        As of ``root``, and when the Hessian has a negative eigenvalue (``matrix_free`` looks along one
+        random direction alone).
     TypeError, ValueError, LostGradientError, ImportError
         As of ``root``; and when f gives anything but one real Array of shape ().
 
@@ -324,7 +327,7 @@ def linear_solve(
     NotASolution
         When the iteration does not reach ``rtol``, or the operator's matrix is singular.
     TypeError, ValueError, LostGradientError, ImportError
-        As of ``root``.
+        As of ``root``; and when the operator is not linear in x.
 
     Examples
     --------

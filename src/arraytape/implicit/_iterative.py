@@ -27,9 +27,10 @@ def scipys(name: str, module: str) -> Any:
 
 def solved(problem: Any, product: Product, b: Vector, preconditioner: Product | None) -> Vector:
     """The vector whose product is b; NotASolution where the iteration does not reach its tolerance."""
-    n = len(b)
-    if not b.any():
+    n, size = len(b), float(np.max(np.abs(b), initial=0.0))
+    if not size:
         return np.zeros(n)
+    b = b / size  # squares of small numbers are 0
     linalg = scipys(problem.name, "scipy.sparse.linalg")
     operator = linalg.LinearOperator((n, n), matvec=product, dtype=float)
     before = preconditioner and linalg.LinearOperator((n, n), matvec=preconditioner, dtype=float)
@@ -49,4 +50,4 @@ def solved(problem: Any, product: Product, b: Vector, preconditioner: Product | 
             f"{most} iterations, above rtol={problem.rtol:.1e}, for {n} unknowns [at {user_line()}]; "
             "give a preconditioner=, more iterations by maxiter=, or a larger rtol="
         )
-    return np.asarray(x)
+    return np.asarray(x) * size

@@ -70,6 +70,11 @@ class Layout:
         found = np.empty(self.size, dtype)
         for x, leaf, part in zip(parts, self.leaves, self.parts, strict=True):
             given = np.asarray(x)
+            if given.dtype.kind not in "biufc":
+                raise TypeError(
+                    f"{self.name}: the solver must give {self.what}'s shapes and dtypes, got "
+                    f"{describe(x)} in the place of {leaf.dtype}{leaf.shape} [at {user_line()}]"
+                )
             if given.shape != leaf.shape or (given.dtype.kind == "c") > (leaf.dtype.kind == "c"):
                 raise ValueError(
                     f"{self.name}: the solver must give {self.what}'s shapes and dtypes, got "

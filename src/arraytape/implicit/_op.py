@@ -26,6 +26,9 @@ from .._util.errors import user_line
 from ._layouts import Examples, Layout, Vector, handles
 from ._problem import Numbers, Problem
 
+REPEATED = (
+    1e-6  # how well a function gives the same again: rounding differs where memory lies otherwise
+)
 Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
 
 
@@ -39,16 +42,12 @@ def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], fi
     outside = recorders()
 
     def with_rule(*given: Any) -> tuple[Array, Callable[..., Any]]:
-        arrays = [x for x in given if isinstance(x, Array)]
-        examples = Examples(problem.name, [*start, *arrays])
+        examples = examples_of(problem, start, given)
         vectors: list[Vector] = []
         matrices: list[Vector] = []
+        probes: list[tuple[Vector, Vector]] = []
         for values in examples:
-            own = iter(values[len(start) :])
-            host = [next(own) if isinstance(x, Array) else x for x in given]
-            lying = iter(examples.places[len(start) :])
-            places = [next(lying) if isinstance(x, Array) else None for x in given]
-            numbers = Numbers(problem, examples.home, host, places)
+            numbers, host = numbers_of(problem, examples, values[len(start) :], given)
             found = find(numbers, values[: len(start)], host)
             if problem.polish:
                 found = numbers.newton(found)
@@ -57,15 +56,70 @@ def solution(problem: Problem, start: Sequence[Array], leaves: Sequence[Any], fi
                 J = numbers.check(found)
             matrices += [] if J is None else [J]
             vectors.append(found)
+            probes += [numbers.probe(found)] if outside else []
         if vectors and outside:
             check_captures(numbers, found)
         n, dtype = problem.layout.size, problem.layout.dtype
         v = examples.array(vectors, (n,), dtype)
         made = examples.array(matrices, (n, n), dtype) if matrices else None
-        return v, lambda g: pull(problem, v, given, g, made)
+
+        def rule(g: Array) -> list[Array | None]:
+            check_repeats(problem, v, given, probes)
+            return pull(problem, v, given, g, made)
+
+        return v, rule
 
     found: Array = call_with_rule(problem.name, with_rule, tuple(leaves), {}, signature_of=solution)
     return found
+
+
+def examples_of(problem: Problem, start: Sequence[Array], given: Sequence[Any]) -> Examples:
+    """The values of x0's Arrays and the parameters', example by example."""
+    return Examples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
+
+
+def numbers_of(
+    problem: Problem, examples: Examples, values: Sequence[Vector], given: Sequence[Any]
+) -> tuple[Numbers, list[Any]]:
+    """The problem at the parameters' values in one example, and the parameters with these."""
+    own, lying = iter(values), iter(examples.places[len(examples.places) - len(values) :])
+    host = [next(own) if isinstance(x, Array) else x for x in given]
+    places = [next(lying) if isinstance(x, Array) else None for x in given]
+    return Numbers(problem, examples.home, host, places), host
+
+
+def check_repeats(
+    problem: Problem, v: Array, given: Sequence[Any], probes: Sequence[tuple[Vector, Vector]]
+) -> None:
+    """RuntimeError where the function gives something else than it gave near the solution.
+
+    v : the solution, which has the hidden axes of all examples.  probes : of each example a point, and
+    the residual there; none where no recorder was open.
+    """
+    if not probes:
+        return
+    examples = examples_of(problem, [v], given)
+    for values, (at, before) in zip(examples, probes, strict=True):
+        numbers, _ = numbers_of(problem, examples, values[1:], given)
+        change = changed(before, numbers.residual(at))
+        if change > REPEATED:
+            raise RuntimeError(
+                f"{problem.name}: the function gave something else when it ran again for the gradient: "
+                f"its residual near the solution differs by {change:.1e} of its size "
+                f"[at {user_line()}]. An array that it uses was written to since, or it draws random "
+                "numbers: pass these in theta"
+            )
+
+
+def changed(before: Vector, now: Vector) -> float:
+    """How far two residuals are from each other, relative to the first; NaN counts as NaN."""
+    if np.array_equal(before, now, equal_nan=True):
+        return 0.0
+    both = np.isfinite(before) & np.isfinite(now)
+    if (np.isfinite(before) != np.isfinite(now)).any() or not both.any():
+        return np.inf
+    size = float(np.max(np.abs(before[both])))
+    return float(np.max(np.abs(now - before)[both])) / size if size else np.inf
 
 
 def check_captures(numbers: Numbers, v: Vector) -> None:

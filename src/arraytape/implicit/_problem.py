@@ -141,7 +141,7 @@ class Numbers:
 
     def newton(self, v: Vector, most: int = 30) -> Vector:
         """Newton steps from v for as long as they become smaller, down to rounding."""
-        best, before = v, np.inf
+        best, before, last = v, np.inf, np.inf
         for _ in range(most):
             r = self.residual(v)
             if not np.isfinite(r).all():
@@ -150,9 +150,11 @@ class Numbers:
                 return v
             step = self.newton_step(v, r)
             size = relative(step, v)
-            if size != size or (np.isfinite(before) and size >= before / 2.0):
-                return v if size < before else best
-            best, before = v, size
+            length = float(np.max(np.abs(step), initial=0.0))
+            smaller = size < before / 2.0 or length < last / 2.0  # on the way to 0 size stays 1
+            if size != size or (np.isfinite(before) and not smaller):
+                return v if size < before or length < last else best
+            best, before, last = v, size, length
             if size <= 4.0 * self.eps:
                 return v
             v = v - step
@@ -173,18 +175,28 @@ class Numbers:
             return True
         return relative(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
 
+    def probe(self, v: Vector) -> tuple[Vector, Vector]:
+        """A point a little away from a solution, and the residual there, which is generic.
+
+        At the solution itself it is near 0, and tells less.
+        """
+        size = np.where(v == 0, np.max(np.abs(v), initial=0.0) or 1.0, np.abs(v))
+        at = v + 1e-2 * size * np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
+        there = self.residual(at)
+        return (at, there) if np.isfinite(there).all() else (v, self.residual(v))
+
     # --- checks ---------------------------------------------------------------------------------
     def check(self, v: Vector) -> Vector | None:
         """The Jacobian at a solution, which is good enough; None where it is not made."""
         name, tol = self.problem.name, self.problem.tol
         r = self.residual(v)
         checks.check_finite(name, r)
+        if self.problem.linear and self.problem.base is None:
+            self._check_linear(v)
+        if self.problem.matrix_free and self.problem.value is not None:
+            self._check_curvature(v)
         if self.problem.matrix_free:
-            size = (
-                self._linear_error(r)
-                if self.problem.linear
-                else relative(self.newton_step(v, r), v)
-            )
+            size = self._linear_error(r) if self.problem.linear else self._distance(v, r)
             self._judge(size, size)
             return None
         found = checks.system(r, self.jacobian(v))
@@ -198,6 +210,43 @@ class Numbers:
         else:
             self._judge(size, error)
         return found.jacobian
+
+    def _check_curvature(self, v: Vector) -> None:
+        """NotASolution where the curvature is negative along a random direction; others are not seen."""
+        rng = np.random.default_rng(0)
+        w = rng.uniform(0.5, 1.0, v.shape) * rng.choice([-1.0, 1.0], v.shape)
+        bent = self.products(v)[0](w)
+        if float(w @ bent) < -(self.eps**0.5) * float(np.linalg.norm(w) * np.linalg.norm(bent)):
+            raise NotASolution(
+                f"{self.problem.name}: what the solver found is no minimum: along a random direction "
+                f"the curvature is {float(w @ bent / (w @ w)):.1e} [at {user_line()}]; start elsewhere"
+            )
+
+    def _check_linear(self, v: Vector) -> None:
+        """ValueError where the residual is no linear function and a constant."""
+        size = float(np.max(np.abs(v), initial=0.0)) or 1.0
+        w = np.random.default_rng(0).uniform(0.5 * size, size, v.shape)
+        points: list[Any] = [np.zeros_like(v), v, w, v + w]
+        at = [self.residual(u) for u in points]
+        scale = max(float(np.max(np.abs(r), initial=0.0)) for r in at)
+        off = float(np.max(np.abs(at[0] - at[1] - at[2] + at[3]), initial=0.0))
+        if off > self.eps**0.5 * scale:
+            raise ValueError(
+                f"{self.problem.name}: the operator is not linear in x: A(x + w) is not A(x) + A(w) for "
+                f"a random w, but differs by {off / scale:.1e} of its size [at {user_line()}]; use "
+                "implicit.root for what is not linear"
+            )
+
+    def _distance(self, v: Vector, r: Vector) -> float:
+        """The relative size of the Newton step by products; 0 for one that is rounding of an x of 0."""
+        step = self.newton_step(v, r)
+        size = relative(step, v)
+        if size != size or size <= self.problem.tol / 100.0:
+            return size
+        slope = self._slope(v, lambda b: self.solve(v, b))
+        scale = float(np.max(np.abs(slope), initial=0.0)) or 1.0
+        rounding = self.is_rounding(step, max(scale, float(np.max(np.abs(v), initial=0.0))))
+        return 0.0 if rounding else size
 
     def _linear_error(self, r: Vector) -> float:
         """The residual of a linear system relative to its right-hand side."""
@@ -224,7 +273,7 @@ class Numbers:
         if error <= limit:
             return size, error
         other = self.system(v - step)
-        here, there = self._slope(v, found), self._slope(v - step, other)
+        here, there = self._slope(v, found.solve), self._slope(v - step, other.solve)
         scale = float(np.max(np.abs(there), initial=0.0))
         error = rounding
         if scale:
@@ -237,8 +286,8 @@ class Numbers:
         """How fast the Jacobian changes relative to itself, by the residual a little away from v."""
         signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
         way = 1e-2 * signs * np.abs(v)
-        if not way.any():
-            return 0.0
+        if not np.max(np.abs(way), initial=0.0) > np.finfo(float).tiny ** 0.5:
+            return 0.0  # the squares of smaller numbers are 0
         rest = self.residual(v + way) - found.residual - found.jacobian @ way
         if not np.isfinite(rest).all():
             return 0.0
@@ -248,7 +297,7 @@ class Numbers:
         """Whether a step is as small as rounding makes it."""
         return bool(np.max(np.abs(step)) <= 100.0 * self.eps * scale)
 
-    def _slope(self, v: Vector, found: System) -> Vector:
+    def _slope(self, v: Vector, solve: Callable[[Vector], Vector]) -> Vector:
         """The derivative of the solution as parameters change by their size, up or down."""
         some = [
             i for i, x in enumerate(self.leaves) if isinstance(x, Array) and x.dtype.kind in "fc"
@@ -271,7 +320,7 @@ class Numbers:
             along.append(place_of(x).array(np.where(data == 0, 1, data) * signs))
         with only_recorders():
             _, change = xp.jvp(residual, tuple(chosen), tuple(along))
-            return found.solve(self._plain(change))
+            return solve(self._plain(change))
 
 
 __all__ = ["NotASolution", "Numbers", "Problem"]

@@ -20,6 +20,21 @@ from ._field import Data, Field, on_host
 REPRODUCED = 1e-6
 
 
+def refuse_change(now: Data, before: Data, when: str) -> None:
+    """RuntimeError where an element is not what it was, but for rounding of itself and of the others."""
+    with Quiet():
+        whole = np.abs(before)
+        rounding = min(1e4 * np.finfo(before.dtype).eps / REPRODUCED, 1.0)
+        change = np.abs(now - before) / (whole + rounding * whole.max(initial=0.0))
+        worst = change.max(initial=0.0)
+    if worst > REPRODUCED:
+        raise RuntimeError(
+            f"odeint: f gave something else when {when} differs by {worst:.1e} of its size "
+            f"[at {user_line()}]. An array or Variable that f uses was written to since, or it draws "
+            "random numbers: pass these in args"
+        )
+
+
 @dataclass
 class Problem:
     """What odeint was asked for, checked.
@@ -198,15 +213,7 @@ class Piece:
         first, self.first = self.first, data if self.first is None else self.first
         if first is None or not type(first) is type(data) is np.ndarray:
             return
-        with Quiet():
-            change = np.abs(data - first).max(initial=0.0) / np.abs(first).max(initial=0.0)
-        if change > REPRODUCED:
-            raise RuntimeError(
-                "odeint: f gave something else when its steps were taken again for the gradient: the "
-                f"state differs by {change:.1e} of its size [at {user_line()}]. An array or "
-                "Variable that f uses was written to since, or it draws random numbers: pass these "
-                "in args"
-            )
+        refuse_change(data, first, "its steps were taken again for the gradient: the state")
 
     def time_and_step(self, nodes: Array | None, i: int) -> tuple[Any, Any]:
         """Where step i begins, and its length."""

@@ -23,7 +23,7 @@ from . import _functions as functions
 from . import _solvers as solvers
 from ._checks import NotASolution, check_minimum
 from ._iterative import scipys
-from ._layouts import Layout, Vector, plain
+from ._layouts import Layout, Vector, handles, plain
 
 # What SciPy's methods ask for; it warns of what they do not.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
@@ -424,7 +424,9 @@ def curve_fit(
 
 def parameters(f: Callable[..., Any], p: Array, x: Any) -> Any:
     """A model's values for parameters in one Array."""
-    return f(x, *[p[i] for i in range(p.shape[0])])
+    own: Array
+    own, x = handles([p, x])
+    return f(x, *[own[i] for i in range(own.shape[0])])
 
 
 def weighted(f: Callable[..., Any], p: Array, x: Any, y: Any, sigma: Any = None) -> Any:
@@ -463,6 +465,11 @@ def covariance(
     return found
 
 
+def called(f: Callable[..., Any], *args: Any) -> Any:
+    """What a user's function gives for arguments under handles of their own, to which it may write."""
+    return f(*nest.pack(args, handles(nest.leaves(args))))
+
+
 # --- what the functions share -------------------------------------------------------------------------
 class Call:
     """One call: the user's function on Arrays, and on NumPy arrays for SciPy.
@@ -493,7 +500,7 @@ class Call:
 
     def value(self, x: Array, *args: Any) -> Any:
         """What counts of the function's result."""
-        found = self.fun(x, *args)
+        found = called(self.fun, x, *args)
         found = found[0] if self.first else found
         if not isinstance(found, Array) or found.dtype.kind != "f":
             raise TypeError(
@@ -520,8 +527,10 @@ class Call:
     def given(self, derivative: Any, args: Sequence[Any]) -> Any:
         """A derivative that the user gives, on NumPy arrays; None where it is none."""
         if self.first and derivative is True:
-            return self.hosted(lambda x, *args: self.fun(x, *args)[1], args)
-        return self.hosted(derivative, args) if callable(derivative) else None
+            return self.hosted(lambda x, *args: called(self.fun, x, *args)[1], args)
+        if not callable(derivative):
+            return None
+        return self.hosted(functools.partial(called, derivative), args)
 
     def solution(
         self,

@@ -44,7 +44,9 @@ def is_of_vector(bounds: Any, x0: Any, leaves: Sequence[Array]) -> bool:
             and len(parts) == elements
             and all(is_pair(part) for part in parts)
         )
-    return isinstance(bounds, list | tuple | np.ndarray | zip) and not is_pair_of_numbers(bounds)
+    if not isinstance(bounds, list | tuple | np.ndarray | zip) or is_pair_of_numbers(bounds):
+        return False
+    return not is_pair_of_arrays(bounds, tuple(leaves[0].shape))
 
 
 def is_pair(value: Any) -> bool:
@@ -54,6 +56,27 @@ def is_pair(value: Any) -> bool:
 def is_pair_of_numbers(value: Any) -> bool:
     """Whether a value is one lower and one upper bound, each for all elements, or None."""
     return is_pair(value) and all(part is None or np.ndim(part) == 0 for part in value)
+
+
+def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a value is a lower and an upper bound, of which one is an array of a shape at least.
+
+    ValueError where it may as well be SciPy's two pairs for two elements.
+    """
+    if isinstance(bounds, np.ndarray) or not is_pair(bounds):
+        return False
+    shapes = [() if part is None else np.shape(part) for part in bounds]
+    if shape not in shapes or any(one not in ((), shape) for one in shapes):
+        return False
+    if shape != (2,) or () in shapes:
+        return True
+    if any(isinstance(part, np.ndarray | Array) for part in bounds):
+        raise ValueError(
+            f"bounds: two arrays of 2 elements for an x0 of 2 elements are a pair (lower, upper), or "
+            f"SciPy's pairs for each element: say Bounds(lower, upper), or [(lower, upper), (lower, "
+            f"upper)] with numbers [at {user_line()}]"
+        )
+    return False
 
 
 def beside(x0: Any, bounds: Any, path: str) -> list[Any]:
@@ -93,7 +116,9 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
         )
     keep = False
     if isinstance(bound, Bounds):
-        bound, keep = (bound.lb, bound.ub), bool(np.all(bound.keep_feasible))
+        keep = bool(np.all(bound.keep_feasible))
+        # SciPy makes arrays of one element of numbers.
+        bound = [b.reshape(()) if np.size(b) == 1 else b for b in (bound.lb, bound.ub)]
     if not is_pair(bound):
         raise TypeError(
             f"bounds{at(path)}: a pair (lower, upper) is needed for {describe(x)}, or None, got "
