@@ -48,7 +48,7 @@ EXEMPT = {
 
 def public_functions():
     """Every public function: of the package, and of its two extensions."""
-    everything = {**vars(xp), "function": xp.function}  # that is imported on demand
+    everything = {name: getattr(xp, name) for name in dir(xp)}  # some are imported on demand
     main = {
         name
         for name, value in everything.items()
