@@ -17,6 +17,7 @@ extensions = [
     "numpydoc",
     "sphinx_copybutton",
     "website.docstrings",
+    "website.formulas",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
@@ -34,15 +35,17 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 # Nothing is fetched, when the pages are built or when they are read.
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "arraytape"
 html_static_path = [os.path.join(os.path.dirname(__file__), "_static")]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "collapse_navigation": True,
-    "navigation_depth": 3,
+    "navigation_depth": 4,
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from helpers.repository import ROOT
-from website import check, docstrings, gallery, reference, sources
+from website import check, docstrings, formulas, gallery, reference, sources
 
 DESCRIBED = re.compile(
     r"^ *\.\. (?:auto(?:function|class|method|property|attribute|module)|py:\w+):: ([\w.]+)",
@@ -139,6 +139,46 @@ def test_an_indented_block_is_code():
 )
 def test_other_docstrings_stay_as_they_are(text):
     assert docstrings.marked(text) == text
+
+
+# --- formulas -------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("code", "latex"),
+    [
+        ("t * (1.0 - y * y)", r"t \, \left(1 - y^{2}\right)"),
+        ("-t / (x1**2 + x2)", r"\frac{-t}{x_{1}^{2} + x_{2}}"),
+        ("-t * (a * -b)", r"-t \, a \, \left(-b\right)"),
+        ("t * (-a * b)", r"t \, \left(-a \, b\right)"),
+        ("x - -1.0", "x + 1"),
+        ("a - (b + c)", r"a - \left(b + c\right)"),
+        ("a - (-b * c)", r"a - \left(-b \, c\right)"),
+        ("(a + b) ** (n - 1)", r"\left(a + b\right)^{n - 1}"),
+        ("(a / b) ** 2", r"\left(\frac{a}{b}\right)^{2}"),
+        ("t / (x * 0.6931471805599453)", r"\frac{t}{x \, \ln 2}"),
+        ("xp.sqrt(x) * xp.special.digamma(nu)", r"\sqrt{x} \, \psi\left(\nu\right)"),
+        ("density(x, df, xp)", r"\operatorname{density}\left(x, \mathrm{df}\right)"),
+    ],
+)
+def test_arithmetic_is_a_formula(code, latex):
+    assert formulas.latex(code) == latex
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["a if b else c", "f(x, k=1)", "V @ g", "gamma_by_a(x)", "x[0]", "a.b", "True", "f'(x)", ""],
+)
+def test_what_is_more_than_arithmetic_stays_code(code):
+    assert formulas.latex(code) is None
+
+
+def test_the_paragraph_of_the_derivative_is_typeset_and_no_other():
+    text = ["``x * x``", "", "Derivative: ``t", "* y``, with ``f(x)[0]``.", "", "``x * x``"]
+    assert formulas.typeset(text) == [
+        *text[:2],
+        r"Derivative: :math:`t \, y`, with ``f(x)[0]``.",
+        *text[4:],
+    ]
+    assert formulas.typeset(text[:2]) == text[:2]
 
 
 # --- gallery --------------------------------------------------------------------------------------

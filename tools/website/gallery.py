@@ -92,7 +92,7 @@ def card(program: Path) -> str:
     """A picture and a title that lead to the program's page."""
     title, _ = docstring(program)
     picture = f"[![]({program.stem}.png)]({program.stem}.md)"
-    return f"::::{{div}} card-of-gallery\n{picture}\n\n[{title}]({program.stem}.md)\n::::\n"
+    return f"::::{{container}} card-of-gallery\n{picture}\n\n[{title}]({program.stem}.md)\n::::\n"
 
 
 def page(program: Path) -> str:

@@ -17,7 +17,9 @@ from .sources import DOCS, ROOT
 PACKAGE = xp.__name__
 FOLDER = "reference"
 VALUES = f"{PACKAGE}.values"  # the page of constants and data types
-CONVENTIONS = "What derivatives are at ties, zeros and bounds: `conventions <../overview.html#conventions>`__."
+CONVENTIONS = (
+    "Derivatives at ties, zeros and bounds: `conventions <../overview.html#conventions>`__."
+)
 INTRODUCTION = """\
 Every public name, by module. ``import arraytape as xp`` is all that has to be imported: ``xp.nn.Dense``
 imports ``arraytape.nn``. The page of an op says its derivative, and what a tape keeps for it.

@@ -74,7 +74,8 @@ def link(target: str, path: str) -> str:
 def toctree_entries(file: Path) -> list[str]:
     """The pages that the toctrees of a page name."""
     lines = "".join(TOCTREE.findall(file.read_text(encoding="utf-8"))).splitlines()
-    return [line for line in lines if line and not line.startswith(":")]
+    entries = [line for line in lines if line and not line.startswith(":")]
+    return [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
 
 
 def write(path: Path, text: str) -> None:
