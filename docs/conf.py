@@ -41,7 +41,9 @@ html_title = "arraytape"
 html_static_path = [os.path.join(os.path.dirname(__file__), "_static")]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_search_summary = False  # it fetches pages, which one opened from a file may not
 html_show_sourcelink = False
+html_sidebars = {"overview": []}
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "collapse_navigation": True,
