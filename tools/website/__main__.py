@@ -18,6 +18,10 @@ from . import check, gallery, reference, sources
 
 BUILD = sources.ROOT / "build" / "docs"
 SOURCE, HTML, RUNS = BUILD / "source", BUILD / "html", BUILD / "gallery"
+DOCTREES, BUILT = (
+    BUILD / "doctrees",
+    BUILD / "built",
+)  # what Sphinx has read; the state of a good build
 
 
 def main() -> int:
@@ -29,14 +33,30 @@ def main() -> int:
         gallery.run_all(RUNS)
         print(f"examples: {time.perf_counter() - begin:.0f} s")
     write_sources(arguments.no_gallery)
+    state = gallery.state_of_the_sources()
+    forget_unless(state)
     strict = ["-W", "--keep-going", "-q"]
-    places = ["-c", str(sources.DOCS), "-d", str(BUILD / "doctrees"), str(SOURCE), str(HTML)]
+    places = ["-c", str(sources.DOCS), "-d", str(DOCTREES), str(SOURCE), str(HTML)]
     if code := sphinx([*strict, *places]):
         return code
     wrong = [*check.faults(HTML)]
     print(*wrong, sep="\n", end="\n" if wrong else "")
     print(f"{len([*HTML.rglob('*.html')])} pages in {HTML}: {time.perf_counter() - begin:.0f} s")
-    return 1 if wrong else 0
+    if wrong:
+        return 1
+    BUILT.write_text(state)
+    return 0
+
+
+def forget_unless(state: str) -> None:
+    """Begin anew, unless the last build was without a fault and of this state of the sources.
+
+    Sphinx says the warnings of a page when it reads it, and not when it takes it from the last build.
+    """
+    if not BUILT.exists() or BUILT.read_text() != state:
+        for folder in (DOCTREES, HTML):
+            shutil.rmtree(folder, ignore_errors=True)
+    BUILT.unlink(missing_ok=True)
 
 
 def write_sources(without_gallery: bool) -> None:

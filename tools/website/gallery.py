@@ -53,8 +53,9 @@ def run_all(folder: Path) -> None:
 
 
 def state_of_the_sources() -> str:
-    """A hash of all that decides about what the programs print."""
-    files = [*EXAMPLES.glob("*.*"), *(ROOT / "src").rglob("*.py")]
+    """A hash of all that decides about what the programs print, and of what writes the pages."""
+    files = [*EXAMPLES.glob("*.*")]
+    files += [file for folder in ("src", "tools/website") for file in (ROOT / folder).rglob("*.py")]
     digest = hashlib.sha256()
     for file in sorted(file for file in files if file.is_file()):
         digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
