@@ -17,7 +17,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke clean
+.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -73,6 +73,9 @@ ratios: .venv/.dev  ## Measure and write README's table of ratios; PY_PEERS=pyth
 smoke: .venv/.dev  ## Run each benchmark once, to see that it runs
 	$(BIN)/python asv_bench/run.py --smoke
 
+docs: .venv/.docs  ## Build the site in build/docs/html: examples run, warnings are errors, links are checked
+	PYTHONPATH=tools $(BIN)/python -m website
+
 clean:  ## Remove the environment, the caches and what was built
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	rm -rf asv_bench/env asv_bench/html asv_bench/results
@@ -85,6 +88,10 @@ clean:  ## Remove the environment, the caches and what was built
 
 .venv/.dev: pyproject.toml | .venv/pyvenv.cfg
 	$(PIP_INSTALL) --editable ".[dev]"
+	@touch $@ .venv/.demo
+
+.venv/.docs: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) --editable ".[docs]"
 	@touch $@ .venv/.demo
 
 .venv/pyvenv.cfg:

@@ -47,8 +47,8 @@ EXEMPT = {
 
 
 def public_functions():
-    """Every public function: of the package, and of its two extensions."""
-    everything = {name: getattr(xp, name) for name in dir(xp)}  # some are imported on demand
+    """Every function of the namespace, those for rules among them, and of its two extensions."""
+    everything = {name: getattr(xp, name) for name in (*dir(xp), *xp._FOR_RULES)}
     main = {
         name
         for name, value in everything.items()

@@ -12,6 +12,7 @@ from helpers.repository import ROOT
 
 BLOCKS = {  # how many a page has at least
     ROOT / "README.md": 3,
+    ROOT / "docs" / "index.md": 6,
     ROOT / "docs" / "from_gradient_tape.md": 20,
     ROOT / "docs" / "third_party.md": 10,
     ROOT / "docs" / "interop.md": 2,

@@ -379,7 +379,7 @@ class GradientTape(OfThisProcess, Block):
         Returns
         -------
         Array
-            Of shape (batch, *target.shape[1:], *source.shape[1:]).
+            Of shape ``(batch, *target.shape[1:], *source.shape[1:])``.
 
         Raises
         ------

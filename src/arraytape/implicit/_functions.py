@@ -240,7 +240,7 @@ def fixed_point(
         As of ``root``; by default g again and again, and Newton steps once it is near, or where that is
         slow.
     matrix_free, tol, rcond, rtol, maxiter, preconditioner, polish
-        As of ``root``, with x - g(x, *theta) for F.
+        As of ``root``, with ``x - g(x, *theta)`` for F.
 
     Returns
     -------

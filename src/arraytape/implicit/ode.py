@@ -39,7 +39,7 @@ def odeint(
     vectorized: bool = False,
     adjoint: str = "discrete",
 ) -> Any:
-    """Solve dy/dt = f(t, y, *args), y(t0) = y0, as ``scipy.integrate.solve_ivp``, with derivatives.
+    """Solve ``dy/dt = f(t, y, *args)``, y(t0) = y0, as ``scipy.integrate.solve_ivp``, with derivatives.
 
     Values, steps, messages and counts are those of ``solve_ivp``, which takes the steps.  Under a
     tape the accepted steps are taken once more on Arrays.
@@ -83,7 +83,7 @@ def odeint(
     Returns
     -------
     OptimizeResult
-        ``t`` of shape (T,), ``y`` of shape (*y0.shape, T), ``sol`` (None without ``dense_output``),
+        ``t`` of shape (T,), ``y`` of shape ``(*y0.shape, T)``, ``sol`` (None without ``dense_output``),
         ``nfev``, ``njev``, ``nlu``, ``status`` (-1: a step failed; 0: the end was reached),
         ``message``, ``success``, and ``t_events``, ``y_events``, which are None.
 

@@ -1,0 +1,226 @@
+"""The site's sources: pages can be reached, links lead somewhere, public names are described.
+
+``make docs`` builds them and checks the built pages, which takes minutes.
+"""
+
+import re
+
+import pytest
+
+from helpers.repository import ROOT
+from website import check, docstrings, formulas, gallery, reference, sources
+
+DESCRIBED = re.compile(
+    r"^ *\.\. (?:auto(?:function|class|method|property|attribute|module)|py:\w+):: ([\w.]+)",
+    flags=re.M,
+)
+PAGES = sources.pages()
+GENERATED = {"gallery/index", "reference/index"}
+
+
+# --- pages ----------------------------------------------------------------------------------------
+def test_every_page_is_in_one_toctree():
+    listed = [
+        entry
+        for name, file in PAGES.items()
+        if "/" not in name
+        for entry in sources.toctree_entries(file)
+    ]
+    decisions = {name for name in PAGES if re.match(r"decisions/\d", name)}  # listed by a pattern
+    assert sorted(listed) == sorted({*PAGES, *GENERATED} - {"index", *decisions})
+
+
+def test_a_folder_with_a_page_of_its_own_lists_its_pages_by_a_pattern():
+    text = sources.source(ROOT / "docs" / "decisions" / "README.md")
+    assert text.endswith(sources.LISTED)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_links_of_a_page_lead_somewhere(name):
+    assert sources.source(PAGES[name])
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "expected"),
+    [
+        ("docs/errors.md#a", "README.md", "errors.md#a"),
+        ("../README.md", "docs/index.md", "overview.md"),
+        ("../replay.md", "docs/decisions/0001-flat-records.md", "../replay.md"),
+        ("decisions/", "docs/architecture.md", "decisions/README.md"),
+        ("graph_ridge.svg", "docs/diagnose_graph.md", "graph_ridge.svg"),
+        ("../Makefile", "docs/errors.md", f"{sources.REPOSITORY}/Makefile"),
+        ("../tests/attack", "docs/errors.md", f"{sources.REPOSITORY}/tests/attack/README.md"),
+        ("https://numpy.org", "README.md", "https://numpy.org"),
+        ("#here", "README.md", "#here"),
+    ],
+)
+def test_a_link_of_the_repository_fits_into_the_site(target, path, expected):
+    assert sources.link(target, path) == expected
+
+
+def test_a_link_to_nothing_is_an_error_that_names_the_page():
+    with pytest.raises(LookupError, match=r"docs/errors\.md: a link leads to no\.md"):
+        sources.link("no.md", "docs/errors.md")
+
+
+def test_code_keeps_what_looks_like_a_link(tmp_path):
+    page = ROOT / "docs" / "errors.md"
+    code = [line for line in page.read_text(encoding="utf-8").splitlines() if "](" in line]
+    assert code
+    text = sources.source(page)
+    assert text.count("```") == page.read_text(encoding="utf-8").count("```")
+
+
+# --- reference ------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def pages():
+    return reference.sources()
+
+
+def test_every_public_name_is_described_once(pages):
+    described = [name for text in pages.values() for name in DESCRIBED.findall(text)]
+    assert len({*described}) == len(described)
+    assert {*described} == {reference.PACKAGE, *reference.public()}
+
+
+def test_every_page_of_the_reference_is_in_one_toctree(pages):
+    listed = [
+        f"{reference.FOLDER}/{line.strip()}"
+        for text in pages.values()
+        for line in text.partition(".. toctree::")[2].splitlines()
+        if line.strip() and not line.strip().startswith(":")
+    ]
+    assert sorted(listed) == sorted({*pages} - {f"{reference.FOLDER}/index"})
+    assert len({name.lower() for name in pages}) == len(pages)  # one file each, on every system
+
+
+def test_an_op_with_a_derivative_leads_to_the_conventions(pages):
+    assert reference.CONVENTIONS in pages["reference/arraytape.linalg.svd"]
+    assert reference.CONVENTIONS not in pages["reference/arraytape.isdtype"]
+
+
+def test_a_second_name_leads_to_the_first(pages):
+    assert (
+        "The same function as :py:obj:`arraytape.matmul`"
+        in pages["reference/arraytape.linalg.matmul"]
+    )
+    assert "autofunction:: arraytape.matmul" in pages["reference/arraytape.matmul"]
+
+
+def test_members_are_described_by_what_they_are(pages):
+    tape = pages["reference/arraytape.GradientTape"]
+    assert "   .. automethod:: arraytape.GradientTape.gradient\n" in tape
+    assert ".. autoproperty:: arraytape.Array.T\n" in pages["reference/arraytape.Array"]
+
+
+# --- docstrings -----------------------------------------------------------------------------------
+def test_an_indented_block_is_code():
+    text = ["Take it.", "", "    with tape:", "        f()", "", "    g()", "", "After."]
+    assert docstrings.marked(text) == [*text[:2], docstrings.DIRECTIVE, "", *text[2:]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        [
+            "Parameters",
+            "----------",
+            "x : Array",
+            "    What.",
+            "",
+            "    More.",
+            "y : Array",
+            "    It.",
+        ],
+        ["So::", "", "    f()"],
+        [".. note::", "", "    Text."],
+        [],
+    ],
+)
+def test_other_docstrings_stay_as_they_are(text):
+    assert docstrings.marked(text) == text
+
+
+# --- formulas -------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("code", "latex"),
+    [
+        ("t * (1.0 - y * y)", r"t \, \left(1 - y^{2}\right)"),
+        ("-t / (x1**2 + x2)", r"\frac{-t}{x_{1}^{2} + x_{2}}"),
+        ("-t * (a * -b)", r"-t \, a \, \left(-b\right)"),
+        ("t * (-a * b)", r"t \, \left(-a \, b\right)"),
+        ("x - -1.0", "x + 1"),
+        ("a - (b + c)", r"a - \left(b + c\right)"),
+        ("a - (-b * c)", r"a - \left(-b \, c\right)"),
+        ("(a + b) ** (n - 1)", r"\left(a + b\right)^{n - 1}"),
+        ("(a / b) ** 2", r"\left(\frac{a}{b}\right)^{2}"),
+        ("t / (x * 0.6931471805599453)", r"\frac{t}{x \, \ln 2}"),
+        ("xp.sqrt(x) * xp.special.digamma(nu)", r"\sqrt{x} \, \psi\left(\nu\right)"),
+        ("density(x, df, xp)", r"\operatorname{density}\left(x, \mathrm{df}\right)"),
+    ],
+)
+def test_arithmetic_is_a_formula(code, latex):
+    assert formulas.latex(code) == latex
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["a if b else c", "f(x, k=1)", "V @ g", "gamma_by_a(x)", "x[0]", "a.b", "True", "f'(x)", ""],
+)
+def test_what_is_more_than_arithmetic_stays_code(code):
+    assert formulas.latex(code) is None
+
+
+def test_the_paragraph_of_the_derivative_is_typeset_and_no_other():
+    text = ["``x * x``", "", "Derivative: ``t", "* y``, with ``f(x)[0]``.", "", "``x * x``"]
+    assert formulas.typeset(text) == [
+        *text[:2],
+        r"Derivative: :math:`t \, y`, with ``f(x)[0]``.",
+        *text[4:],
+    ]
+    assert formulas.typeset(text[:2]) == text[:2]
+
+
+# --- gallery --------------------------------------------------------------------------------------
+def test_each_program_has_a_page_with_a_title_and_a_picture():
+    pages = gallery.sources()
+    for program in gallery.programs():
+        title, text = gallery.docstring(program)
+        page = pages[f"gallery/{program.stem}"]
+        assert title in page
+        assert text
+        assert f"({program.stem}.png)" in page
+        assert f"\n{program.stem}\n" in pages["gallery/index"]
+
+
+# --- the check of built pages ---------------------------------------------------------------------
+def site(folder, **pages):
+    for name, text in pages.items():
+        (folder / f"{name}.html").write_text(text)
+    return folder
+
+
+def test_a_site_without_faults_has_none(tmp_path):
+    (tmp_path / "style.css").write_text("a { background: url(data:image/png;base64,AA) }")
+    one = '<link rel="stylesheet" href="style.css"><a href="b.html#there">b</a><a href="https://x.org">x</a>'
+    assert [*check.faults(site(tmp_path, a=one, b='<p id="there"><a href="#there">'))] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "fault"),
+    [
+        ('<a href="c.html">', "a.html links to c.html, which is not there"),
+        ('<img src="c.png">', "a.html links to c.png, which is not there"),
+        ('<a href="#no">', "a.html links to #no, and the page has no such anchor"),
+        ('<script src="https://x.org/a.js"></script>', "a.html fetches https://x.org/a.js"),
+        ('<link href="//x.org/a.css">', "a.html fetches //x.org/a.css"),
+        ('<img src="http://x.org/a.png">', "a.html fetches http://x.org/a.png"),
+    ],
+)
+def test_a_fault_of_a_site_is_found(tmp_path, page, fault):
+    assert [*check.faults(site(tmp_path, a=page))] == [fault]
+
+
+def test_a_style_that_fetches_is_found(tmp_path):
+    (tmp_path / "a.css").write_text('@import url("https://x.org/font.css");')
+    assert len([*check.faults(tmp_path)]) == 1

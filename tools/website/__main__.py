@@ -1,0 +1,92 @@
+"""Build the site in build/docs/html.
+
+python -m website                # all of it: examples run, warnings are errors, links are checked
+python -m website --no-gallery   # without running examples: their pages show what earlier runs left
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from sphinx.cmd.build import main as sphinx
+
+from . import check, gallery, reference, sources
+
+BUILD = sources.ROOT / "build" / "docs"
+SOURCE, HTML, RUNS = BUILD / "source", BUILD / "html", BUILD / "gallery"
+DOCTREES, BUILT = (
+    BUILD / "doctrees",
+    BUILD / "built",
+)  # what Sphinx has read; the state of a good build
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Build the site in build/docs/html.")
+    parser.add_argument("--no-gallery", action="store_true", help="do not run the examples")
+    arguments = parser.parse_args()
+    begin = time.perf_counter()
+    if not arguments.no_gallery:
+        gallery.run_all(RUNS)
+        print(f"examples: {time.perf_counter() - begin:.0f} s")
+    write_sources(arguments.no_gallery)
+    state = gallery.state_of_the_sources()
+    forget_unless(state)
+    strict = ["-W", "--keep-going", "-q"]
+    places = ["-c", str(sources.DOCS), "-d", str(DOCTREES), str(SOURCE), str(HTML)]
+    if code := sphinx([*strict, *places]):
+        return code
+    wrong = [*check.faults(HTML)]
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    print(f"{len([*HTML.rglob('*.html')])} pages in {HTML}: {time.perf_counter() - begin:.0f} s")
+    if wrong:
+        return 1
+    BUILT.write_text(state)
+    return 0
+
+
+def forget_unless(state: str) -> None:
+    """Begin anew, unless the last build was without a fault and of this state of the sources.
+
+    Sphinx says the warnings of a page when it reads it, and not when it takes it from the last build.
+    """
+    if not BUILT.exists() or BUILT.read_text() != state:
+        for folder in (DOCTREES, HTML):
+            shutil.rmtree(folder, ignore_errors=True)
+    BUILT.unlink(missing_ok=True)
+
+
+def write_sources(without_gallery: bool) -> None:
+    """Bring the sources up to date: pages of the repository, of the reference, of the gallery."""
+    texts = {f"{name}.md": sources.source(file) for name, file in sources.pages().items()}
+    texts |= {f"{name}.rst": text for name, text in reference.sources().items()}
+    if without_gallery:
+        texts[f"{gallery.FOLDER}/index.md"] = gallery.INTRODUCTION
+    else:
+        texts |= {f"{name}.md": text for name, text in gallery.sources().items()}
+    wanted = {SOURCE / name for name in texts}
+    for name, text in texts.items():
+        sources.write(SOURCE / name, text)
+    wanted |= {copy(file, SOURCE) for file in sources.DOCS.glob("*.svg")}
+    if not without_gallery:
+        files = [*gallery.programs(), *RUNS.glob("*.png"), *RUNS.glob("*.txt")]
+        wanted |= {copy(file, SOURCE / gallery.FOLDER) for file in files}
+    for file in SOURCE.rglob("*.*"):
+        if file.is_file() and file not in wanted:
+            file.unlink()
+
+
+def copy(file: Path, folder: Path) -> Path:
+    """Copy a file unless the copy is as new."""
+    there = folder / file.name
+    if not there.exists() or there.stat().st_mtime < file.stat().st_mtime:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, there)
+    return there
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""The gallery: a page for each program of examples/, with its picture, what it printed and its text.
+
+The programs run when one of them or arraytape has changed since they ran, and not otherwise.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from .sources import ROOT
+
+EXAMPLES = ROOT / "examples"
+SHARED = "command_line.py"  # no program
+FOLDER = "gallery"
+SMALL = {"larger_than_memory": ["--partitions", "4", "--rows", "20000", "--steps", "12"]}
+FILES = {"train_digits": "--checkpoint", "larger_than_memory": "--checkpoint"}
+LIMIT = 300  # seconds for a program
+INTRODUCTION = """\
+# Gallery
+
+Programs on real data, in each of which a gradient through installed code solves a problem. The pictures
+and what the programs print were made when these pages were built.
+
+"""
+
+
+def programs() -> list[Path]:
+    return [file for file in sorted(EXAMPLES.glob("*.py")) if file.name != SHARED]
+
+
+def docstring(program: Path) -> tuple[str, str]:
+    """The first line without its full stop, and the rest."""
+    text = ast.get_docstring(ast.parse(program.read_text(encoding="utf-8"))) or ""
+    title, _, rest = text.partition("\n")
+    return title.rstrip("."), rest.strip("\n")
+
+
+def run_all(folder: Path) -> None:
+    """Have a picture and the output of each program, of the sources as they are, in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    state = state_of_the_sources()
+    for program in programs():
+        stamp = folder / f"{program.stem}.stamp"
+        if not stamp.exists() or stamp.read_text() != state:
+            run(program, folder)
+            stamp.write_text(state)
+
+
+def state_of_the_sources() -> str:
+    """A hash of all that decides about what the programs print, and of what writes the pages."""
+    files = [*EXAMPLES.glob("*.*")]
+    files += [file for folder in ("src", "tools/website") for file in (ROOT / folder).rglob("*.py")]
+    digest = hashlib.sha256()
+    for file in sorted(file for file in files if file.is_file()):
+        digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def run(program: Path, folder: Path) -> None:
+    """Run a program; its picture and output go into the folder.  RuntimeError when it fails."""
+    name, begin = program.stem, time.perf_counter()
+    options = ["--out", f"{name}.png", *SMALL.get(name, [])]
+    if name in FILES:
+        options += [FILES[name], f"{name}.safetensors"]
+    (folder / f"{name}.safetensors").unlink(missing_ok=True)
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(program), *options], cwd=folder, env=environment, timeout=LIMIT,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{program} {' '.join(options)} failed:\n{done.stdout}\n{done.stderr}")
+    (folder / f"{name}.txt").write_text(done.stdout, encoding="utf-8")
+    print(f"{name}: {time.perf_counter() - begin:.0f} s", flush=True)
+
+
+def sources() -> dict[str, str]:
+    """The text of each page, by its name in the site."""
+    pages = {f"{FOLDER}/{program.stem}": page(program) for program in programs()}
+    cards = "\n".join(card(program) for program in programs())
+    names = "\n".join(program.stem for program in programs())
+    pages[f"{FOLDER}/index"] = f"{INTRODUCTION}{cards}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    return pages
+
+
+def card(program: Path) -> str:
+    """A picture and a title that lead to the program's page."""
+    title, _ = docstring(program)
+    picture = f"[![]({program.stem}.png)]({program.stem}.md)"
+    return f"::::{{container}} card-of-gallery\n{picture}\n\n[{title}]({program.stem}.md)\n::::\n"
+
+
+def page(program: Path) -> str:
+    """The page of a program."""
+    (title, text), name = docstring(program), program.stem
+    small = SMALL.get(name)
+    how = f", with `{' '.join(small)}`" if small else ""
+    return f"""\
+# {title}
+
+{text}
+
+![What {program.name} draws]({name}.png)
+
+## What it prints{how}
+
+```{{literalinclude}} {name}.txt
+:language: none
+```
+
+## The program
+
+`examples/{program.name}`
+
+```{{literalinclude}} {program.name}
+:language: python
+```
+"""

@@ -1,0 +1,222 @@
+"""The reference: a page for each public name of docs/public_names.txt, and one for each module."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+import arraytape as xp
+
+from .sources import DOCS, ROOT
+
+PACKAGE = xp.__name__
+FOLDER = "reference"
+VALUES = f"{PACKAGE}.values"  # the page of constants and data types
+CONVENTIONS = (
+    "Derivatives at ties, zeros and bounds: `conventions <../overview.html#conventions>`__."
+)
+INTRODUCTION = """\
+Every public name, by module. ``import arraytape as xp`` is all that has to be imported: ``xp.nn.Dense``
+imports ``arraytape.nn``. The page of an op says its derivative, and what a tape keeps for it.
+"""
+CHAPTER = re.compile(r'^    # (.*)\n((?:    ".*\n)+)', flags=re.M)
+Names = dict[str, Any]  # public names and what they stand for
+
+
+# --- what there is --------------------------------------------------------------------------------
+def public() -> Names:
+    """Every public name with its value."""
+    names = (DOCS / "public_names.txt").read_text(encoding="utf-8").splitlines()
+    return {name: found(name) for name in names}
+
+
+def found(name: str) -> Any:
+    """What a dotted name stands for."""
+    value: Any = xp
+    for part in name.split(".")[1:]:
+        value = getattr(value, part)
+    return value
+
+
+def owner(name: str) -> str:
+    """The dotted name before the last dot."""
+    return name.rpartition(".")[0]
+
+
+def is_member(name: str, names: Names) -> bool:
+    """Whether it is a member of a class."""
+    return isinstance(names.get(owner(name)), type)
+
+
+def is_value(name: str, value: Any) -> bool:
+    """Whether it is a constant or a data type, which have a page in common."""
+    if isinstance(value, type):
+        return value.__module__ == "numpy"
+    return not callable(value) and not isinstance(value, ModuleType)
+
+
+def first_names(names: Names) -> dict[str, str]:
+    """For each further name of a function or class the one whose page describes it."""
+    same = defaultdict(list)
+    for name, value in names.items():
+        if callable(value) and not is_member(name, names) and not is_value(name, value):
+            same[id(value)].append(name)
+    firsts = {}
+    for several in same.values():
+        own = getattr(names[several[0]], "__name__", None)
+        first, *others = sorted(several, key=lambda n: (not n.endswith(f".{own}"), n.count("."), n))
+        firsts |= dict.fromkeys(others, first)
+    return firsts
+
+
+# --- pages ----------------------------------------------------------------------------------------
+def sources() -> dict[str, str]:
+    """The text of each page, by its name in the site."""
+    names = public()
+    firsts = first_names(names)
+    modules = [PACKAGE, *(name for name, value in names.items() if isinstance(value, ModuleType))]
+    pages = {module: module_page(module, names, firsts) for module in modules}
+    values = [name for name in names if on_the_page_of_values(name, names)]
+    pages[VALUES] = values_page(values, names)
+    for name, value in names.items():
+        if callable(value) and not is_member(name, names) and not is_value(name, value):
+            pages[file_of(name, names)] = page(name, value, names, firsts)
+    pages["index"] = heading("Public names") + INTRODUCTION + toctree([*modules, VALUES])
+    return {f"{FOLDER}/{name}": text for name, text in pages.items()}
+
+
+def file_of(name: str, names: Names) -> str:
+    """The page's file: not that of a name which differs by capitals alone, as file systems go."""
+    alike = [other for other in names if other.lower() == name.lower()]
+    return f"{name}-class" if len(alike) > 1 and isinstance(names[name], type) else name
+
+
+def on_the_page_of_values(name: str, names: Names) -> bool:
+    return not is_member(name, names) and is_value(name, names[name])
+
+
+def heading(text: str, line: str = "=") -> str:
+    return f"{text}\n{line * len(text)}\n\n"
+
+
+def toctree(names: Iterable[str], *options: str) -> str:
+    lines = [".. toctree::", *options, "", *names]
+    return "\n" + "\n   ".join(lines) + "\n"
+
+
+def page(name: str, value: Any, names: Names, firsts: dict[str, str]) -> str:
+    """The page of a function or class."""
+    text = heading(name) + f".. currentmodule:: {owner(name)}\n\n"
+    if name in firsts:
+        kind = "class" if isinstance(value, type) else "function"
+        same = f"   The same {kind} as :py:obj:`{firsts[name]}`."
+        return text + f".. py:{kind}:: {name}{signature(value)}\n\n{same}\n"
+    if not isinstance(value, type):
+        text += f".. autofunction:: {name}\n"
+        return text + (
+            f"\n{CONVENTIONS}\n" if "Derivative" in (inspect.getdoc(value) or "") else ""
+        )
+    text += f".. autoclass:: {name}\n"
+    members = [member for member in names if owner(member) == name]
+    return text + "".join(f"\n   .. {directive(m, names[m], value)}:: {m}\n" for m in members)
+
+
+def directive(member: str, value: Any, cls: type) -> str:
+    """What documents a member of a class."""
+    static = inspect.getattr_static(cls, member.rpartition(".")[2])
+    if isinstance(static, property):
+        return "autoproperty"
+    return "automethod" if callable(value) and not isinstance(value, type) else "autoattribute"
+
+
+def signature(value: Any) -> str:
+    """The parameters alone."""
+    empty = inspect.Parameter.empty
+    parameters = [p.replace(annotation=empty) for p in inspect.signature(value).parameters.values()]
+    return str(inspect.Signature(parameters))
+
+
+def values_page(names: Iterable[str], all_names: Names) -> str:
+    """The page of constants and data types."""
+    text = heading("Constants and data types")
+    for name in names:
+        value = all_names[name]
+        what = summary(name, value, {})
+        # A link from each ``bool`` in a signature would lead here.
+        hidden = "   :no-index:\n" if hasattr(builtins, name.rpartition(".")[2]) else ""
+        text += f".. py:data:: {name}\n{hidden}\n   {what}\n\n"
+    return text
+
+
+def module_page(module: str, names: Names, firsts: dict[str, str]) -> str:
+    """The page of a module: its docstring, and tables of its names, by chapter where it has chapters."""
+    text = heading(module) + f".. automodule:: {module}\n   :no-members:\n\n"
+    own = [name for name in names if owner(name) == module]
+    listed = {name: target(name, names) for name in own}
+    for chapter, members in chapters(module, own):
+        text += heading(chapter, "-") if chapter else ""
+        text += table(members, names, firsts)
+    below = [
+        page for page in listed.values() if page not in (VALUES,) and not is_module(page, names)
+    ]
+    return text + toctree(below, ":hidden:")
+
+
+def is_module(name: str, names: Names) -> bool:
+    return isinstance(names.get(name), ModuleType)
+
+
+def target(name: str, names: Names) -> str:
+    """The page on which a name is described."""
+    return VALUES if on_the_page_of_values(name, names) else file_of(name, names)
+
+
+def chapters(module: str, own: list[str]) -> list[tuple[str, list[str]]]:
+    """The names of a module, under the headings that its list has; in one piece when it has none."""
+    if module != PACKAGE:
+        return [("", own)]
+    listed = (ROOT / "src" / PACKAGE / "__init__.py").read_text(encoding="utf-8")
+    listed = listed.partition("__all__ = [\n")[2].partition("]")[0]
+    found = [
+        (title.replace("_", " ").capitalize(), named(lines))
+        for title, lines in CHAPTER.findall(listed)
+    ]
+    missing = {*own} - {name for _, members in found for name in members}
+    if missing:
+        raise LookupError(f"in no chapter of {PACKAGE}'s __all__: {sorted(missing)}")
+    return found
+
+
+def named(lines: str) -> list[str]:
+    """The public names that are quoted in lines of the source."""
+    return [f"{PACKAGE}.{name}" for name in re.findall(r'"(\w+)"', lines)]
+
+
+def table(names: Iterable[str], all_names: Names, firsts: dict[str, str]) -> str:
+    """A line for each name: what it is."""
+    rows = [".. list-table::", "   :widths: 30 70", ""]
+    for name in names:
+        value = all_names[name]
+        role = "mod" if isinstance(value, ModuleType) else "obj"
+        rows += [f"   * - :py:{role}:`~{name}`", f"     - {summary(name, value, firsts)}"]
+    return "\n".join([*rows, "", ""])
+
+
+def summary(name: str, value: Any, firsts: dict[str, str]) -> str:
+    """The first line of a docstring, as reStructuredText."""
+    if name in firsts:
+        return f":py:obj:`{firsts[name]}`"
+    if is_value(name, value):
+        return (
+            f"NumPy's scalar type ``{value.__name__}``."
+            if isinstance(value, type)
+            else f"``{value!r}``"
+        )
+    line = (inspect.getdoc(value) or "").partition("\n")[0]
+    parts = re.split(r"(``.*?``)", line)
+    return "".join(p if p.startswith("``") else re.sub(r"([\\*_|`])", r"\\\1", p) for p in parts)

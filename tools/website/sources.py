@@ -1,0 +1,85 @@
+"""The Markdown pages of the repository as sources of the site: the same text, with links that fit there.
+
+A page lies in the site where ``page_of`` says.  A link to another page stays a link to that page; one to
+a file of the repository that is no page leads to the repository; one to nothing is an error.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+REPOSITORY = "https://github.com/arraytape/arraytape/blob/main"
+# Pages that do not lie in docs/, and their names in the site.
+BESIDE = {"README.md": "overview", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
+LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
+FENCE = re.compile(r"^ *```")
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", flags=re.M | re.S)
+# The pages of a folder whose own page lists them in a table.
+LISTED = "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
+
+
+def page_of(path: str) -> str | None:
+    """The name in the site of a file of the repository; None when it is no page."""
+    if path in BESIDE:
+        return BESIDE[path]
+    folder, _, rest = path.partition("/")
+    return rest.removesuffix(".md") if folder == "docs" and rest.endswith(".md") else None
+
+
+def pages() -> dict[str, Path]:
+    """Every Markdown page, by its name in the site."""
+    files = [*(ROOT / name for name in BESIDE), *DOCS.rglob("*.md")]
+    named = {page_of(file.relative_to(ROOT).as_posix()): file for file in files}
+    return {name: named[name] for name in sorted(filter(None, named))}
+
+
+def source(file: Path) -> str:
+    """The text of a page, as it stands in the site."""
+    text = "\n".join(lines_with_links(file)) + "\n"
+    return text + LISTED if file.name == "README.md" and file.parent != ROOT else text
+
+
+def lines_with_links(file: Path) -> Iterator[str]:
+    """The lines of a page, whose links outside of code lead where they should in the site."""
+    path, code = file.relative_to(ROOT).as_posix(), False
+    for line in file.read_text(encoding="utf-8").splitlines():
+        fence = FENCE.match(line)
+        code ^= bool(fence)
+        yield line if code or fence else LINK.sub(lambda m: f"]({link(m[1], path)})", line)
+
+
+def link(target: str, path: str) -> str:
+    """Where a link on the page of this path leads in the site.  LookupError when nothing is there."""
+    if re.match(r"[a-z]+:|#", target):
+        return target
+    place, hash_, anchor = target.partition("#")
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), place))
+    if not (ROOT / place).exists():
+        raise LookupError(f"{path}: a link leads to {target}, and {place} is not there")
+    if (ROOT / place / "README.md").exists():
+        place += "/README.md"
+    here, there = page_of(path), page_of(place)
+    if there is None and place.startswith("docs/"):
+        return target  # a picture
+    if here is None or there is None:
+        return f"{REPOSITORY}/{place}{hash_}{anchor}"
+    return posixpath.relpath(there, posixpath.dirname(here) or ".") + f".md{hash_}{anchor}"
+
+
+def toctree_entries(file: Path) -> list[str]:
+    """The pages that the toctrees of a page name."""
+    lines = "".join(TOCTREE.findall(file.read_text(encoding="utf-8"))).splitlines()
+    entries = [line for line in lines if line and not line.startswith(":")]
+    return [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a source unless it is as it was: what has not changed is not built anew."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
