@@ -80,11 +80,13 @@ def run(seed):
 
 def alive(cluster, client):
     """The processes of both workers, once the one that was killed has its successor."""
-    while True:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         pids = [worker.pid for worker in cluster.workers.values()]
         if None not in pids and len(client.nthreads()) == len(pids):
             return pids
         time.sleep(0.02)
+    raise AssertionError(f"no successor of a killed worker after {PATIENCE} s: {pids}")
 
 
 def kill(pid):
