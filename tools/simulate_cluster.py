@@ -6,13 +6,15 @@
 The model: the scheduler hands out tasks one after the other, ``overhead`` seconds each.  A worker runs
 one at a time, ``task`` seconds for a partition, and fetches the parameters before its first; a sum waits
 for the results of ``fan_in`` neighbours, fetches those that other workers have, and adds them.  Bytes
-take ``latency`` and their number over ``bandwidth``; the driver waits for the last sum.
+take ``latency`` and their number over ``bandwidth``; the driver waits for the last sum.  Where driver,
+scheduler and workers share ``cores``, a step takes no less than all their CPU time over these.
 """
 
 from __future__ import annotations
 
 import argparse
 import heapq
+import math
 import sys
 import time
 from pathlib import Path
@@ -25,7 +27,8 @@ class Costs(NamedTuple):
     """Seconds and bytes.
 
     task : computing one partition.  overhead : driver and scheduler, for each task.  start : of a step.
-    pickle : preparing the parameters on the driver, and unpickling them in each task, per byte.
+    parameters : bytes that each worker gets, and each sum moves.  add : adding two results.
+    cores : those that driver, scheduler and workers share; none where each has its own.
     """
 
     task: float
@@ -35,6 +38,7 @@ class Costs(NamedTuple):
     latency: float = 0.0005
     bandwidth: float = 1e9
     add: float = 0.0
+    cores: float = math.inf
 
 
 def step_time(partitions: int, workers: int, costs: Costs, fan_in: int = 8) -> float:
@@ -54,6 +58,7 @@ def step_time(partitions: int, workers: int, costs: Costs, fan_in: int = 8) -> f
         heapq.heappush(free, (end, worker))
         done.append((end, worker))
     available = {w: at for at, w in free}
+    busy = costs.start + partitions * (costs.task + costs.overhead)
     while True:
         level = []
         for first in range(0, len(done), fan_in):
@@ -65,65 +70,85 @@ def step_time(partitions: int, workers: int, costs: Costs, fan_in: int = 8) -> f
             begin += max(0, moved - 1) * costs.parameters / costs.bandwidth
             end = begin + costs.add * len(group)
             available[worker] = end
+            busy += costs.overhead + costs.add * len(group)
             level.append((end, worker))
         done = level
         if len(done) == 1:
-            return done[0][0] + sending
+            return max(done[0][0] + sending, busy / costs.cores)
 
 
 # --- against measurement ------------------------------------------------------------------------------
 ROWS = 4_000
 
 
-def measured(counts: list[int], repeat: int = 15) -> dict[int, tuple[float, float]]:
-    """For each number of partitions the measured seconds of a step, and of one task on a worker."""
+class Measured(NamedTuple):
+    """Seconds of a step: of wall time, and of the CPU of the workers and of driver and scheduler."""
+
+    wall: float
+    workers: float
+    driver: float
+
+
+def measured(counts: list[int], repeat: int = 15) -> dict[int, Measured]:
+    """For each number of partitions the medians of steps, on two processes."""
     import arraytape as xp
     import distributed_figures as figures
     from arraytape import distributed
     from distributed import Client, LocalCluster
 
+    options = {"processes": True, "dashboard_address": ":0", "memory_limit": 0}
     x = xp.zeros(figures.COLUMNS)
-    found = {}
+    steps, rounds = {}, {count: [] for count in counts}
     with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=0,
-        ) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
         Client(cluster) as client,
     ):
         for count in counts:
             futures = client.map(figures.block, range(count), [ROWS] * count, pure=False)
-            step = distributed.value_and_grad(figures.loss, distributed.partitions(futures))
-            step(x)
-            walls, works = [], []
-            for _ in range(repeat):
-                before, start = client.run(time.process_time), time.perf_counter()
-                step(x)
-                walls.append(time.perf_counter() - start)
-                after = client.run(time.process_time)
-                works.append(sum(after[k] - before[k] for k in after) / count)
-            found[count] = sorted(walls)[repeat // 2], sorted(works)[repeat // 2]
-    return found
+            steps[count] = distributed.value_and_grad(figures.loss, distributed.partitions(futures))
+            steps[count](x)
+        for count in counts * repeat:  # in turns, so that what else the machine does hits all alike
+            before, here = client.run(time.process_time), time.process_time()
+            start = time.perf_counter()
+            steps[count](x)
+            wall, driver = time.perf_counter() - start, time.process_time() - here
+            after = client.run(time.process_time)
+            rounds[count].append((wall, sum(after[k] - before[k] for k in after), driver))
+    return {
+        count: Measured(*[sorted(column)[repeat // 2] for column in zip(*rows, strict=True)])
+        for count, rows in rounds.items()
+    }
 
 
-def fitted(found: dict[int, tuple[float, float]]) -> Costs:
-    """The costs of this machine: those of a task as measured, overheads from the extreme counts."""
+def fitted(found: dict[int, Measured]) -> Costs:
+    """The costs of this machine: CPU as measured at the extreme counts, and the cores that it gave.
+
+    Driver, scheduler and two workers share the cores with whatever else runs: how much of them a step
+    gets is the one number that is fitted to wall times.
+    """
     least, most = min(found), max(found)
-    task = found[most][1]
-    best: tuple[float, Costs] | None = None
-    for overhead in [i * 1e-4 for i in range(1, 101)]:
-        for start in [i * 1e-3 for i in range(0, 31)]:
-            costs = Costs(task, overhead, start)
-            error = sum(
-                abs(step_time(count, 2, costs) / found[count][0] - 1) for count in (least, most)
-            )
-            if best is None or error < best[0]:
-                best = error, costs
-    assert best is not None
-    return best[1]
+    a, b = found[least], found[most]
+    task = (b.workers - a.workers) / (most - least)
+    overhead = (b.driver - a.driver) / (tasks_of(most) - tasks_of(least))
+    start = a.workers + a.driver - least * task - tasks_of(least) * overhead
+    costs = Costs(task, overhead, max(0.0, start))
+
+    def error(cores: float) -> float:
+        ratios = [
+            step_time(n, 2, costs._replace(cores=cores)) / found[n].wall for n in (least, most)
+        ]
+        return sum(math.log(ratio) ** 2 for ratio in ratios)
+
+    return costs._replace(cores=min([i / 50 for i in range(5, 151)], key=error))
+
+
+def tasks_of(partitions: int, fan_in: int = 8) -> int:
+    """The tasks of a step: of partitions, and of sums."""
+    total, left = partitions, partitions
+    while left > 1 or total == partitions:
+        left = -(-left // fan_in)
+        total += left
+    return total
 
 
 def check() -> None:
@@ -132,10 +157,11 @@ def check() -> None:
     costs = fitted(found)
     print(
         f"task {1000 * costs.task:.2f} ms, overhead {1000 * costs.overhead:.2f} ms, start "
-        f"{1000 * costs.start:.1f} ms (fitted at {min(found)} and {max(found)} partitions)"
+        f"{1000 * costs.start:.1f} ms of CPU at {min(found)} and {max(found)} partitions, on "
+        f"{costs.cores:.2f} cores"
     )
     print(f"{'partitions':>10}{'measured ms':>13}{'predicted ms':>14}{'ratio':>7}")
-    for count, (wall, _) in found.items():
+    for count, (wall, _, _) in found.items():
         predicted = step_time(count, 2, costs)
         print(f"{count:10}{1000 * wall:13.1f}{1000 * predicted:14.1f}{predicted / wall:7.2f}")
 

@@ -88,9 +88,11 @@ def test_a_loss_that_is_no_scalar(data, w):
         ((xp.asarray([1, 2, 3, 4]),), 0, TypeError, "got Array int64"),
         ((3.0,), 0, TypeError, "got float 3.0"),
         (({"a": xp.ones(4), "b": None},), 0, TypeError, r"NoneType None at '0\.b'"),
-        ((xp.ones(4),), 1, ValueError, "no parameter at position 1"),
+        ((xp.ones(4),), 1, ValueError, "no argument at position 1"),
         ((Dense(2),), 0, ValueError, "nothing to differentiate"),
-        ((), 0, ValueError, "no parameter at position 0"),
+        ((xp.ones(4),), (0, -1), ValueError, "name an argument twice"),
+        ((xp.ones(4),), "0", TypeError, "argnums must be an int"),
+        ((), 0, ValueError, "no argument at position 0"),
     ],
 )
 def test_parameters_without_a_gradient(data, params, argnums, error, words):
@@ -111,6 +113,7 @@ def test_results_that_cannot_be_summed(data, w, gives):
     [
         (lambda w, X, y: X @ w, r"partitions 0 and 2 .* shapes \(20,\) and \(10,\)"),
         (lambda w, X, y: {str(len(y)): w}, "partitions 0 and 2 give different results"),
+        (lambda w, X, y: w * (1j if len(y) == 10 else 1.0), "dtypes float64 and complex128"),
         (lambda w, X, y: [w] * len(y), "partitions 0 and 2 give different results"),
     ],
 )
@@ -168,6 +171,70 @@ def test_a_followed_array_that_is_no_parameter(data, w):
         tape.watch(u)
         with pytest.raises(TypeError, match="which a tape follows"):
             f(w)
+
+
+def test_a_variable_of_an_imported_module(data, w, tmp_path, monkeypatch):
+    lines = (
+        "import arraytape as xp",
+        "v = xp.Variable(2.0)",
+        "def f(w, X, y): return xp.sum(X @ w) * v",
+    )
+    (tmp_path / "module_with_variable.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    import module_with_variable
+
+    for make in (distributed.map_sum, distributed.value_and_grad):
+        with pytest.raises(
+            TypeError, match=r"f: the function uses Variable .* of a module.* pass it"
+        ):
+            make(module_with_variable.f, data)(w)
+
+
+def test_variables_that_the_function_makes(data, w):
+    def f(w, X, y):
+        v = xp.Variable(xp.stop_gradient(w))
+        with xp.GradientTape() as tape:
+            size = xp.sum((X @ v) ** 2)
+        v.assign_sub(0.1 * tape.gradient(size, v))
+        return xp.sum(v.value() * w)
+
+    assert distributed.value_and_grad(f, data)(w)[1].shape == (4,)
+
+
+def test_blocks_are_constants(host, w):
+    X, y = host
+    scale, rows = xp.asarray(2.0), xp.Variable(X)
+
+    def scaled(u):
+        return distributed.map_sum(total, distributed.partitions([{"X": u * X}], [y]))(w)
+
+    def with_variable(w):
+        return distributed.map_sum(total, distributed.partitions([rows], [y]))(w)
+
+    for of, x in ((lambda u: xp.grad(scaled)(u), scale), (with_variable, w),
+                  (xp.vmap(scaled), xp.ones(3))):  # fmt: skip
+        with pytest.raises(TypeError, match=r"total: a block is .*blocks are constants") as caught:
+            of(x)
+        assert "test_bad_input.py" in str(caught.value)
+
+
+def test_an_error_in_the_backward_pass_of_one_partition(data, w):
+    @xp.custom_gradient
+    def f(x):
+        def pull(g):
+            if len(x) == 10:
+                raise ZeroDivisionError("no")
+            return g
+
+        return x * 1.0, pull
+
+    def of(w, X, y):
+        return xp.sum(f(X @ w))
+
+    for step in (distributed.value_and_grad(of, data), xp.grad(distributed.map_sum(of, data))):
+        with pytest.raises(ZeroDivisionError) as caught:
+            step(w)
+        assert caught.value.__notes__[0].startswith("in partition 2 of 3")
 
 
 def test_assigning_to_a_variable(data):

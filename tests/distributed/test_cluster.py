@@ -1,7 +1,10 @@
 """On a cluster of processes: the same bits, whatever happens to the workers."""
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -11,6 +14,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import distributed
+from distributed import Client
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -21,7 +25,7 @@ def loss(w, X, y):
 
 
 def slow_loss(w, X, y):
-    time.sleep(0.05)
+    time.sleep(0.03)
     return loss(w, X, y)
 
 
@@ -79,7 +83,9 @@ def test_an_error_on_a_worker(data, w):
     assert "test_cluster.py" in caught.value.__notes__[0]
 
 
-def test_workers_that_die_of_a_partition(data, w):
+def test_workers_that_die_of_a_partition(cluster, data, w, monkeypatch):
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 1)  # of 3, each with a restart
+
     def f(w, X, y):
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -90,6 +96,77 @@ def test_workers_that_die_of_a_partition(data, w):
     assert caught.value.function == "f"
     assert caught.value.partition in range(10)
     assert distributed.map_sum(loss, data)(w).shape == ()  # the cluster goes on
+
+
+def test_memory_that_is_exhausted(w):
+    def f(w, X, y):
+        kept = []
+        for _ in range(200 if len(y) == 3 else 0):
+            kept.append(np.ones(2_000_000))
+            time.sleep(0.02)
+        return loss(w, X, y)
+
+    with private_cluster(memory_limit="300MB") as cluster, Client(cluster):
+        cluster.scheduler.allowed_failures = 1
+        data = distributed.partitions(
+            *[[np.ones((n, *more)) for n in (2, 3)] for more in ((4,), ())]
+        )
+        start = time.monotonic()
+        with pytest.raises(
+            distributed.PartitionError, match=r"partition \d of 2, .*want of memory"
+        ) as caught:
+            distributed.value_and_grad(f, data.persist())(w)
+        assert caught.value.function == "f"
+        assert time.monotonic() - start < 30
+        assert distributed.map_sum(loss, data)(w).shape == ()
+
+
+def private_cluster(**options):
+    from distributed import LocalCluster
+
+    return LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50,
+                        **options)  # fmt: skip
+
+
+def test_a_scheduler_that_is_lost(tmp_path, w):
+    here = str(tmp_path / "scheduler.json")
+    options = "--scheduler-file", here, "--no-dashboard"
+    with started("dask_scheduler", *options, "--port", "0") as scheduler, \
+            started("dask_worker", *options, "--no-nanny"), Client(scheduler_file=here):  # fmt: skip
+        data = distributed.partitions([np.ones((2, 4))] * 8, [np.ones(2)] * 8).persist()
+        step = distributed.value_and_grad(slow_loss, data)
+        step(w)
+        threading.Timer(0.1, scheduler.kill).start()
+        start = time.monotonic()
+        for _ in range(2):  # in mid-step, and before one
+            with pytest.raises(
+                RuntimeError, match=r"its scheduler is lost .* make the partitions again"
+            ):
+                step(w)
+        assert time.monotonic() - start < 30
+
+
+@contextlib.contextmanager
+def started(command, *options):
+    """A process of Dask's, ended afterwards."""
+    line = [sys.executable, "-m", f"distributed.cli.{command}", *options]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_slow_worker(cluster, client, data, w):
+    def of(w, X, y):
+        if os.getpid() == slow:
+            time.sleep(0.2)
+        return loss(w, X, y)
+
+    right = bits(*distributed.value_and_grad(loss, data)(w))
+    slow = next(iter(cluster.workers.values())).pid
+    assert bits(*distributed.value_and_grad(of, data)(w)) == right
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -1,5 +1,7 @@
 """Sums over partitions have the values and derivatives of the sum on one machine."""
 
+from typing import NamedTuple
+
 import dask
 import numpy as np
 import pytest
@@ -212,6 +214,99 @@ def test_one_value_as_two_parameters(data, here, w):
         near(xp.grad(g(total))(w), xp.grad(g(right))(w))
 
 
+def test_one_value_given_twice_has_a_gradient_for_each_place(data, here, w):
+    def f(a, b, X, y):
+        return xp.sum(xp.sin(X @ a) * (X @ b))
+
+    def of_pair(p, X, y):
+        return f(p["a"], p["b"], X, y)
+
+    for argnums in (0, 1, (0, 1), (1, 0)):
+        near(distributed.value_and_grad(f, data, argnums)(w, w),
+             xp.value_and_grad(here(f), argnums)(w, w))  # fmt: skip
+    pair = {"a": w, "b": w}
+    near(distributed.value_and_grad(of_pair, data)(pair), xp.value_and_grad(here(of_pair))(pair))
+    v = xp.Variable(w)
+    near(
+        distributed.value_and_grad(f, data, (0, 1))(v, v), xp.value_and_grad(here(f), (0, 1))(v, v)
+    )
+    near(
+        xp.grad(lambda w: xp.sum(distributed.value_and_grad(f, data)(w, w)[1] ** 2))(w),
+        xp.grad(lambda w: xp.sum(xp.grad(here(f))(w, w) ** 2))(w),
+    )
+
+
+def test_a_variable_as_a_parameter_and_in_a_module(data, here):
+    def f(net, kernel, X, y):
+        return squares(net, X, y) + xp.sum(xp.sin(X @ kernel[:, 0]))
+
+    net = Net()
+    kernel, sources = net.hidden.kernel, list(net.trainable_variables)
+
+    def slopes(total):
+        with xp.GradientTape() as outer:
+            with xp.GradientTape() as inner:
+                y = total(net, kernel)
+            first = inner.gradient(y, sources)
+            size = sum(xp.sum(g * g) for g in first)
+        return first, outer.gradient(size, sources)
+
+    near(slopes(distributed.map_sum(f, data)), slopes(here(f)))
+
+
+def test_value_and_grad_under_vmap(data, here, w, v):
+    both, right = distributed.value_and_grad(loss, data), xp.value_and_grad(here(loss))
+    near(xp.vmap(both)(xp.stack([w, v])), xp.vmap(right)(xp.stack([w, v])))
+
+
+def test_what_is_not_differentiated_may_leave_the_tape(data, here, w):
+    def f(w, scale, X, y):
+        return xp.sum(xp.sin(X @ w)) * float(scale)
+
+    s = xp.asarray(2.0)
+    near(distributed.value_and_grad(f, data)(w, s), xp.value_and_grad(here(f))(w, s))
+
+
+def test_float32_parameters_of_float64_data(data, here):
+    w = xp.asarray([0.5, -1.0, 2.0, 0.1], dtype=xp.float32)
+    for f in (lambda t: lambda w: t(w) ** 2, lambda t: t):
+        found, right = xp.grad(f(distributed.map_sum(loss, data)))(w), xp.grad(f(here(loss)))(w)
+        assert found.dtype == right.dtype == xp.float32
+        np.testing.assert_allclose(found, right, rtol=1e-4)
+
+
+def test_small_integers_do_not_overflow(data, w):
+    total = distributed.map_sum(lambda w, X, y: [np.uint8(200), np.int16(30_000)], data)(w)
+    assert [int(x) for x in total] == [800, 120_000]
+
+
+def test_an_integer_for_an_empty_partition(host, w):
+    X, y = cut(host, 7, 7, 30)
+
+    def f(w, X, y):
+        return loss(w, X, y) if len(y) else 0
+
+    data = distributed.partitions(X, y)
+    right = distributed.value_and_grad(loss, data)(w)
+    near(distributed.value_and_grad(f, data)(w), right)
+    near(xp.value_and_grad(distributed.map_sum(f, data))(w), right)
+
+
+def test_function_around_a_sum_computes_anew(data, here, w, v):
+    around = xp.function(lambda w: distributed.map_sum(loss, data)(w) ** 2)
+    with pytest.warns(xp.TapeWarning, match="not replayed"):
+        found = [around(x) for x in (w, w, w, v, w + v)]
+    near(found, [here(loss)(x) ** 2 for x in (w, w, w, v, w + v)])
+
+
+def test_function_inside_is_replayed(data, here, w):
+    inner = xp.function(lambda w, X, y: loss(w, X, y))
+    near(
+        xp.grad(distributed.map_sum(lambda w, X, y: inner(w, X, y), data))(w),
+        xp.grad(here(loss))(w),
+    )
+
+
 def test_float32_stays(host):
     X, y = (x.astype(np.float32) for x in host)
     data = distributed.partitions([X[:20], X[20:]], [y[:20], y[20:]])
@@ -236,6 +331,53 @@ def test_blocks_of_any_kind(host, here, w):
     near(distributed.value_and_grad(lambda w, pair: loss(w, *pair), pairs)(w), right)
     arrays = distributed.partitions([xp.asarray(x) for x in X], [xp.asarray(x) for x in y])
     near(distributed.value_and_grad(loss, arrays)(w), right)
+
+
+class Row(NamedTuple):
+    """A block with names."""
+
+    X: np.ndarray
+    y: np.ndarray
+
+
+def test_blocks_that_are_nestings(host, here, w):
+    X, y = cut(host, 7, 30)
+    right = xp.value_and_grad(here(loss))(w)
+    for make, f in (
+        (lambda X, y: {"X": X, "y": y}, lambda w, b: loss(w, b["X"], b["y"])),
+        (Row, lambda w, b: loss(w, b.X, b.y)),
+        (lambda X, y: [X, [y, None, "text"]], lambda w, b: loss(w, b[0], b[1][0])),
+    ):
+        data = distributed.partitions([make(a, b) for a, b in zip(X, y, strict=True)])
+        near(distributed.value_and_grad(f, data)(w), right)
+
+
+@pytest.mark.parametrize("convert", [np.ma.asarray, lambda x: x.astype(">f8"), np.asfortranarray])
+def test_blocks_of_numpy_kinds(host, here, w, convert):
+    X, y = cut(host, 7, 30)
+    data = distributed.partitions([convert(x) for x in X], y)
+    near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
+
+
+def test_bags_and_dataframes(host, here, w):
+    import dask.bag as db
+
+    X, y = host
+    right = xp.value_and_grad(here(loss))(w)
+
+    def of_rows(w, rows):
+        return sum(loss(w, x, y) for x, y in rows)
+
+    bag = db.from_sequence(list(zip(X, y, strict=True)), npartitions=3)
+    near(distributed.value_and_grad(of_rows, distributed.partitions(bag))(w), right)
+    pd = pytest.importorskip("pandas", reason="dataframes need pandas")
+    import dask.dataframe as dd
+
+    frame = dd.from_pandas(
+        pd.DataFrame({**dict(zip("abcd", X.T, strict=True)), "y": y}), npartitions=3
+    )
+    data = distributed.partitions(frame[list("abcd")], frame["y"])
+    near(distributed.value_and_grad(loss, data)(w), right)
 
 
 def test_arrays_that_are_cut_along_columns_too(host, here, w):

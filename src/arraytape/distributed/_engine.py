@@ -17,7 +17,11 @@ LARGE = 65_536  # bytes of parameters that go to each worker by themselves, and 
 
 
 def sum_of(
-    blocks: Sequence[tuple[Any, ...]], message: Message, ahead: bool, fan_in: int, retries: int
+    blocks: Sequence[tuple[Any, ...]],
+    message: Message,
+    ahead: Sequence[int],
+    fan_in: int,
+    retries: int,
 ) -> Part:
     """The sum over the partitions of what a message's function gives.
 
@@ -67,8 +71,8 @@ def running(client: Any) -> Any:
     """A client that is connected; RuntimeError for one that was closed."""
     if client is None or client.status != "running":
         raise RuntimeError(
-            f"partitions: the cluster that holds the data was closed [at {user_line()}]; connect a "
-            "Client, and make the partitions again"
+            "partitions: the cluster that holds the data was closed, or its scheduler is lost [at "
+            f"{user_line()}]; connect a Client, and make the partitions again"
         )
     return client
 
@@ -93,7 +97,7 @@ def persisted(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any
 
 # --- two ways to give it to Dask ----------------------------------------------------------------------
 def tree(
-    blocks: Sequence[tuple[Any, ...]], given: Any, ahead: bool, fan_in: int, name: str = ""
+    blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int, name: str = ""
 ) -> Any:
     """The sum as one graph of delayed calls; given : a Message, or what holds it."""
     delayed, name = package().delayed, name or given.name
@@ -114,7 +118,7 @@ def tree(
 
 
 def mapped(
-    client: Any, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: bool, fan_in: int,
+    client: Any, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int], fan_in: int,
     retries: int,
 ) -> Any:  # fmt: skip
     """The sum as futures, of blocks that are computed already."""

@@ -19,7 +19,8 @@ class PartitionError(RuntimeError):
     function : str
         The name of the user's function.
     partition : int or None
-        The place of the partition in the data; None where it is not known.
+        The place of the partition in the data; None where it is not known.  Of a worker that died it is
+        one of those that it had: the one that it computed, or one that waited there.
     """
 
     def __init__(self, message: str, function: str = "", partition: int | None = None) -> None:
@@ -55,8 +56,9 @@ def died(function: str, key: str, count: int) -> PartitionError:
     index = int(number) if number.isdigit() else None
     which = f"partition {index} of {count}" if index is not None else "a sum of partitions"
     return PartitionError(
-        f"{function}: the workers died that computed {which}, most likely for want of memory: make the "
-        f"partitions smaller, or give the workers more memory; their logs say more [at {user_line()}]",
+        f"{function}: the workers died that had {which}, or one that waited beside it, most likely for "
+        "want of memory: make the partitions smaller, or give the workers more memory; their logs say "
+        f"more [at {user_line()}]",
         function, index,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from .._util import nest
 from .._util.errors import describe, user_line
 from .._version import __version__
 from ..module import Module
+from ..ops.creation_functions import asarray
 from ..variable import Variable
 from ._errors import name_of
 
@@ -37,18 +38,45 @@ class Place:
         return Place, (self.index,)
 
 
-def leaves_of(params: Sequence[Any]) -> list[Array]:
-    """The Arrays and Variables among parameters, and those of their Modules, each Variable once."""
+class Leaves(NamedTuple):
+    """What parameters consist of.
+
+    found : the Arrays and Variables, in order.  An Array that is given twice is two leaves, as for a
+    function of NumPy's data, and so is a Variable; one that Modules share is one.  skeleton : the
+    parameters with a Place for each leaf that is no Module's.  places : Variables by their id.
+    """
+
+    found: list[Array]
+    skeleton: tuple[Any, ...]
+    places: dict[int, Place]
+
+
+def taken_apart(params: Sequence[Any]) -> Leaves:
+    """The leaves of parameters, and where they go."""
     found: list[Array] = []
-    seen: set[int] = set()
+    of_modules: dict[int, Place] = {}
+    given: dict[int, Place] = {}
+    filled = []
     for leaf in nest.leaves(list(params)):
-        parts = leaf.variables if isinstance(leaf, Module) else (leaf,)
-        for part in parts:
-            if not isinstance(part, Array) or (isinstance(part, Variable) and id(part) in seen):
-                continue
-            seen.add(id(part))
-            found.append(part)
-    return found
+        if isinstance(leaf, Module):
+            for part in leaf.variables:
+                if id(part) not in of_modules:
+                    of_modules[id(part)] = Place(len(found))
+                    found.append(part)
+        elif isinstance(leaf, Array):
+            place = Place(len(found))
+            found.append(leaf)
+            if isinstance(leaf, Variable):
+                given.setdefault(id(leaf), place)
+            leaf = place
+        filled.append(leaf)
+    skeleton = tuple(nest.pack(list(params), filled))
+    return Leaves(found, skeleton, given | of_modules)
+
+
+def leaves_of(params: Sequence[Any]) -> list[Array]:
+    """The Arrays and Variables among parameters, and those of their Modules."""
+    return taken_apart(params).found
 
 
 class Message:
@@ -68,13 +96,15 @@ class Message:
         self, f: Callable[..., Any], params: Sequence[Any], leaves: Sequence[Array]
     ) -> None:
         self.name, self.version = name_of(f), __version__
-        owners = leaves_of(params)
+        parts = taken_apart(params)
         data = [current(x)[1] for x in leaves]
         self.axis_ids = tuple(sorted({n for one in data for n in axis_ids_of((one,))}))
         self.axes = [axis_ids_of((one,)) for one in data]
         self.values = [as_plain(keep(x)) for x in leaves]
-        self.about = [(x.name, x.trainable) if isinstance(x, Variable) else None for x in owners]
-        self.pickled = dumps(self.name, f, params, owners)
+        self.about = [
+            (x.name, x.trainable) if isinstance(x, Variable) else None for x in parts.found
+        ]
+        self.pickled = dumps(self.name, f, parts)
 
     @property
     def nbytes(self) -> int:
@@ -107,14 +137,17 @@ def as_plain(data: Any) -> Any:
     return data.data if type(data) is Batched else data
 
 
-def as_array(block: Any) -> Any:
-    """A block as f gets it: arrays as Arrays, dataframes as their values, anything else as it is.
+def as_arrays(block: Any) -> Any:
+    """A block as f gets it: arrays as Arrays, dataframes as their values, anything else as it is."""
+    return nest.pack(block, [as_array(leaf) for leaf in nest.leaves(block)])
 
-    Nobody else writes to a block, so it is not copied, and what f writes goes to a copy.  Data that came
+
+def as_array(block: Any) -> Any:
+    """One leaf of a block.
+
+    Nobody else writes to it, so it is not copied, and what f writes goes to a copy.  Data that came
     over a network may lie at any address, where NumPy's sums round differently: it is moved.
     """
-    if isinstance(block, tuple | list):
-        return type(block)(map(as_array, block))
     if hasattr(block, "to_numpy") and not isinstance(block, Array):
         block = block.to_numpy()
     if isinstance(block, Array):
@@ -122,6 +155,8 @@ def as_array(block: Any) -> Any:
     if isinstance(block, np.ndarray):
         if block.dtype.kind not in "biufc":
             return block
+        if type(block) is not np.ndarray or not block.dtype.isnative or block.dtype.char in "gG":
+            return asarray(block)
         block = np.require(block, requirements="A")
     elif not hasattr(block, "dtype") or not is_held(block):
         return block
@@ -138,19 +173,11 @@ def is_held(block: Any) -> bool:
 
 
 # --- pickling -----------------------------------------------------------------------------------------
-def dumps(name: str, f: Any, params: Sequence[Any], owners: Sequence[Array]) -> bytes:
+def dumps(name: str, f: Any, parts: Leaves) -> bytes:
     """The pickle of a function and its parameters, of which the leaves are left out."""
     import cloudpickle
 
-    places = {id(x): i for i, x in enumerate(owners)}
-    arrays = iter([i for i, x in enumerate(owners) if not isinstance(x, Variable)])
-
-    def place(leaf: Any) -> Any:
-        if isinstance(leaf, Variable):
-            return Place(places[id(leaf)])
-        return Place(next(arrays)) if isinstance(leaf, Array) else leaf
-
-    skeleton = nest.pack(list(params), [place(leaf) for leaf in nest.leaves(list(params))])
+    places = parts.places
     line = user_line()  # from inside a pickler it is hidden
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -159,7 +186,7 @@ def dumps(name: str, f: Any, params: Sequence[Any], owners: Sequence[Array]) -> 
         def persistent_id(self, thing: Any) -> int | None:
             if isinstance(thing, Variable):
                 if id(thing) in places:
-                    return places[id(thing)]
+                    return places[id(thing)].index
                 raise TypeError(
                     f"{name}: the function uses {describe(thing)} of its surroundings "
                     f"[at {line}]; pass it, or the Module that holds it, as a parameter: workers "
@@ -174,7 +201,7 @@ def dumps(name: str, f: Any, params: Sequence[Any], owners: Sequence[Array]) -> 
 
     file = io.BytesIO()
     try:
-        Pickler(file, protocol=5).dump((f, skeleton))
+        Pickler(file, protocol=5).dump((f, parts.skeleton))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         if str(error).startswith(f"{name}: "):
             raise
@@ -189,3 +216,8 @@ def is_followed(x: Array) -> bool:
     """Whether a recorder of this thread follows the value of an Array."""
     tid = current(x)[0]
     return bool(tid) and any(tid in recorder.followed for recorder in recorders())
+
+
+def is_mapped(x: Array) -> bool:
+    """Whether a vmap maps an Array."""
+    return bool(axis_ids_of((current(x)[1],)))

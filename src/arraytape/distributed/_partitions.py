@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._array.array import Array
+from .._util import nest
 from .._util.errors import describe, user_line
 from ._engine import persisted
 
@@ -30,6 +32,8 @@ class Partitions:
     ) -> None:
         self._blocks = [tuple(row) for row in blocks]
         self._fan_in, self._retries = fan_in, retries
+        leaves = [leaf for row in self._blocks for leaf in nest.leaves(row)]
+        self._arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
 
     def __len__(self) -> int:
         return len(self._blocks)

@@ -14,14 +14,16 @@ from .._storage.batched.data import Batched
 from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import differentiable
 from .._util import nest
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, user_line
+from ..functional.arguments import ArgNums, positions
 from ..module import Module
+from ..ops.data_type_functions import astype
+from ..variable import Variable
 from ._engine import sum_of
-from ._message import Message, is_followed, leaves_of
+from ._errors import name_of
+from ._message import Message, Place, is_followed, is_mapped, leaves_of, taken_apart
 from ._partitions import Partitions
 from ._worker import pulled, pushed, sums
-
-ArgNums = int | Sequence[int]
 
 
 def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
@@ -105,31 +107,27 @@ def value_and_grad(
 
     @functools.wraps(f)
     def both(*params: Any) -> tuple[Array, Any]:
-        leaves = leaves_of(params)
-        wanted, pack = chosen(params, argnums)
-        if any(is_followed(x) for x in leaves):
+        leaves, wanted, pack = chosen(params, argnums)
+        if any(is_followed(x) or is_mapped(x) for x in leaves):
             return differentiated(f, data, params, leaves, wanted, pack)
-        part = run(f, data, params, leaves, ahead=True)
+        part = run(f, data, params, leaves, wanted)
         check_loss(part.y)
         assert part.slopes is not None
-        slopes = iter(part.slopes[0])
-        found = {id(x): next(slopes) for x in leaves if differentiable(x)}
-        return part.y, pack([found[id(x)] for x in wanted])
+        return part.y, pack(part.slopes[0])
 
     return both
 
 
 def differentiated(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
-    wanted: Sequence[Array], pack: Callable[[list[Array]], Any],
+    wanted: Sequence[int], pack: Callable[[Sequence[Array]], Any],
 ) -> tuple[Array, Any]:  # fmt: skip
     """Value and gradient as recorded values, inside another derivative."""
     y = evaluated(f, data, params, leaves)
     check_loss(y)
     ones = [wrap(storage_ones(y))]
-    found = iter(pulled_back(f, data, params, leaves, ones))
-    by_leaf = {id(x): next(found) for x in leaves if differentiable(x)}
-    return y, pack([by_leaf[id(x)] for x in wanted])
+    by_place = dict(zip(smooth(leaves), pulled_back(f, data, params, leaves, ones), strict=True))
+    return y, pack([by_place[i] for i in wanted])
 
 
 def storage_ones(y: Array) -> Any:
@@ -143,7 +141,8 @@ def evaluated(
 ) -> Any:
     """The sum as one recorded op of the leaves of its parameters."""
     followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
-    ahead = len(followers) == 1 and not isinstance(followers[0], ForwardAccumulator)
+    single = len(followers) == 1 and not isinstance(followers[0], ForwardAccumulator)
+    ahead = smooth(leaves) if single else ()
 
     def op(*values: Array) -> tuple[Any, Callable[..., Any]]:
         part = run(f, data, params, values, ahead)
@@ -181,18 +180,26 @@ def pulled_back(
 
 def weighted(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
     """The cotangents of leaves, from the gradients of scalars that were computed ahead."""
-    rows = [[slope * g for slope in row] for row, g in zip(slopes, cotangents, strict=True)]
+    rows = [
+        [astype(slope * g, slope.dtype) for slope in row]
+        for row, g in zip(slopes, cotangents, strict=True)
+    ]
     return sums(rows)
 
 
 def run(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
-    ahead: bool,
+    ahead: Sequence[int],
 ) -> Any:  # fmt: skip
-    """The sum, computed; hidden axes of the leaves are those of the results."""
+    """The sum, computed, with the gradients of scalars with respect to the leaves at some places.
+
+    Hidden axes of the leaves are those of the results.
+    """
+    check_blocks(f, data)
     message = Message(f, params, leaves)
-    ahead = ahead and not message.axis_ids
-    part = sum_of(data._blocks, message, ahead, data._fan_in, data._retries)
+    part = sum_of(
+        data._blocks, message, () if message.axis_ids else ahead, data._fan_in, data._retries
+    )
     if not message.axis_ids:
         return part
     results = [wrap(Batched(current(y)[1], message.axis_ids)) for y in nest.leaves(part.y)]
@@ -200,40 +207,45 @@ def run(
 
 
 # --- parameters ---------------------------------------------------------------------------------------
+def smooth(leaves: Sequence[Array]) -> list[int]:
+    """The places of the differentiable leaves."""
+    return [i for i, x in enumerate(leaves) if differentiable(x)]
+
+
 def chosen(
     params: tuple[Any, ...], argnums: ArgNums
-) -> tuple[list[Array], Callable[[list[Array]], Any]]:
-    """The leaves to differentiate, and how their gradients are put together."""
-    several = isinstance(argnums, list | tuple)
-    positions = list(argnums) if isinstance(argnums, list | tuple) else [argnums]
+) -> tuple[list[Array], list[int], Callable[[Sequence[Array]], Any]]:
+    """The leaves, the places of those to differentiate, and how their gradients are put together."""
+    leaves, skeleton, places = taken_apart(params)
     trees = []
-    for n in positions:
-        if not isinstance(n, int) or isinstance(n, bool) or not -len(params) <= n < len(params):
-            raise ValueError(
-                f"value_and_grad: there is no parameter at position {shown(n)}: the function was given "
-                f"{len(params)} [at {user_line()}]"
-            )
-        parts = nest.leaves([params[n]])
-        shape = [list(p.trainable_variables) if isinstance(p, Module) else p for p in parts]
-        trees.append(nest.pack([params[n]], shape)[0])
+    for n in positions("value_and_grad", argnums, len(params)):
+        parts = nest.leaves([skeleton[n]])
+        shape = [
+            [places[id(v)] for v in p.trainable_variables] if isinstance(p, Module) else p
+            for p in parts
+        ]
+        trees.append(nest.pack([skeleton[n]], shape)[0])
     wanted = nest.leaves(trees)
-    for x in wanted:
+    for leaf in wanted:
+        x = leaves[leaf.index] if isinstance(leaf, Place) else leaf
         if not isinstance(x, Array) or not differentiable(x):
             raise TypeError(
                 f"value_and_grad: only floating-point Arrays and Modules have gradients, got "
-                f"{describe(x)}{nest.place_of(x, trees)} [at {user_line()}]"
+                f"{describe(x)}{nest.place_of(leaf, trees)} [at {user_line()}]"
             )
     if not wanted:
         raise ValueError(
             f"value_and_grad: the parameter holds nothing to differentiate [at {user_line()}]; layers "
             "make their Variables on the first call"
         )
+    at = list(dict.fromkeys(leaf.index for leaf in wanted))  # Modules may share Variables
 
-    def pack(found: list[Array]) -> Any:
-        packed = nest.pack(trees, found)
-        return tuple(packed) if several else packed[0]
+    def pack(found: Sequence[Array]) -> Any:
+        by_place = dict(zip(at, found, strict=True))
+        packed = nest.pack(trees, [by_place[leaf.index] for leaf in wanted])
+        return packed[0] if isinstance(argnums, int) else tuple(packed)
 
-    return wanted, pack
+    return leaves, at, pack
 
 
 # --- checks -------------------------------------------------------------------------------------------
@@ -245,6 +257,17 @@ def check(f: Any, data: Any, caller: str) -> None:
         raise TypeError(
             f"{caller}: data must be what partitions() gives, got {describe(data)} [at {user_line()}]"
         )
+
+
+def check_blocks(f: Callable[..., Any], data: Partitions) -> None:
+    """TypeError for Arrays among the blocks that a tape follows, or a vmap maps."""
+    for x in data._arrays:
+        if isinstance(x, Variable) or is_followed(x) or is_mapped(x):
+            raise TypeError(
+                f"{name_of(f)}: a block is {describe(x)}, a Variable or what a tape follows or vmap "
+                f"maps [at {user_line()}]: blocks are constants; pass it as a parameter, or "
+                "stop_gradient it"
+            )
 
 
 def check_loss(y: Any) -> None:

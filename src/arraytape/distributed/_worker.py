@@ -14,22 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array.array import Array, namespace
-from .._record.stack import only_recorders
+from .._record.stack import Bystander, new_tid, only_recorders
 from .._storage.batched.data import ACTIVE
 from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients, differentiable
 from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.blocks import Setting
-from .._util.errors import describe
+from .._util.errors import describe, user_line
 from .._version import __version__
 from ..functional.vmap import vmap
 from ..ops.creation_functions import copied
 from ..variable import Variable
-from ._errors import annotate
-from ._message import Message, as_array, leaves_of
+from ._errors import annotate, name_of
+from ._message import Message, as_array, as_arrays, leaves_of
 
 ZERO = UnconnectedGradients.ZERO
+WIDE = 8  # bytes of the default integers
 SCALARS = 4  # results of shape () whose gradients are worth computing beside them
 
 
@@ -45,22 +46,46 @@ class Part(NamedTuple):
     first: int
 
 
-def run(index: int, count: int, message: Message, ahead: bool, *blocks: Any) -> Part:
-    """A user's function on one partition.  ahead : whether to give the gradients of scalars with it."""
+class OnlyParameters(Bystander):
+    """It refuses to read Variables that are older than the task, which are no parameters.
+
+    Those that f closes over do not come so far, but a function of a module is imported by its name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.first = name, new_tid()
+
+    def accessed(self, variable: Any, /) -> None:
+        """TypeError for what was there before."""
+        if variable._current_id() < self.first:
+            raise TypeError(
+                f"{self.name}: the function uses {describe(variable)} of a module [at {user_line()}]; "
+                "pass it, or the Module that holds it, as a parameter: a worker has its own, whose "
+                "value differs and whose gradient would be lost"
+            )
+
+
+def run(index: int, count: int, message: Message, ahead: Sequence[int], *blocks: Any) -> Part:
+    """A user's function on one partition.
+
+    ahead : the places of the leaves with respect to which scalars are differentiated with it.
+    """
     try:
-        with only_recorders(), Setting(ACTIVE, ()):
+        arrays = tuple(map(as_arrays, blocks))
+        reads = OnlyParameters(message.name)  # a name of its own: a stack drops what nobody holds
+        with only_recorders(reads), Setting(ACTIVE, ()):
             if message.version != __version__:
                 raise RuntimeError(
                     f"{message.name}: the driver has arraytape {message.version}, and this worker "
                     f"{__version__}: install the same version everywhere"
                 )
-            return Part(*called(message, ahead, tuple(map(as_array, blocks))), index)
+            return Part(*called(message, ahead, arrays), index)
     except Exception as error:
         annotate(error, index, count, blocks)
         raise
 
 
-def called(message: Message, ahead: bool, blocks: Sequence[Any]) -> tuple[Any, Any]:
+def called(message: Message, ahead: Sequence[int], blocks: Sequence[Any]) -> tuple[Any, Any]:
     """The results, with a leading axis for each of the message's hidden ones, and the slopes."""
     slopes: list[Any] = []
 
@@ -68,7 +93,7 @@ def called(message: Message, ahead: bool, blocks: Sequence[Any]) -> tuple[Any, A
         f, params, leaves = message.open(values)
         before = [(x, x._data) for x in leaves if isinstance(x, Variable)]
         if ahead:
-            y, found = with_slopes(f, params, leaves, blocks)
+            y, found = with_slopes(message.name, f, params, [leaves[i] for i in ahead], blocks)
             slopes.append(found)
         else:
             y = results_of(message.name, f(*params, *blocks))
@@ -99,19 +124,28 @@ def results_of(name: str, y: Any) -> Any:
                 f"{name}: the function must give Arrays and numbers, which can be summed, got "
                 f"{describe(leaf)}{nest.place_of(leaf, y)}"
             )
-        leaves.append(leaf if isinstance(leaf, Array) else namespace().asarray(leaf))
+        leaves.append(counted(leaf if isinstance(leaf, Array) else namespace().asarray(leaf)))
     return nest.pack(y, leaves)
+
+
+def counted(x: Array) -> Array:
+    """Small integers as those of the default width, in which ``sum`` adds them, too."""
+    if x.dtype.kind not in "iu" or x.dtype.itemsize >= WIDE:
+        return x
+    xp = namespace()
+    found: Array = xp.astype(x, xp.int64 if x.dtype.kind == "i" else xp.uint64)
+    return found
 
 
 # --- derivatives --------------------------------------------------------------------------------------
 def with_slopes(
-    f: Callable[..., Any], params: tuple[Any, ...], leaves: Sequence[Array], blocks: Sequence[Any]
-) -> tuple[Any, Any]:
+    name: str, f: Callable[..., Any], params: tuple[Any, ...], wanted: Sequence[Array],
+    blocks: Sequence[Any],
+) -> tuple[Any, Any]:  # fmt: skip
     """The results, and the gradients of each where they are few scalars."""
-    wanted = [x for x in leaves if differentiable(x)]
     with GradientTape(persistent=True, watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
-        y = results_of(getattr(f, "__name__", "f"), f(*params, *blocks))
+        y = results_of(name, f(*params, *blocks))
     parts = nest.leaves(y)
     if len(parts) > SCALARS or any(part.shape != () or part.dtype.kind == "c" for part in parts):
         return y, None
@@ -132,7 +166,7 @@ def pulled(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
     cotangents, blocks = args[count], args[count + 1 :]
     with GradientTape(watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
-        y = nest.leaves(results_of(getattr(f, "__name__", "f"), f(*given, *blocks)))
+        y = nest.leaves(results_of(name_of(f), f(*given, *blocks)))
     smooth = [(part, g) for part, g in zip(y, cotangents, strict=True) if differentiable(part)]
     found: list[Array] = tape.gradient(
         [part for part, _ in smooth], wanted, [g for _, g in smooth], unconnected_gradients=ZERO
@@ -151,7 +185,7 @@ def pushed(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
     with ForwardAccumulator(
         [x for x, _ in pairs], [t for _, t in pairs], exits="raise"
     ) as accumulator:
-        y = nest.leaves(results_of(getattr(f, "__name__", "f"), f(*given, *blocks)))
+        y = nest.leaves(results_of(name_of(f), f(*given, *blocks)))
     found: list[Array] = accumulator.jvp(y, ZERO)
     return found
 
@@ -179,6 +213,8 @@ def added(name: str, parts: Sequence[Part]) -> Part:
         for a, b in zip(columns[0], columns[-1], strict=True):
             if a.shape != b.shape:
                 raise differ(name, first, part, f"shapes {a.shape} and {b.shape}")
+            if {a.dtype.kind, b.dtype.kind} == {"c", "f"}:
+                raise differ(name, first, part, f"dtypes {a.dtype} and {b.dtype}")
     y = nest.pack(first.y, sums(columns))
     if any(part.slopes is None for part in parts):
         return Part(y, None, first.first)
@@ -195,7 +231,7 @@ def differ(name: str, a: Part, b: Part, how: str) -> ValueError:
     """The error for partitions whose results cannot be summed."""
     return ValueError(
         f"{name}: partitions {a.first} and {b.first} give different results: {how}; what is to be "
-        "summed has one nesting and the same shapes for all of them"
+        "summed has one nesting, the same shapes, and one kind of numbers for all of them"
     )
 
 
