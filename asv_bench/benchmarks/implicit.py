@@ -53,7 +53,7 @@ def track_root(size: int) -> float:
     return ratio(repeated(ours), repeated(theirs))
 
 
-@benchmark("runs", budget=5, exact=True)
+@benchmark("runs", budget=7, exact=True)
 def track_runs_of_the_function() -> int:
     """How often the function runs for a solution that is known, its checks and one gradient."""
     work = Equilibrium(5)
