@@ -32,9 +32,9 @@ def partitions_of(host):
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster():
-    """Two processes with a thread each."""
+    """Two processes with a thread each; its threads here end with the module, for others count bytes."""
     from distributed import LocalCluster
 
     with LocalCluster(

@@ -94,7 +94,7 @@ def test_workers_that_die_of_a_partition(cluster, data, w, monkeypatch):
     ) as caught:
         distributed.map_sum(f, data)(w)
     assert caught.value.function == "f"
-    assert caught.value.partition in range(10)
+    assert caught.value.partition in (None, *range(10))  # or one that waited beside it
     assert distributed.map_sum(loss, data)(w).shape == ()  # the cluster goes on
 
 
@@ -112,9 +112,8 @@ def test_memory_that_is_exhausted(w):
             *[[np.ones((n, *more)) for n in (2, 3)] for more in ((4,), ())]
         )
         start = time.monotonic()
-        with pytest.raises(
-            distributed.PartitionError, match=r"partition \d of 2, .*want of memory"
-        ) as caught:
+        # The task that is named may be one that waited on the worker beside it, or held its data.
+        with pytest.raises(distributed.PartitionError, match=r"f: .*want of memory") as caught:
             distributed.value_and_grad(f, data.persist())(w)
         assert caught.value.function == "f"
         assert time.monotonic() - start < 30

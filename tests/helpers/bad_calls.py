@@ -37,7 +37,7 @@ CALLS = {
     ),
     "source-none": (lambda e: e.tape.gradient(e.y, None), TypeError, ["source", "None"]),
     "source-nested-none": (
-        lambda e: e.tape.gradient(e.y, {"a": [e.x, None]}),
+        lambda e: e.tape.gradient(e.y, {"a": [None, None]}),
         TypeError,
         ["source", "None"],
     ),

@@ -306,12 +306,16 @@ LINALG: Table = {
 NN: Table = {
     "PyTorch": {
         "BCELoss": "xp.nn.softmax_cross_entropy of two classes",
+        "BatchNorm1d": "xp.nn.BatchNormalization",
+        "BatchNorm2d": "xp.nn.BatchNormalization",
+        "Conv1d": "xp.nn.Conv1D",
+        "Conv2d": "xp.nn.Conv2D",
         "CrossEntropyLoss": "xp.nn.softmax_cross_entropy",
+        "LayerNorm": "xp.nn.LayerNormalization",
         "Linear": "xp.nn.Dense",
         "MSELoss": "xp.nn.mean_squared_error",
         "Parameter": "xp.Variable",
         "ReLU": "xp.nn.relu",
-        "Sequential": "an xp.nn.Module that calls its layers in turn",
         "Sigmoid": "xp.nn.sigmoid",
         "Softmax": "xp.nn.softmax",
         "Tanh": "xp.nn.tanh",
@@ -319,11 +323,10 @@ NN: Table = {
         "functional": "xp.nn",
         "mse_loss": "xp.nn.mean_squared_error",
     },
-    "TensorFlow": {"Layer": "xp.nn.Module", "Model": "xp.nn.Module"},
+    "TensorFlow": {"Model": "xp.nn.Module"},
 }
 OPTIMIZERS: Table = {
-    "PyTorch": {"lr_scheduler": "assign of the Variable xp.optimizers.Optimizer.learning_rate"},
-    "TensorFlow": {"schedules": "assign of the Variable xp.optimizers.Optimizer.learning_rate"},
+    "PyTorch": {"lr_scheduler": "xp.optimizers.schedules"},
 }
 
 TABLES: dict[str, Table] = {
