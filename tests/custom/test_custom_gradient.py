@@ -340,3 +340,20 @@ def test_gradients_in_several_threads(near, derivative, log1pexp, plain_log1pexp
     for thread in threads:
         thread.join()
     near(results, [float(derivative(plain_log1pexp, 2)(xp.asarray(0.3)))] * 4)
+
+
+def test_a_rule_that_is_an_object_with_methods_of_its_own(near):
+    class Rule:
+        def __call__(self, dy):
+            return 3.0 * dy
+
+        def forward(self, tangents):
+            raise AssertionError("nobody asked for this")
+
+    @xp.custom_gradient
+    def tripled(x):
+        return 3.0 * x, Rule()
+
+    x = xp.asarray([1.0, 2.0])
+    near(xp.jvp(tripled, (x,), (x,))[1], [3.0, 6.0])
+    near(xp.grad(lambda x: xp.sum(tripled(x)))(x), [3.0, 3.0])

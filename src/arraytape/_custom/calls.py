@@ -100,7 +100,7 @@ class Call:
     ) -> None:
         self.name, self.pull, self.missing = name, pull, missing
         # Tangents of the results from those of the inputs, where the rule knows how.
-        self.forward: Callable[..., Any] | None = getattr(pull, "forward", None)
+        self.forward: Callable[..., Any] | None = getattr(pull, FORWARD, None)
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
@@ -265,5 +265,6 @@ def push_same(at: Any, record: Record) -> list[Array | None]:
     return [at.tangent(SameValue(*record).known)]
 
 
+FORWARD = "__arraytape_forward__"  # the attribute of a rule that is its forward mode
 CUSTOM = Structural("custom_gradient", pull_custom, push_custom, inputs=2, cusped=True)
 SAME = Structural("same value", pull_same, push_same)

@@ -16,7 +16,7 @@ from .._tape.hidden_axes import settled, surplus_of, with_hidden_axes
 from .._util import nest
 from .._util.errors import describe, user_line
 from .arguments import Arguments, Form, as_private_array, check_results, display_name
-from .calls import CUSTOM, Call, Layout, may_record_gradients, publish
+from .calls import CUSTOM, FORWARD, Call, Layout, may_record_gradients, publish
 from .recorder import OnCapture, RefuseChanged, Trace, run_hidden
 
 P = ParamSpec("P")
@@ -159,7 +159,8 @@ class UserRule:
         signature_of: Callable[..., Any],
     ) -> None:
         self.name, self.grad_fn, self.takes_variables = name, trace.rule, takes_variables
-        self.signature_of, self.forward = signature_of, getattr(trace.rule, "forward", None)
+        self.signature_of = signature_of
+        setattr(self, FORWARD, getattr(trace.rule, FORWARD, None))
         self.variables = trace.recorder.variables
         self.variable_values = trace.recorder.variable_values
         self.owners, self.forms = arguments.owners, arguments.forms()

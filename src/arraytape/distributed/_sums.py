@@ -8,6 +8,7 @@ from typing import Any
 
 from .._array.array import Array, wrap
 from .._array.views import current
+from .._custom.calls import FORWARD
 from .._custom.gradient import custom_gradient
 from .._record.stack import recorders
 from .._storage.batched.data import Batched
@@ -161,7 +162,7 @@ def evaluated(
             found: list[Array] = evaluated(push, data, (*params, some), [*values, *more])
             return found
 
-        pull.forward = forward  # type: ignore[attr-defined]
+        setattr(pull, FORWARD, forward)
         return part.y, pull
 
     op.__name__ = getattr(f, "__name__", "map_sum")
