@@ -281,6 +281,26 @@ def test_precisions_with_a_pruned_one_have_no_derivative():
         assert precision(1e12, y)(xp.asarray(X)).shape == X.shape
 
 
+def test_a_parameter_that_was_chosen_is_no_constant_where_arrays_were_given():
+    labels = (np.median(Y) < Y).astype(int)
+
+    def chosen(C):
+        model = linear_model.LogisticRegressionCV(
+            Cs=[C, 2.0], l1_ratios=(0.0,), cv=3, scoring="accuracy", use_legacy_attributes=False
+        )
+        return xp.sum(xp.asarray(model.fit(X, labels).C_)) + 0.0 * C
+
+    def ratio(r):
+        model = linear_model.ElasticNetCV(l1_ratio=[r, 0.05], cv=3).fit(X, X @ [1.0, -2.0, 0.0])
+        return xp.asarray(model.l1_ratio_) + 0.0 * r
+
+    with interop.sklearn():
+        with pytest.raises(LookupError, match=r"LogisticRegressionCV\.C_"):
+            xp.grad(chosen)(xp.asarray(0.7))
+        assert float(ratio(xp.asarray(0.99))) == 0.99
+        assert float(xp.grad(ratio)(xp.asarray(0.99))) == 1.0
+
+
 @pytest.mark.parametrize(
     ("make", "name"),
     [

@@ -102,7 +102,12 @@ class Fit:
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = arrays_in([*self.given.values(), *parameters.values()])
-        connected = {*connected, *parameters, *CHOSEN}
+        chosen = [
+            name
+            for name, among in CHOSEN.items()
+            if not has_array([parameters.get(parameter) for parameter in among])
+        ]
+        connected = {*connected, *parameters, *chosen}
         if not parameters.get("fit_intercept", True):
             connected.add("intercept_")  # which is 0
         return {
@@ -116,8 +121,15 @@ class Fit:
         raise TypeError(f"{self.name}.fit: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
-# What is a parameter's own value, the one that was chosen among those given, or 1: constants.
-CHOSEN = ("C_", "X_scale_", "l1_ratio_", "mean_precision_prior_", "weight_concentration_prior_")
+# What is a parameter's own value, or one chosen among those given, or 1; and the parameters: where these
+# hold no Array, it is a constant.
+CHOSEN = {
+    "C_": ("Cs",),
+    "X_scale_": (),
+    "l1_ratio_": ("l1_ratio", "l1_ratios"),
+    "mean_precision_prior_": ("mean_precision_prior",),
+    "weight_concentration_prior_": ("weight_concentration_prior",),
+}
 INSTEAD = "Give it NumPy data (np.asarray(xp.stop_gradient(X))) where no gradient is wanted"
 Connect = Callable[[Fit], Mapping[str, Any]]
 Examine = Callable[[Fit], None]
