@@ -121,6 +121,9 @@ def test_an_array_of_integers_can_be_its_own_key():
     x = xp.asarray([2, 0, 1])
     x[x] = xp.asarray([7, 8, 9])
     assert np.asarray(x).tolist() == [8, 9, 7]
+    x = xp.asarray([[2, 0, 1], [0, 1, 2]])
+    x[0, x[0, :]] = xp.asarray([7, 8, 9])
+    assert np.asarray(x).tolist() == [[8, 9, 7], [0, 1, 2]]
 
 
 def test_of_repeated_integers_the_last_write_wins_and_takes_the_gradient():

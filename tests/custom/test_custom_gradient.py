@@ -357,3 +357,20 @@ def test_a_rule_that_is_an_object_with_methods_of_its_own(near):
     x = xp.asarray([1.0, 2.0])
     near(xp.jvp(tripled, (x,), (x,))[1], [3.0, 6.0])
     near(xp.grad(lambda x: xp.sum(tripled(x)))(x), [3.0, 3.0])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, xp.recompute_grad], ids=["native", "recomputed"])
+def test_what_is_watched_after_a_call_was_a_constant_of_it(wrap):
+    @xp.custom_gradient
+    def product(a, b):
+        return a * b, lambda dy: (dy * b, dy * a)
+
+    x, w = xp.asarray(1.5), xp.asarray(2.0)
+    for f in (product, wrap(lambda a, b: a * b)):
+        with xp.GradientTape() as tape:
+            tape.watch(w)
+            y = f(x, w)
+            tape.watch(x)
+            z = y + x
+        to_x, to_w = tape.gradient(z, [x, w])
+        assert (float(to_x), float(to_w)) == (1.0, 1.5)

@@ -158,3 +158,17 @@ def test_a_value_of_one_example_that_a_rule_takes_from_outside_is_refused():
 
     with pytest.raises(ValueError, match=r"uses a value of one example .*pass it as an argument"):
         xp.grad(total)(xp.asarray(1.0), xp.asarray(ROWS))
+
+
+@pytest.mark.parametrize(
+    "forward", [lambda x: np.sort(x), lambda x: np.asarray([float(part) for part in x])]
+)
+def test_an_op_that_computes_with_numpy_says_what_to_do_under_vmap(forward, request):
+    name = f"of_numpy_{request.node.callspec.indices['forward']}"
+    op = xp.define_op(name, forward, "primitive", lambda g: g)
+    with pytest.raises(
+        TypeError, match=rf"compute with those of a parameter xp .* call {name} in a loop"
+    ):
+        xp.vmap(op)(xp.ones((3, 4)))
+    with_xp = xp.define_op(f"{name}_xp", lambda x, xp: xp.sort(x), "primitive", lambda g: g)
+    assert xp.vmap(with_xp)(xp.ones((3, 4))).shape == (3, 4)

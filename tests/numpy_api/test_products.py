@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape.testing import check_gradients
 
 rng = np.random.default_rng(4)
 A, B, C = rng.normal(size=(3, 4)), rng.normal(size=(4, 3)), rng.normal(size=(2, 3, 4))
@@ -162,3 +163,60 @@ def test_a_transform_looks_for_its_axes_before_it_looks_at_the_dtype(name):
     for data in (np.ones(2), np.ones(2, complex)):
         with pytest.raises(IndexError, match=r"axis -2 is out of range for Array .*\(2,\)"):
             getattr(np.fft, name)(xp.asarray(data), axes=(-2, -1))
+
+
+A3, B3, M3 = (
+    np.cos(1.0 + np.arange(60.0)).reshape(shape) for shape in ((3, 4, 5), (3, 4, 5), (4, 3, 5))
+)
+W3 = np.sin(np.arange(120.0)).reshape(5, 4, 6)
+CORES = {
+    "axis": (lambda a, b: np.vecdot(a, b, axis=1), A3, B3),
+    "axis, kept": (lambda a, b: np.vecdot(a, b, axis=-3, keepdims=True), A3, B3),
+    "kept": (lambda a, b: np.vecdot(a, b, keepdims=True), A3, B3),
+    "axes": (lambda a, b: np.vecdot(a, b, axes=[0, (1,), ()]), A3, M3),
+    "axes of inputs": (lambda a, b: np.vecdot(a, b, axes=[0, 1]), A3, M3),
+    "axes, kept": (lambda a, b: np.vecdot(a, b, axes=[0, 1, 2], keepdims=True), A3, M3),
+    "matmul": (lambda a, b: np.matmul(a, b, axes=[(0, 1), (1, 2), (0, 1)]), A3, W3),
+    "matvec": (lambda a, b: np.matvec(a, b, axes=[(0, 2), 1, 0]), A3, B3[0]),
+    "vecmat": (lambda a, b: np.vecmat(a, b, axes=[0, (0, 2), (1,)]), A3[:, :, 0], A3),
+}
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_core_axes_may_lie_anywhere(name):
+    f, a, b = CORES[name]
+    expected = f(a, b)
+    found = f(xp.asarray(a), xp.asarray(b))
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found, expected)
+    check_gradients(f, [a, b])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"axis": 7}, {"axes": (0, 1)}, {"axes": [0]}, {"axes": [0, 1], "axis": 1}, {"axis": "x"},
+        {"axes": [(0, 1), 0]},
+    ],
+)  # fmt: skip
+def test_core_axes_that_are_none_are_refused_as_numpy_does(options):
+    with pytest.raises((TypeError, ValueError)) as expected:
+        np.vecdot(A3, B3, **options)
+    kind = ValueError if isinstance(expected.value, ValueError) else TypeError
+    with pytest.raises(kind):
+        np.vecdot(xp.asarray(A3), xp.asarray(B3), **options)
+
+
+@pytest.mark.parametrize("options", [{"axis": 0}, {"keepdims": True}])
+def test_options_for_one_core_axis_are_refused_for_matmul(options):
+    for array in (np.asarray, xp.asarray):
+        with pytest.raises(TypeError):
+            np.matmul(array(A3), array(np.swapaxes(B3, 1, 2)), **options)
+
+
+def test_transpose_takes_numpys_integers():
+    x = xp.asarray(A3)
+    assert (
+        x.transpose(*np.arange(3)[::-1]).shape == x.transpose(np.arange(3)[::-1]).shape == (5, 4, 3)
+    )
+    assert x[0, 0].transpose(np.int64(0)).shape == (5,)

@@ -15,6 +15,7 @@ CASES = [
     for i, sample in enumerate(op.samples)
 ]
 # Results that depend on a free choice (the phase of singular vectors) have no complex derivative.
+WITHOUT_DEFAULT = {"take_along_axis": {"axis": -1}}  # in NumPy 2.2
 GAUGE = {"linalg.eig", "linalg.eigh", "linalg.svd"}  # see test_linalg_coinciding_values
 
 
@@ -139,7 +140,8 @@ def test_values_are_numpys_bit_for_bit(op, sample):
     arrays = [xp.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
     if isinstance(arguments[0], list):
         arrays = [[xp.asarray(a) for a in arguments[0]]]
-    expected = NUMPY.function(op.name)(*arguments, **sample.parameters)
+    parameters = {**WITHOUT_DEFAULT.get(op.name, {}), **sample.parameters}
+    expected = NUMPY.function(op.name)(*arguments, **parameters)
     found = op.public(*arrays, **sample.parameters)
     several = isinstance(found, tuple)
     for y, e in zip(

@@ -10,6 +10,15 @@ import arraytape as xp
 from arraytape._storage import numpy_namespace
 
 SHAPE = (70, 80)
+
+
+@pytest.fixture(params=["products", "masks"], autouse=True)
+def by(request, monkeypatch):
+    """Bits are chosen by products, or, of more elements than fit into the cache, by masks."""
+    if request.param == "masks":
+        monkeypatch.setattr(numpy_namespace, "MANY", 0)
+
+
 ZEROS = {
     "0.0": 0.0,
     "0": 0,

@@ -5,8 +5,10 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, testing
-from arraytape._tape import letting_go, recording, summary
+from arraytape._storage import numpy_namespace
+from arraytape._tape import blockwise, letting_go, recording, summary
 from arraytape._tape.letting_go import LettingGo
+from arraytape.replay.tracing.trace import noticing
 from helpers.peaks import peak_of
 from helpers.samples import CASES
 
@@ -16,7 +18,10 @@ MB = 1_000_000
 @pytest.fixture
 def eager_to_let_go(monkeypatch):
     """Each tape keeps much, each array is large, each record is a segment; counts what happened."""
-    settings = {"MUCH": 0, "SEGMENT": 1, "SEGMENTS": 1 << 40, "HUGE": 0, "BLOCK": 3, "LARGE": 1}
+    settings = {"MUCH": 0, "SEGMENT": 1, "SEGMENTS": 1 << 40, "LARGE": 1}
+    for name, value in {"HUGE": 1, "BLOCK": 3, "LARGE": 1, "SMALL_BLOCK": 3}.items():
+        monkeypatch.setattr(blockwise, name, value)
+    monkeypatch.setattr(numpy_namespace, "SMALL", 0)  # a sum's cotangent is one number, repeated
     for name, value in {**settings, "FEW": 1 << 40, "MANY": 1 << 40}.items():
         monkeypatch.setattr(letting_go, name, value)
     monkeypatch.setattr(summary, "LARGE", 1)
@@ -40,7 +45,9 @@ def eager_to_let_go(monkeypatch):
     monkeypatch.setattr(LettingGo, "run", counted_run)
     monkeypatch.setattr(LettingGo, "guarded", counted_rerun)
     monkeypatch.setattr(letting_go, "filled", counted_filled)
-    return found
+    noticing.cache_clear()  # traces run raw functions with their modules' settings of the first time
+    yield found
+    noticing.cache_clear()
 
 
 def same_bits(found, expected):

@@ -88,6 +88,77 @@ class Array(ForeignNames):
         Length of each axis.
     size : int
         Number of elements.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> x
+    Array([[1., 2., 3.],
+           [4., 5., 6.]], dtype=float64, device='cpu')
+    >>> isinstance(x, xp.Array)
+    True
+    >>> x.shape, x.ndim, x.size, x.dtype, x.itemsize, x.nbytes, x.device
+    ((2, 3), 2, 6, dtype('float64'), 8, 48, 'cpu')
+
+    Operators, functions and methods are recorded while a tape is open. A write is seen by views, and
+    gradients are those of what was computed, before the write and after it:
+
+    >>> with xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = x * x
+    ...     y[0, :] = 0.0  # also y.fill(...), y.put(...), y += ...
+    ...     loss = y.sum()
+    >>> print(tape.gradient(loss, x))
+    [[ 0.  0.  0.]
+     [ 8. 10. 12.]]
+
+    Views of other shapes and parts:
+
+    >>> print(x.T.shape, x.mT.shape, x.transpose(1, 0).shape, x.swapaxes(0, 1).shape)
+    (3, 2) (3, 2) (3, 2) (3, 2)
+    >>> print(x.reshape(3, 2).shape, x.ravel().shape, x.flatten().shape, x[None].squeeze(0).shape)
+    (3, 2) (6,) (6,) (2, 3)
+    >>> print(x.diagonal(), x.trace(), x.flat[4])
+    [1. 5.] 6.0 5.0
+    >>> z = xp.asarray([1.0 + 2.0j])
+    >>> print(z.real, z.imag, z.conj(), z.conjugate(), z.view(xp.float64))
+    [1.] [2.] [1.-2.j] [1.-2.j] [1. 2.]
+
+    Reductions take NumPy's arguments:
+
+    >>> print(x.sum(axis=0), x.prod(), x.mean(axis=1, keepdims=True).shape)
+    [5. 7. 9.] 720.0 (2, 1)
+    >>> print(x.max(), x.min(axis=1), x.argmax(), x.argmin(axis=1))
+    6.0 [1. 4.] 5 [0 0]
+    >>> print(x.std(), x.var(ddof=1))
+    1.707825127659933 3.5
+    >>> print((x > 3.0).any(), (x > 3.0).all(axis=1), (x > 3.0).nonzero()[1])
+    True [False  True] [0 1 2]
+    >>> print(x[0].cumsum(), x[0].cumprod(), x[0].dot(x[1]))
+    [1. 3. 6.] [1. 2. 6.] 32.0
+
+    Order and choice; ``sort`` and ``partition`` put the array itself in order:
+
+    >>> v = xp.asarray([3.0, 1.0, 2.0])
+    >>> print(v.argsort(), v.argpartition(0)[0], v.take([0, 2]), v.repeat(2))
+    [1 2 0] 1 [3. 2.] [3. 3. 1. 1. 2. 2.]
+    >>> print(v.compress([True, False, True]), xp.asarray([0, 1]).choose([[1.0, 2.0], [3.0, 4.0]]))
+    [3. 2.] [1. 4.]
+    >>> w = v.copy()
+    >>> w.sort()
+    >>> print(w, w.searchsorted(2.5), v)
+    [1. 2. 3.] 2 [3. 1. 2.]
+    >>> w.partition(1)
+    >>> w.put([0], [9.0])
+    >>> w.fill(7.0)
+    >>> print(w.clip(0.0, 5.0), (v / 7.0).round(2), v.astype(xp.int64))
+    [5. 5. 5.] [0.43 0.14 0.29] [3 1 2]
+
+    What leaves for Python and NumPy, and moves to other devices:
+
+    >>> v.tolist(), v[0].item(), v.to_numpy(), v.to_device("cpu").device
+    ([3.0, 1.0, 2.0], 3.0, array([3., 1., 2.]), 'cpu')
     """
 
     # _tid: the id of the value held now; 0: no tape follows it; negative: ask ``_sync``, since id and

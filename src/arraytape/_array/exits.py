@@ -27,6 +27,12 @@ LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
 ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [None])
 
 
+def followers(x: Array) -> list[Recorder]:
+    """The recorders of this thread that follow the value of ``x``."""
+    tid = current(x)[0]
+    return [recorder for recorder in recorders() if tid in recorder.followed] if tid else []
+
+
 def leave(x: Array, how: str) -> Any:
     """The data of ``x`` for the world outside; recorders that follow it remember where and how."""
     tid, data = current(x)

@@ -181,7 +181,9 @@ def publish(
             call.remember(trace.recorder, [0 if tid in tids else tid for tid in inner], outs)
         if with_exits:
             tell_exits(trace.recorder, tids, followers)
-        hand_over(plan, call_record(plan, outs, tids, call), followers)
+        # What is watched later only is a constant of this call, as of any op.
+        known = [tid if any(tid in r.followed for r in followers) else 0 for tid in tids]
+        hand_over(plan, call_record(plan, outs, known, call), followers)
         if with_exits and outs and trace.recorder.journal is not None:
             for recorder in followers:
                 recorder.notice(ENTERED, (ENTERED.number, trace.recorder.journal.entries, outs[0]))

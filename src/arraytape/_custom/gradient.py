@@ -26,11 +26,6 @@ R = TypeVar("R")
 def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]:
     """Take a function's gradient from the function itself: a decorator.
 
-        @custom_gradient
-        def log1pexp(x):
-            e = xp.exp(x)
-            return xp.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
-
     Parameters
     ----------
     f : Callable
@@ -65,6 +60,17 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
     ``grad_fn`` is array code over values that outer tapes know; ForwardAccumulator takes the
     transpose of it.  What a selection did not take is not masked inside ``grad_fn``: see
     ``gradient``'s nan.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> @xp.custom_gradient
+    ... def log1pexp(x):
+    ...     e = xp.exp(x)
+    ...     return xp.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
+    >>> x = xp.asarray(100.0)
+    >>> print(xp.grad(log1pexp)(x))
+    1.0
     """
     name = f"custom_gradient({display_name(f)})"
 
@@ -97,6 +103,15 @@ def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
     ------
     ValueError
         When f is called and gives other shapes or dtypes.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([0.4, 1.6])
+    >>> print(xp.round(x))
+    [0. 2.]
+    >>> print(xp.grad(lambda x: xp.sum(xp.grad_pass_through(xp.round)(x) ** 2))(x))
+    [0. 4.]
     """
     name = f"grad_pass_through({display_name(f)})"
 

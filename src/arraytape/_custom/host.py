@@ -41,6 +41,14 @@ def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:
     Notes
     -----
     Derivative: none; a gradient that is None because of it names this line in a warning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> x = xp.asarray([3.0, 1.0, 2.0])
+    >>> print(xp.numpy_function(np.median, [x]))
+    2.0
     """
     name = f"numpy_function({display_name(f)})"
     args = tuple(inputs) if isinstance(inputs, list | tuple) else (inputs,)
@@ -52,8 +60,6 @@ def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:
 
 def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunction:
     """Make a function of NumPy arrays one of Arrays, with a gradient.
-
-        cbrt = host_function(scipy.special.cbrt, lambda g, y, x: g / (3 * y**2))
 
     Parameters
     ----------
@@ -80,6 +86,17 @@ def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunctio
     -----
     A second derivative needs the vjp's own: ``host_function(f, host_function(vjp, its_vjp))``.
     Without it, asking for one is a LookupError.
+
+    Examples
+    --------
+    >>> import scipy.special
+    >>> import arraytape as xp
+    >>> cbrt = xp.host_function(scipy.special.cbrt, lambda g, y, x: g / (3 * y**2))
+    >>> x = xp.asarray([1.0, 8.0])
+    >>> print(cbrt(x))
+    [1. 2.]
+    >>> print(xp.grad(lambda x: xp.sum(cbrt(x)))(x))
+    [0.33333333 0.08333333]
     """
     display_name(vjp)
     return HostFunction(f, vjp, f"host_function({display_name(f)})")

@@ -84,6 +84,19 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     A policy is about the ops that f runs, also in functions that it calls, and about operators.  Views
     and writes (``x[0]``, ``x += y``) give no results to keep, and what a ``vmap`` inside f computes is
     computed again.  With ``tensordot`` and ``einsum`` in f, list ``matmul``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> @xp.recompute_grad
+    ... def block(x, w):
+    ...     return xp.tanh(xp.tanh(x @ w) @ w)
+    >>> x, w = xp.ones((2, 3)), xp.eye(3)
+    >>> with xp.GradientTape() as tape:
+    ...     tape.watch(w)
+    ...     y = xp.sum(block(x, w))
+    >>> print(tape.gradient(y, w)[0])
+    [1.38909151 1.38909151 1.38909151]
     """
     wanted = None if policy is None else Policy(policy)
     if f is None and wanted is not None:

@@ -44,6 +44,13 @@ def stop_gradient(x: Any) -> Any:
     Notes
     -----
     Derivative: none; the gradient is None.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> print(xp.grad(lambda x: xp.sum(x * xp.stop_gradient(x)))(x))
+    [1. 2.]
     """
     found = nest.leaves(x)
     for leaf in found:
@@ -77,6 +84,16 @@ def register_gradient(name: str) -> Callable[[Rule], Rule]:
         When the op has a rule; the message names its place.
     TypeError
         When the rule asks for what the op has not.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> halved = xp.define_op("halved", lambda x: x / 2)
+    >>> @xp.register_gradient("halved")
+    ... def rule(g):
+    ...     return g / 2
+    >>> print(xp.grad(lambda x: xp.sum(halved(x)))(xp.asarray([1.0, 2.0])))
+    [0.5 0.5]
     """
 
     def declare(rule: Rule) -> Rule:
@@ -112,6 +129,18 @@ def no_gradient(name: str) -> None:
         When there is no op of this name.
     KeyError
         When the op has a rule; the message names its place.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> rank = xp.define_op("rank", lambda x, xp: xp.argsort(xp.argsort(x)))
+    >>> xp.no_gradient("rank")
+    >>> x = xp.asarray([3.0, 1.0, 2.0])
+    >>> with xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = xp.astype(rank(x), xp.float64)
+    >>> print(y, tape.gradient(y, x))
+    [2. 0. 1.] None
     """
     op = _free(name)
     op.give_rules([lambda g: None] * len(op.inputs), None)
@@ -130,11 +159,6 @@ def define_op(
     domain: tuple[float, float] = (-2.0, 2.0),
 ) -> Callable[..., Any]:
     """Make an op of a function on raw storage (NumPy's or CuPy's arrays), in one of five words.
-
-        softsign = define_op(
-            "softsign", lambda x, xp: x / (1 + xp.abs(x)), "elementwise",
-            lambda t, x, xp: t / (1 + xp.abs(x)) ** 2,
-        )
 
     Parameters
     ----------
@@ -176,6 +200,22 @@ def define_op(
         parameter ``shape`` and the shape of an input.
     ValueError
         When there is no such word.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> softsign = xp.define_op(
+    ...     "softsign",
+    ...     lambda x, xp: x / (1 + xp.abs(x)),
+    ...     "elementwise",
+    ...     lambda t, x, xp: t / (1 + xp.abs(x)) ** 2,
+    ... )
+    >>> x = xp.asarray([-1.0, 0.0, 3.0])
+    >>> print(softsign(x))
+    [-0.5   0.    0.75]
+    >>> print(xp.grad(lambda x: xp.sum(softsign(x)))(x))
+    [0.25   1.     0.0625]
+    >>> xp.testing.check_gradients(softsign, [x])  # to second order, in both modes
     """
     check_statement(name, forward, word)
     signature, inputs, variadic = inputs_of_forward(name, forward, word)
@@ -389,7 +429,12 @@ class Forward(dict[type, Callable[..., Any]]):
             given = [read_only(arg) for arg in args]
             data = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
             arrays = [x for x in data if type(x) is kind]
-            found = function(*given, **keywords)
+            try:
+                found = function(*given, **keywords)
+            except TypeError as error:
+                if storage.many and not self.takes_namespace:
+                    raise self.takes_one(error) from error
+                raise
             if len(self.op.outputs) == 1:
                 return self.result(found, arrays, storage)
             if not isinstance(found, tuple) or len(found) != len(self.op.outputs):
@@ -401,6 +446,15 @@ class Forward(dict[type, Callable[..., Any]]):
 
         self[kind] = run
         return run
+
+    def takes_one(self, error: TypeError) -> TypeError:
+        """The error of a forward in NumPy's functions that got the data of many examples."""
+        why, _, line = str(error).partition(". Use where")
+        return TypeError(
+            f"{why}. The forward of {self.op.name} is given the data of all examples at once, which "
+            f"NumPy's functions do not take: compute with those of a parameter xp of forward, or call "
+            f"{self.op.name} in a loop in place of vmap{line[line.rfind(' [at') :]}"
+        )
 
     def result(self, found: Any, arrays: list[Any], storage: Storage) -> Any:
         """A result in memory of its own."""

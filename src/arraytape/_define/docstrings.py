@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import linecache
 import sys
+from collections.abc import Callable
 from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
 from .._record.op import Op
 from .._record.plan import Rule, Unknown, kept_names, same
+from .examples import EXAMPLES
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
 # Public names that the standard has not: they name a page of their own, or none.
@@ -30,7 +32,7 @@ ELSEWHERE = frozenset((
 BEHIND = frozenset((
     "cast", "cube_root", "cofactors", "discretized", "getitem", "inverse_again",
     "matmul_adjoint", "moved", "power_derivative", "reinterpreted", "reshaped", "root_of_variance",
-    "scattered", "sinc_derivative", "solve_again", "stop_gradient", "truncated_remainder",
+    "scattered", "sinc_derivative", "solve_again", "stop_gradient", "sum_adjoint", "truncated_remainder",
 ))  # fmt: skip
 INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
@@ -242,7 +244,7 @@ TIES = (
     "so the result, takes it.  What is not taken gets exactly 0, however steep it is."
 )
 AT_ZERO = "The slope at 0 is infinite, and the gradient there inf."
-# The derivative at special points, by the README's conventions.
+# The derivative at special points, by the conventions of docs/explanation/numerics.md.
 CONVENTIONS = {
     "atan2": "Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.",
     "copysign": "The slope at x1 = 0 is 0, and so is that for x2 everywhere.",
@@ -265,6 +267,7 @@ HEADINGS = {
     name: f"\n{name}\n{'-' * len(name)}\n"
     for name in ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
 }
+IMPORTED = ">>> import arraytape as xp\n"  # the first line of examples
 ERRORS = (
     "TypeError", "ValueError", "IndexError", "LinAlgError", "OverflowError", "ZeroDivisionError",
     "BufferError",
@@ -295,8 +298,18 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
     sections["Notes"] = notes + keeps(op)
     if name not in ELSEWHERE:
         sections["References"] = f"{STANDARD}{name}.html"
+    if name in EXAMPLES:
+        sections["Examples"] = IMPORTED + EXAMPLES[name]
     parts = [mark + sections[title] for title, mark in HEADINGS.items() if sections.get(title)]
     return "\n".join([sections["Summary"], *parts])
+
+
+def with_example(function: Callable[..., Any], example: str, notes: str = "") -> None:
+    """Write an example, and notes before it, at the end of a function's docstring, if it has one."""
+    own = function.__doc__
+    if own is not None:
+        text = own if "\n----" in own else dedented(own)  # whose headings stand at the margin
+        function.__doc__ = f"{text.rstrip()}{notes}\n{HEADINGS['Examples']}{IMPORTED}{example}"
 
 
 def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:

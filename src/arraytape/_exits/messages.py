@@ -80,8 +80,15 @@ def public_name(name: str) -> str:
 
 
 def last_exit(records: Sequence[Record]) -> str | None:
-    """Where a value last left, among these records; None where none did."""
-    return next((shown(LeftRecord(*r)) for r in reversed(records) if r[0] == LEFT.number), None)
+    """Where a value last left, among these records, and what to do about it; None where none did."""
+    for record in reversed(records):
+        if record[0] == LEFT.number:
+            left = LeftRecord(*record)
+            return (
+                f"A value left this tape at {shown(left)}: what comes back from there is a constant. "
+                f"{sentence(remedy(left))}"
+            )
+    return None
 
 
 def shown(exit_: Exit | LeftRecord) -> str:
@@ -92,7 +99,7 @@ def shown(exit_: Exit | LeftRecord) -> str:
     return f"{call[1]} (in {public_name(call[0])}, at {exit_.stack[0]} ({exit_.how}))"
 
 
-def remedy(exit_: Exit) -> str:
+def remedy(exit_: Exit | LeftRecord) -> str:
     """What to do about one exit."""
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
@@ -106,6 +113,11 @@ def remedy(exit_: Exit) -> str:
         module = ""
     advice = MODULES.get(module.partition(".")[0])
     return advice or "keep the computation in arraytape's own functions"
+
+
+def sentence(text: str) -> str:
+    """With a capital at its beginning, and the rest as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def by_interop(package: str, function: str, stack: Stack) -> str:
@@ -148,8 +160,7 @@ def lost(exits: Sequence[Exit], what: str) -> str:
     """The message where values left: ``what`` says what is missing for it."""
     back = ways_back(exits)
     again = f", and what came of it went in again at {back}" if back else ""
-    advice = "; ".join(dict.fromkeys(map(remedy, exits[:SHOWN])))
-    advice = advice[:1].upper() + advice[1:]
+    advice = sentence("; ".join(dict.fromkeys(map(remedy, exits[:SHOWN]))))
     return (
         f"{what}: the value left the tape at {places_of(exits)}{again}. {advice}, {CONSTANT} "
         f"{see('value-left-the-tape')}"

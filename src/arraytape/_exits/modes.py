@@ -37,6 +37,15 @@ def set_exits(exits: str) -> str:
     ------
     ValueError
         When it is another word.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> before = xp.set_exits("raise")  # all tapes raise where a gradient is lost
+    >>> before
+    'warn'
+    >>> xp.set_exits(before)
+    'raise'
     """
     before, DEFAULT[0] = DEFAULT[0], mode_of(exits)
     return before

@@ -93,8 +93,9 @@ def transpose(x: Array, *axes: Any) -> Array:
     ValueError
         When axes does not name each axis of x once.
     """
-    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    return permute_dims(x, tuple(order) if order else tuple(reversed(range(x.ndim))))
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int | np.integer) else axes
+    order = () if order is None else tuple(order)
+    return permute_dims(x, order or tuple(reversed(range(x.ndim))))
 
 
 def swapaxes(x: Array, axis1: int, axis2: int) -> Array:

@@ -26,6 +26,7 @@ from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.searching_functions import where
 from . import (
+    core_axes,
     emath,
     exact,
     files,
@@ -210,6 +211,9 @@ def out_of(ufunc: np.ufunc, out: tuple[Any, ...] | None) -> Array | None:
 def called(ufunc: np.ufunc, inputs: Any, options: dict[str, Any], out: Array | None) -> Any:
     """``np.add(x, y)``, perhaps in another dtype, or only where a mask says so."""
     function = op_of_ufunc(ufunc)
+    if function is not None and ufunc.signature and not core_axes.OPTIONS.isdisjoint(options):
+        asked = {name: options.pop(name) for name in core_axes.OPTIONS & {*options}}
+        function = functools.partial(core_axes.with_core_axes, ufunc, function, asked)
     mask = options.get("where", True)
     taken = {"casting", "dtype"} | ({"where"} if mask is True or out is not None else set())
     if function is None or options.keys() - taken:

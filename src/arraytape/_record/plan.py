@@ -40,6 +40,15 @@ class Unknown:
         self.why = why
 
 
+class Later:
+    """A part of what a joint rule gives that is computed only where its input is followed."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: Callable[[], Any]) -> None:
+        self.form = form
+
+
 class Reading:
     """The rule of an op that reads a part of its input: the cotangent, added at the key of that part.
 
@@ -107,21 +116,24 @@ class Plan:
     """What to keep, and how to go back, when a given subset of an op's inputs is followed.
 
     needs_fit : shapes or dtypes of inputs and result differ, so that contributions are summed or cast.
-    ``pick(values)`` is the record.  ``positions`` has the places of what is kept, by name; ``hold`` says
-    which of it is data of Arrays, and so shared with their handles; ``lifts`` which of it is an input or
-    a result, and so has a tid; ``unknown`` where the tids of followed inputs without a known derivative
+    ``followed`` says of each input whether it is.  ``pick(values)`` is the record.  ``positions`` has
+    the places of what is kept, by name; ``hold`` says which of it is data of Arrays, and so shared with
+    their handles; ``lifts`` which of it is an input or a result, and so has a tid, ``saved`` which of it
+    the op saves beside these; ``unknown`` where the tids of followed inputs without a known derivative
     are, and why there is none.  ``reading`` is how to call the rule of an op that reads a part of its
     input.
     """
 
     __slots__ = (
-        "cusped", "diagonal", "fits", "hold", "inputs", "lifts", "missing", "name", "needs_fit",
-        "notable", "number", "op", "pick", "positions", "pulls", "reading", "unknown",
+        "cusped", "diagonal", "fits", "followed", "hold", "inputs", "lifts", "missing", "name",
+        "needs_fit", "notable", "number", "op", "pick", "positions", "pulls", "reading", "saved",
+        "unknown",
     )  # fmt: skip
 
     def __init__(self, op: Op, subset: int, *, needs_fit: bool) -> None:
         self.op, self.name, self.needs_fit = op, op.name, needs_fit
         self.diagonal, self.cusped = op.diagonal, op.cusped
+        self.followed = tuple([bool(subset >> i & 1) for i in range(len(op.inputs))])
         self.inputs: slice | int = 2 if op.variadic else slice(2, 2 + len(op.inputs))
         self.missing = op.rules is None and op.joint is None
         self.unknown = unknown_of(op, subset)
@@ -149,6 +161,7 @@ class Plan:
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
         self.hold = tuple((values[f"handle {x}"], values[x]) for x in data)
+        self.saved = tuple([kept[name] for name in op.saves if name in kept])
         # Where the data is, where its tid or tids are, and which of these it is.
         self.lifts = tuple(
             (kept[x], 2 + op.inputs.index(x), 0) if x in op.inputs

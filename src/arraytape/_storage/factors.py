@@ -381,9 +381,11 @@ def between_inverses(lower: Data, weights: Data) -> Data:
     inverse = routine("trtri", lower)(np.ascontiguousarray(lower).T)[0]  # transposed
     if (weights >= 0.0).all() or (weights <= 0.0).all():
         # One triangle of the square of a triangle, transposed.
-        part: Data = routine("lauum", lower)(inverse * np.sqrt(np.abs(weights)), overwrite_c=1)[0].T
-        part[np.diag_indices(len(part))] /= 2.0
-        return part + part.conj().T if (weights >= 0.0).all() else -part - part.conj().T
+        inverse *= np.sqrt(np.abs(weights))
+        part: Data = routine("lauum", lower)(inverse, overwrite_c=1)[0].T
+        part.reshape(-1)[:: len(part) + 1] /= 2.0
+        other = part.T.conj() if part.dtype.kind == "c" else part.T
+        return part + other if (weights >= 0.0).all() else -part - other
     square: Data = routine("trmm", lower)(1.0, inverse, inverse * weights, side=1, trans_a=2)
     return (square.T + square.conj()) / 2.0
 

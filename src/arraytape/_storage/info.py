@@ -131,6 +131,13 @@ def set_default_device(device: Any) -> None:
     ------
     ValueError
         When there is no such device.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.set_default_device("cpu")  # 'cuda:0' where CuPy has one
+    >>> print(xp.zeros(2).device)
+    cpu
     """
     if device is None:  # which elsewhere means the default
         raise ValueError(
@@ -148,5 +155,12 @@ def __array_namespace_info__() -> Info:
     Info
         With the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices``
         and ``dtypes``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> info = xp.__array_namespace_info__()
+    >>> info.capabilities()["boolean indexing"], info.default_device()
+    (True, 'cpu')
     """
     return Info()

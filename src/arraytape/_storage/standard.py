@@ -15,6 +15,8 @@ import numpy as np
 
 from .special import BorrowedSpecial, Special
 
+Axis = int | tuple[int, ...] | None
+
 
 def floor_divide(x1: Any, x2: Any, floored: Any, xp: Any) -> Any:
     """``floored`` as the standard has it: with exactly one infinity, the plain quotient."""
@@ -46,6 +48,31 @@ def cofactors(x: Any, xp: Any) -> Any:
     others = xp.prod(xp.where(itself, 1.0, S[..., None, :]), axis=-1)
     phase = xp.linalg.det(U) * xp.linalg.det(Vh)
     return phase[..., None, None] * xp.conj((U * others[..., None, :]) @ Vh)
+
+
+def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The reduced axes as non-negative integers; none of a 0-d array, whose axis 0 NumPy allows."""
+    if axis is None or not ndim:
+        return tuple(range(ndim))
+    return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
+
+
+def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
+    """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
+    if keepdims or not shape:
+        return g
+    if type(axis) is int:
+        at = axis % len(shape)
+        return xp.reshape(g, (*shape[:at], 1, *shape[at + 1 :]))
+    gone = normalize_axis_tuple(axis, len(shape))
+    return xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
+
+
+def sum_adjoint(x: Any, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Any) -> Any:
+    """x repeated along the axes that a sum reduced, to the shape that it summed."""
+    if along is not None:
+        x = restore_axes(x, into, along, keepdims, xp)
+    return xp.broadcast_to(x, into)
 
 
 def solve_again(x1: Any, x2: Any, adjoint: bool, xp: Any) -> Any:
@@ -235,6 +262,9 @@ class Standard:
 
     def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
         return matmul_adjoint(x1, x2, first, second, self)
+
+    def sum_adjoint(self, x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
+        return sum_adjoint(x, into, along, keepdims, self)
 
     def inverse_again(self, x: Any, singular: Any, /) -> Any:
         return inverse_again(x, singular, self)

@@ -18,10 +18,6 @@ from .recording import UNFOLLOWED
 class ForwardAccumulator(OfThisProcess, Block):
     """Jacobian-vector products in forward mode, as ``tf.autodiff.ForwardAccumulator``.
 
-        with ForwardAccumulator(x, tangent) as acc:
-            y = f(x)
-        jvp = acc.jvp(y)
-
     Parameters
     ----------
     primals : Array or nesting
@@ -38,6 +34,26 @@ class ForwardAccumulator(OfThisProcess, Block):
         When a primal is no Array, or a tangent neither an Array nor numbers.
     ValueError
         When a primal is given twice, or a tangent does not fit its primal; when exits is another word.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0, 3.0])
+    >>> tangent = xp.asarray([1.0, 0.0, 0.0])
+    >>> with xp.ForwardAccumulator(x, tangent) as accumulator:
+    ...     y = x**2 + xp.sum(x)
+    >>> print(accumulator.jvp(y))
+    [3. 1. 1.]
+
+    Around a tape it gives the product of a Hessian with the tangent:
+
+    >>> with xp.ForwardAccumulator(x, tangent) as accumulator:
+    ...     with xp.GradientTape() as tape:
+    ...         tape.watch(x)
+    ...         loss = xp.sum(x**3)
+    ...     gradient = tape.gradient(loss, x)
+    >>> print(accumulator.jvp(gradient))
+    [6. 0. 0.]
     """
 
     def __init__(self, primals: Any, tangents: Any, *, exits: str | None = None) -> None:

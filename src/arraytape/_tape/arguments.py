@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._array.array import Array, namespace, wrap
+from .._record.plan import Record
 from .._storage.batched.data import lengths_of
 from .._storage.storage import holds_kind, inexact, storage_of
 from .._util import nest
@@ -18,7 +19,22 @@ from .hidden_axes import spread
 
 
 class UnconnectedGradients(enum.Enum):
-    """What ``gradient`` gives for a source that the target does not depend on."""
+    """What ``gradient`` gives for a source that the target does not depend on.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x, w = xp.asarray([1.0, 2.0]), xp.asarray([3.0])
+    >>> with xp.GradientTape(persistent=True) as tape:
+    ...     tape.watch([x, w])
+    ...     y = x * x
+    >>> print(tape.gradient(y, w, unconnected_gradients=xp.UnconnectedGradients.NONE))
+    None
+    >>> print(tape.gradient(y, w, unconnected_gradients=xp.UnconnectedGradients.ZERO))
+    [0.]
+    >>> print(tape.gradient(y, w, unconnected_gradients="zero"))  # by its value
+    [0.]
+    """
 
     NONE = "none"
     ZERO = "zero"
@@ -50,13 +66,20 @@ def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
     return nest.pack(sources, [None if x is None else next(found) for x in leaves])
 
 
+def left_in(records: Sequence[Record]) -> str | None:
+    """Where a value last left a recorder, and what to do about it, as sentences; None where none did."""
+    from .._exits.messages import last_exit  # seldom, and much code
+
+    return last_exit(records)
+
+
 def arrays_of(
     structure: Any, what: str, caller: str = "gradient", left: str | None = None
 ) -> list[Array]:
     """The leaves of targets or sources: Arrays, or a TypeError that says what was given.
 
-    Holes where None is among the sources.  ``left`` is where a value last left the tape, for what is a
-    number or a foreign array now.
+    Holes where None is among the sources.  ``left`` says where a value last left the tape (``left_in``),
+    for what is a number or a foreign array now.
     """
     found = nest.leaves(structure)
     for leaf in found:
@@ -69,10 +92,7 @@ def arrays_of(
             if leaf is None:
                 hint = f"a {what} may not be None: was it computed?"
             elif left is not None:
-                hint += (
-                    f". A value left this tape at {left}: what comes back from there is a constant. "
-                    "Keep the computation in arraytape's own functions up to the target"
-                )
+                hint += f". {left}"
             elif isinstance(leaf, int | float | complex) or hasattr(leaf, "shape"):
                 hint += (
                     ". A number or a foreign array is a constant to it: make an Array of it with "

@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from .._array.array import Array
+from .._array.paths import sum_to
 from .._record.plan import (
     PLANS,
     STEPS,
@@ -43,6 +44,7 @@ class BackwardPass:
     """
 
     picks = False  # whether the seeds pick elements of the targets
+    frugal = False  # whether new memory is dear: see ``blockwise``
 
     def __init__(self, data: RawData, followed: Collection[int]) -> None:
         self.data, self.followed = data, followed
@@ -305,8 +307,11 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                     if raw.dtype is not dtype:
                         part = data.fit(part, shape, dtype, PLANS[record[0]].name)
                     elif raw.shape != shape:
-                        if type(part) is ndarray and raw.shape[1:] == shape:
-                            part = reduce(part, 0)
+                        if type(raw) is ndarray:
+                            if raw.shape[1:] != shape:
+                                part = sum_to(part, shape, data.xp)
+                            else:
+                                part = data.xp.sum(part, axis=0) if lifts else reduce(part, 0)
                         else:
                             part = data.fit(part, shape, dtype, PLANS[record[0]].name)
                     elif type(raw) is Batched and lifts:  # its dtype does not say so

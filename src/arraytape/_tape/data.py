@@ -15,7 +15,7 @@ import numpy as np
 from .._array.array import KEPT, Array, namespace, wrap
 from .._array.paths import Path, sum_to, walk
 from .._array.views import current, location, private_handle
-from .._record.plan import Plan, Pull, Record, inputs_of
+from .._record.plan import Later, Plan, Pull, Record, inputs_of
 from .._storage.batched import data as raw
 from .._storage.batched.data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
@@ -149,7 +149,10 @@ class RawData:
         arguments = [record[place] if place else xp for place in pull.asks]
         if plan.diagonal and is_complex(g):
             return xp.conj(pull.rule(xp.conj(g), *arguments))
-        return pull.rule(g, *arguments)
+        found = pull.rule(g, *arguments)
+        if type(found) is tuple and plan.op.joint:
+            return [of_followed(part, i, plan) for i, part in enumerate(found)]
+        return found
 
     def apply(self, plan: Plan, pull: Pull, g: Any, record: Record) -> Any:
         """One rule's contribution in its input's shape and dtype; a list of them if it is joint."""
@@ -195,6 +198,13 @@ class RawData:
         ]
 
 
+def of_followed(part: Any, i: int, plan: Plan) -> Any:
+    """What a joint rule contributes to input number i; None where that is not followed."""
+    if type(part) is not Later:
+        return part
+    return part.form() if plan.followed[i] else None
+
+
 class ArrayData(RawData):
     """Arrays, which dispatch by themselves: the rules' own ops are recorded by outer recorders."""
 
@@ -214,7 +224,10 @@ class ArrayData(RawData):
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
     def sums_in(self, held: Any) -> bool:
-        return self.owns(held) and held.size > SMALL  # a write takes longer than a small new Array
+        data = held._data  # a write takes longer than a small new Array
+        if type(data) is np.ndarray and data.size <= SMALL:
+            return False
+        return self.owns(held) and held.size > SMALL
 
     def copied(self, data: Any) -> Any:
         return self.xp.asarray(data, copy=True)
@@ -251,15 +264,14 @@ class ArrayData(RawData):
     def of_raw(self, data: Any) -> Any:
         return self.xp.asarray(data)
 
-    def lift(self, plan: Any, record: Record) -> Record:
-        """The record with kept data as Arrays under the tids that outer recorders know."""
-        if not (plan.lifts or plan.op.saves):
+    def lift(self, plan: Any, record: Record) -> Any:
+        """The record, as a list, with kept data as Arrays under the tids that outer recorders know."""
+        if not (plan.lifts or plan.saved):
             return record
         items = list(record)
-        for name in plan.op.saves:
-            place = plan.positions.get(name)
+        for place in plan.saved:
             # As a raw operand it would be foreign data, of which the outer record keeps a copy.
-            if place and getattr(items[place], "dtype", None) == BOOL:
+            if getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:
             data = items[place]
@@ -269,7 +281,7 @@ class ArrayData(RawData):
                 array._data = data
                 array._tid = tid[output] if type(tid) is tuple else tid
                 array._state = KEPT
-        return tuple(items)
+        return items
 
     def settle(self, contribution: Any, shape: Any) -> Any:
         return settled(contribution, shape)

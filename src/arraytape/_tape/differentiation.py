@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._array.array import Array
+from .._array.array import Array, wrap
 from .._array.paths import Path
 from .._exits.modes import mode_of
 from .._record.stack import new_tid, watched
@@ -23,11 +23,14 @@ from .arguments import (
     arrays_of,
     differentiable,
     filled,
+    left_in,
     seeds_of,
     unconnected,
 )
 from .attended import attended_backward
 from .backward import BackwardPass, backward
+from .blockwise import backward_by_blocks
+from .constants import records_left
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
 from .guard import GuardedPass, tell_once
@@ -55,11 +58,7 @@ def gradient(
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is ZERO
     guard = guards(nan)
-    left = None
-    if recording.journal:
-        from .._exits.messages import last_exit  # values left: seldom, and much code
-
-        left = last_exit(recording.records)
+    left = left_in(recording.records) if recording.journal else None
     targets = arrays_of(target, "target", left=left)
     try:
         asked = arrays_of(sources, "source")
@@ -169,14 +168,22 @@ class Differentiation:
         if self.recording.attended():
             attended_backward(pass_, self.recording)
         else:
+            records = self.recording.records
             careful = self.recording.careful or needs_care(seeds)
-            backward(pass_, self.recording.records, careful)
-        return [self.gradient_at(pass_, *place) for place in self.places]
+            plain = not careful and type(pass_) is BackwardPass
+            if pass_.data.recorded and plain:
+                records = records_left(pass_, records, seeds)
+            if pass_.frugal and plain:
+                backward_by_blocks(pass_, records)
+            else:
+                backward(pass_, records, careful)
+        return self.gradients(pass_)
 
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
         """Seed a pass at the targets, and say what it is asked for."""
         tids, known = {tid for tid, _ in self.places}, self.recording.known
         pass_.wanted = tids - self.recording.leaves
+        pass_.frugal = self.recording.frugal and not pass_.data.recorded
         for start, seed in zip(self.starts, seeds, strict=True):
             if (start in known or start in tids) and differentiable(seed):
                 pass_.start(start, pass_.data.of_array(seed))
@@ -196,7 +203,21 @@ class Differentiation:
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
         pass_ = LettingGo(pass_, self.recording, [tid for tid, _ in self.places]).run(guard)
-        return [self.gradient_at(pass_, *place) for place in self.places]
+        return self.gradients(pass_)
+
+    def gradients(self, pass_: BackwardPass) -> list[Any]:
+        """What a pass found for each source."""
+        found: list[Any] = []
+        for tid, path in self.places:
+            g = pass_.cotangents.get(tid)
+            if type(g) is np.ndarray and g.base is None and not path and tid not in pass_.borrowed:
+                pass_.borrowed.add(tid)  # as ``gradient_at``, without a call
+                found.append(wrap(g))
+            elif type(g) is np.float64 and not path:
+                found.append(wrap(np.asarray(g)))
+            else:
+                found.append(self.gradient_at(pass_, tid, path))
+        return found
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:
         """What a pass found for a source: never a seed, a view, or one buffer twice."""

@@ -12,7 +12,7 @@ from threading import get_ident
 from typing import Any
 
 from .._array.aliasing import AddRecord, PutRecord
-from .._array.array import IS_VIEW, Array, namespace
+from .._array.array import IS_VIEW, SCALAR, Array, namespace
 from .._array.exits import ENTERED, LEFT
 from .._array.paths import Path, add_through, walk
 from .._array.views import current, laid_out, location, private_handle
@@ -139,18 +139,25 @@ class ForwardPass(BaseRecorder):
             return [self.of_linear_op(plan, record)]
         lifted = data.lift(plan, record)
         if op.diagonal:
-            parts = [
-                rule(self.tangents[record[at]], *[lifted[i] if i else data.xp for i in asks])
-                for at, rule, _, asks, _ in plan.pulls
-                if record[at] in self.tangents
-            ]
-            total = parts[0] if parts else None
-            for part in parts[1:]:
-                total = total + part
-            return [None if total is None else self.laid_out(plan, record, total)]
+            return [self.of_elements(plan, record, lifted, data)]
         if op.linear_in and all(plan.keeps(name) for name in op.parameters):
             return [self.by_itself(plan, lifted)]
         return self.by_transpose(plan, record, lifted, data)
+
+    def of_elements(
+        self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
+    ) -> Array | None:
+        """The tangent of an elementwise op: its rules, applied to those of the inputs."""
+        total: Any = None
+        new = True  # whether nothing else refers to it: a user's own rule may give what it keeps
+        for at, rule, _, asks, _ in plan.pulls:
+            if record[at] not in self.tangents:
+                continue
+            tangent = self.tangents[record[at]]
+            part = rule(tangent, *[lifted[i] if i else data.xp for i in asks])
+            new = total is not None or not (part is tangent or plan.op.checked)
+            total = part if total is None else total + part
+        return None if total is None else self.laid_out(plan, record, total, new)
 
     def by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
         """The tangent of an op that is linear in each followed input: the op, once for each."""
@@ -171,15 +178,20 @@ class ForwardPass(BaseRecorder):
     def some_tangent(self, record: tuple[Any, ...]) -> Array:
         return next(self.tangents[tid] for tid in inputs_of(record) if tid in self.tangents)
 
-    def laid_out(self, plan: Plan, record: tuple[Any, ...], tangent: Any) -> Array:
-        """The tangent in its result's shape and dtype, and no other handle on an input's."""
+    def laid_out(self, plan: Plan, record: tuple[Any, ...], tangent: Any, new: bool) -> Array:
+        """The tangent in its result's shape and dtype, and no other handle on an input's.
+
+        new : whether it is none, if it is no view.
+        """
         xp: Any = namespace()
         shape, dtype = plan.layout_of(record, "y")
         if shape is not None and tangent.shape != shape:
             tangent = xp.broadcast_to(tangent, shape)
         if dtype is not None and tangent.dtype != dtype:
             tangent = xp.astype(tangent, dtype)
-        found: Array = xp.asarray(tangent, copy=True)
+        if not new or tangent._state & (IS_VIEW | SCALAR):
+            tangent = xp.asarray(tangent, copy=True)
+        found: Array = tangent
         return found
 
     def of_linear_op(self, plan: Plan, record: tuple[Any, ...]) -> Array:

@@ -11,16 +11,11 @@ in segments  from there on: at the end of a segment the cotangents that it left 
              NaN the guarded pass goes on from the segment's start
 
 Where a user's function was recorded nothing goes in segments: it is not run on made-up values.
-
-Large elementwise records are computed block by block, in the cotangent's own memory where nothing else
-refers to it: their rules need no temporaries of full size, and give the same bits.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Collection, Iterable, Sequence
-from sys import getrefcount
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,18 +24,15 @@ from numpy import ndarray
 from .._array.aliasing import ADD, PUT, VIEW, WATCH
 from .._record.plan import (
     PLANS,
-    PRODUCTS,
-    STEPS,
     Plan,
-    Pull,
     Record,
     Structural,
     results_of,
-    same,
 )
 from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
+from .blockwise import by_blocks
 from .cusps import selects
 from .data import RawData
 from .guard import GuardedPass, tell_once
@@ -49,9 +41,7 @@ from .summary import LARGE, is_large, size_of
 if TYPE_CHECKING:
     from .recording import Recording
 
-BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache
 MUCH = 2**24  # bytes that a tape is worth the trouble for
-HUGE = 2**22  # bytes of a cotangent that is beyond the cache: rules are run on it block by block
 SEGMENT = 2**22  # bytes that a segment keeps at least
 SEGMENTS = 4  # at most, roughly: each end takes a look at the cotangents
 FEW = 4  # records are looked at, to find out whether a tape keeps much
@@ -276,132 +266,7 @@ def filled(record: Record) -> Record:
     return tuple([item.filled() if type(item) is Hollow else item for item in record])
 
 
-# --- large elementwise records ------------------------------------------------------------------------
-def references(box: list[Any]) -> int:
-    """How often the one thing in a list is referred to, with what Python's version adds."""
-    return getrefcount(box[0])
-
-
-ALONE = references([object()])  # of what a list alone refers to
-
-
-def by_blocks(pass_: BackwardPass, record: Record) -> bool:
-    """Pass an elementwise record of large real data back; whether it is one, and that was done."""
-    plan, steps = PLANS[record[0]], STEPS[record[0]]
-    if steps is None or not isinstance(plan, Plan) or not plan.diagonal:
-        return False
-    out = record[1]
-    g = pass_.cotangents.get(out)
-    if type(g) is not ndarray or g.nbytes < HUGE or g.dtype.kind != "f":
-        return False
-    if out in pass_.wanted:
-        return False
-    if not g.flags.c_contiguous:
-        return all_ones(g) and by_factors(pass_, record)
-    del g
-    box = [pass_.cotangents.pop(out)]
-    for i, pull in enumerate(plan.pulls):
-        last = i == len(plan.pulls) - 1
-        if pull.rule is same:
-            part = fitted(pass_, pull, record, box[0])
-            (pass_.lend if part is box[0] else pass_.add)(record[pull.at], part)
-            continue
-        owned = last and references(box) == ALONE and is_own(box[0])
-        part = fitted(pass_, pull, record, computed(pass_, pull, record, box[0], owned))
-        if part is not None:
-            pass_.add(record[pull.at], part)
-    return True
-
-
-def is_own(g: Any) -> bool:
-    """Whether a cotangent that nothing else refers to may be written to."""
-    return g.base is None and bool(g.flags.writeable)
-
-
-def computed(pass_: BackwardPass, pull: Pull, record: Record, g: Any, owned: bool) -> Any:
-    """What a rule gives, before it is fitted.  owned : whether g's memory is free to write to."""
-    kept = [record[place] if place else pass_.xp for place in pull.asks]
-    if is_product(pull.rule) and type(kept[0]) is ndarray:
-        into = g if owned and kept[0].dtype is g.dtype else None
-        return np.multiply(g, kept[0], into) if kept[0].shape in (g.shape, ()) else g * kept[0]
-    found = in_blocks(pull.rule, g, kept, owned)
-    return pull.rule(g, *kept) if found is None else found
-
-
-def is_product(rule: Any) -> bool:
-    """Whether a rule is one product, with what it asks for."""
-    code = getattr(rule, "__code__", None)
-    return code is not None and code.co_code in PRODUCTS
-
-
-def fitted(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
-    """A contribution in its input's shape and dtype: summed as ``backward`` does."""
-    if pull.fit is None or part is None:
-        return part
-    shape, dtype = record[pull.fit[0]], record[pull.fit[1]]
-    if part.dtype is not dtype:
-        return pass_.fit(part, shape, dtype)
-    if part.shape == shape:
-        return part
-    return np.add.reduce(part, 0) if part.shape[1:] == shape else pass_.fit(part, shape, dtype)
-
-
-def in_blocks(rule: Any, g: Any, kept: Sequence[Any], owned: bool) -> Any:
-    """A rule's value, computed block by block, in the memory of g if it is owned; None if it cannot."""
-    if not all(map(cuts(g), kept)):
-        return None
-    flat = g.ravel()
-    whole = [item.ravel() if has_axes(item) else None for item in kept]
-    found = g if owned else np.empty_like(g)
-    into = found.reshape(-1)
-    for start in range(0, flat.size, BLOCK):
-        here = slice(start, start + BLOCK)
-        given = [k if w is None else w[here] for k, w in zip(kept, whole, strict=True)]
-        block = rule(flat[here], *given)
-        if start == 0:  # a rule that is no plain line of operators shows it at once
-            if type(block) is not ndarray or block.shape != flat[here].shape:
-                return None
-            if block.dtype is not flat.dtype:
-                return None
-        into[here] = block
-    return found
-
-
-def has_axes(item: Any) -> bool:
-    """Whether what a rule asks for is an array with axes."""
-    return type(item) is ndarray and item.ndim > 0
-
-
-def cuts(g: Any) -> Callable[[Any], bool]:
-    """Whether what a rule asks for can be cut into blocks as a cotangent, or is the same for all."""
-    shape = g.shape
-
-    def can_be_cut(item: Any) -> bool:
-        if has_axes(item):
-            return bool(item.shape == shape and item.flags.c_contiguous)
-        return type(item) is not tuple  # a shape
-
-    return can_be_cut
-
-
-def all_ones(g: Any) -> bool:
-    """Whether a cotangent is one 1, broadcast: that of a sum."""
-    return not any(g.strides) and bool(g[(0,) * g.ndim] == 1)
-
-
-def by_factors(pass_: BackwardPass, record: Record) -> bool:
-    """Lend the factors of a product as the contributions that they are to a cotangent of ones."""
-    g, steps = pass_.cotangents[record[1]], STEPS[record[0]] or ()
-    for _, rule, only, _ in steps:
-        factor = record[only] if rule is operator.mul else None
-        if type(factor) is not ndarray or factor.shape != g.shape or factor.dtype is not g.dtype:
-            return False
-    del pass_.cotangents[record[1]]
-    for at, _, only, _ in steps:
-        pass_.lend(record[at], record[only])
-    return True
-
-
+# --- looks -------------------------------------------------------------------------------------------
 def condensed(data: Any) -> Any:
     """Data with one place for elements that a stride of 0 repeats."""
     if 0 not in data.strides or not data.size:

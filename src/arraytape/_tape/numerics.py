@@ -45,6 +45,18 @@ class NonFiniteError(FloatingPointError):
         The ranges of what came out and went in.
     op : str
         The name of the op.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> try:
+    ...     with xp.GradientTape(check_numerics=True) as tape:
+    ...         tape.watch(x)
+    ...         y = x * xp.asarray([1.0, xp.nan])
+    ... except xp.diagnose.NonFiniteError as error:
+    ...     print(error.op)
+    multiply
     """
 
     def __init__(self, what: str, ranges: str, op: str) -> None:

@@ -108,8 +108,10 @@ class Recording(BaseRecorder):
     backward pass must look out for, so that it need not look otherwise.  profile, limit : what the tape
     was asked for, together ``accounts``: they see records as they are kept.  hooks : what sees
     cotangents, by value id.  packing, packed : by whom records are packed from here on, and whether
-    any is.
+    any is.  frugal : whether new memory is dear, see ``blockwise``.
     """
+
+    frugal = False
 
     def __init__(
         self,

@@ -22,11 +22,6 @@ from .table import Summary, table
 class GradientTape(OfThisProcess, Block):
     """Record ops on arrays for differentiation, as ``tf.GradientTape`` does.
 
-        with GradientTape() as tape:
-            tape.watch(x)
-            y = f(x)
-        dy_dx = tape.gradient(y, x)
-
     Parameters
     ----------
     persistent : bool, default: False
@@ -57,6 +52,40 @@ class GradientTape(OfThisProcess, Block):
         When the tape is entered while it records; when exits is another word, or the limit is negative.
     FloatingPointError
         With check_numerics: in an op, or a gradient, that makes a NaN or an infinity of finite values.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0, 3.0])
+    >>> with xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = xp.sum(x**2)
+    >>> print(tape.gradient(y, x))
+    [2. 4. 6.]
+
+    Variables are watched unasked. A persistent tape can be asked more than once:
+
+    >>> v = xp.Variable([1.0, 2.0], name="v")
+    >>> with xp.GradientTape(persistent=True) as tape:
+    ...     y = v**2
+    ...     with tape.stop_recording():
+    ...         w = xp.exp(v)  # not recorded
+    >>> print([variable.name for variable in tape.watched_variables()])
+    ['v']
+    >>> print(tape.gradient(y, v))
+    [2. 4.]
+    >>> print(tape.jacobian(y, v))
+    [[2. 0.]
+     [0. 4.]]
+
+    One tape within another gives second derivatives:
+
+    >>> with xp.GradientTape() as outer:
+    ...     with xp.GradientTape() as inner:
+    ...         loss = xp.sum(v**3)
+    ...     gradient = inner.gradient(loss, v)
+    >>> print(outer.gradient(gradient, v))
+    [ 6. 12.]
     """
 
     def __init__(
@@ -171,6 +200,25 @@ class GradientTape(OfThisProcess, Block):
             When the tape is not recording.
         ValueError
             When it records in this thread already.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> from threading import Thread
+        >>> x, parts = xp.asarray([1.0, 2.0]), {}
+        >>> with xp.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     def work(i):
+        ...         with tape.in_this_thread():
+        ...             parts[i] = x[i] ** 2
+        ...     threads = [Thread(target=work, args=(i,)) for i in range(2)]
+        ...     for thread in threads:
+        ...         thread.start()
+        ...     for thread in threads:
+        ...         thread.join()
+        ...     y = parts[0] + parts[1]
+        >>> print(tape.gradient(y, x))
+        [2. 4.]
         """
         return Worker(self._recording, self)
 
@@ -193,7 +241,21 @@ class GradientTape(OfThisProcess, Block):
         return self._recording.stop_recording()
 
     def reset(self) -> None:
-        """Drop everything that was recorded and watched, and go on recording if it was."""
+        """Drop everything that was recorded and watched, and go on recording if it was.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x = xp.asarray([1.0, 2.0])
+        >>> with xp.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = xp.exp(x)  # a first attempt, which is dropped
+        ...     tape.reset()
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> print(tape.gradient(y, x))
+        [2. 4.]
+        """
         self._recording.reset()
 
     def summary(self, by: str = "op") -> Summary:
@@ -225,6 +287,20 @@ class GradientTape(OfThisProcess, Block):
         a record is the time since the record before, so it has the user's own code in between; the
         backward time is that of its rules, over all passes so far.  What a gradient has used up is
         still listed.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x = xp.ones(1000)
+        >>> with xp.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = xp.sum(xp.exp(x) * x)
+        >>> print(tape.summary())
+        op        records     kept
+        exp             1   8.0 kB
+        multiply        1   8.0 kB
+        sum             1  0 bytes
+        all             3  16.0 kB
         """
         return table(self._recording, by)
 
@@ -249,6 +325,18 @@ class GradientTape(OfThisProcess, Block):
         -----
         The difference of the two is what a gradient sets free, or ``reset``.  A record has about 100
         bytes beside what it keeps.  What a user's function closes over does not count.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x = xp.ones(1000)
+        >>> with xp.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = xp.exp(x)
+        >>> print(tape.memory())
+        op   records    kept  shared
+        exp        1  8.0 kB  8.0 kB
+        all        1  8.0 kB  8.0 kB
         """
         return memory_use(self._recording)
 
@@ -305,6 +393,18 @@ class GradientTape(OfThisProcess, Block):
             When a gradient is None or partial because a value left the tape, with the lines where it
             did; when it is None because the tape does not follow the source, or because target and
             source are swapped; and when a persistent tape is asked inside its own context.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x, w = xp.asarray([1.0, 2.0]), xp.asarray(3.0)
+        >>> with xp.GradientTape(persistent=True) as tape:
+        ...     tape.watch([x, w])
+        ...     y = w * x
+        >>> print(tape.gradient(y, {"x": x, "w": w}))
+        {'x': Array([3., 3.], dtype=float64, device='cpu'), 'w': Array(3., dtype=float64, device='cpu')}
+        >>> print(tape.gradient(y, w, output_gradients=xp.asarray([1.0, -1.0])))
+        -1.0
         """
         return differentiation.gradient(
             self._recording, target, sources, output_gradients, unconnected_gradients, nan
@@ -396,5 +496,19 @@ class GradientTape(OfThisProcess, Block):
         -----
         TapeWarning
             As of `gradient`.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x = xp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        >>> with xp.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x**2
+        >>> jacobian = tape.batch_jacobian(y, x)
+        >>> jacobian.shape
+        (3, 2, 2)
+        >>> print(jacobian[0])
+        [[2. 0.]
+         [0. 4.]]
         """
         return jacobian.batch_jacobian(self._recording, target, source, unconnected_gradients)

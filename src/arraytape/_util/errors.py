@@ -29,11 +29,43 @@ R = TypeVar("R")
 
 
 class TapeWarning(UserWarning):
-    """A gradient may not be what the caller expects: the message says why and where."""
+    """A gradient may not be what the caller expects: the message says why and where.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> with xp.GradientTape() as tape:
+    ...     y = x**2  # and nobody watches x
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", xp.TapeWarning)
+    ...     gradient = tape.gradient(y, x)
+    >>> print(gradient, caught[0].category.__name__)
+    None TapeWarning
+
+    Tests turn it into an error: ``warnings.simplefilter("error", xp.TapeWarning)``, or in pytest's
+    settings ``filterwarnings = ["error::arraytape.TapeWarning"]``.
+    """
 
 
 class LostGradientError(RuntimeError):
-    """A gradient would lack a part, since a value left the tape and came back as a constant."""
+    """A gradient would lack a part, since a value left the tape and came back as a constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> with xp.GradientTape(exits="raise") as tape:
+    ...     tape.watch(x)
+    ...     y = xp.asarray(np.asarray(x) ** 2)  # np.asarray leaves the tape
+    >>> try:
+    ...     tape.gradient(y, x)
+    ... except xp.LostGradientError as error:
+    ...     print(str(error).partition(" at ")[0])
+    gradient is None: the value left the tape
+    """
 
 
 class UnknownName:
@@ -119,8 +151,11 @@ def user_frame() -> FrameType | None:
 
 @functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
-    """Whether a file is neither of these, nor of a library that ``interop`` and optimizers run."""
-    libraries = installed("scipy"), installed("sklearn")
+    """Whether a file is neither of these, nor of a library that ``interop`` and optimizers run.
+
+    joblib is what scikit-learn calls fits with.
+    """
+    libraries = installed("scipy"), installed("sklearn"), installed("joblib")
     between = file.startswith(libraries) and os.sep + "tests" + os.sep not in file
     return outside(file) and not between
 
@@ -255,8 +290,8 @@ def failure(
 ) -> Exception:
     """The documented exception for what went wrong in ``what``, which names the function and its input.
 
-    LinAlgError and AxisError stay themselves; an AttributeError or KeyError from inside becomes a
-    TypeError.
+    LinAlgError and AxisError stay themselves, and so does what is not installed; an AttributeError or
+    KeyError from inside becomes a TypeError.
     ``end`` : what the message says of the way out.  ``verb`` : what it says after ``what``.
     ``kept`` : other kinds that stay themselves.
     """
@@ -272,6 +307,8 @@ def failure(
         return type(error)(message)
     if type(error) in kept:
         return type(error)(message)
+    if isinstance(error, ImportError):
+        return ImportError(message)
     for kind in DOCUMENTED:
         if isinstance(error, kind):
             named = type(error).__name__ in ("AxisError", "LinAlgError")

@@ -1,4 +1,11 @@
-"""Derivatives as functions of functions: grad, jacobian, hessian, jvp, vjp, hvp, vmap."""
+"""Derivatives as functions of functions: grad, jacobian, hessian, jvp, vjp, hvp, vmap.
+
+>>> import arraytape as xp
+>>> print(xp.functional.grad(lambda x: xp.sum(x**2))(xp.asarray([1.0, 2.0])))
+[2. 4.]
+>>> print(xp.grad is xp.functional.grad)
+True
+"""
 
 from .derivatives import grad, hessian, jacfwd, jacobian, jacrev, value_and_grad
 from .flat import ravel

@@ -14,12 +14,13 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import current
+from .._record.plan import Record
 from .._record.stack import recorders
 from .._storage.storage import storage_of
-from .._tape.arguments import differentiable
+from .._tape.arguments import differentiable, left_in
 from .._tape.tape import GradientTape
 from .._util import nest
-from .._util.errors import describe, shown, user_line
+from .._util.errors import describe, see, shown, user_line
 from ..ops.creation_functions import asarray, copied
 
 Function = Callable[..., Any]
@@ -246,24 +247,32 @@ def without_aux(f: Function, has_aux: bool) -> Function:
     return (lambda *args, **keywords: f(*args, **keywords)[0]) if has_aux else f
 
 
-def arrays_in(caller: str, what: str, value: Any) -> list[Array]:
-    """The leaves of a nesting of Arrays; TypeError for anything else."""
+def arrays_in(caller: str, what: str, value: Any, records: Sequence[Record] = ()) -> list[Array]:
+    """The leaves of a nesting of Arrays; TypeError for anything else, which says where a value left."""
     found = nest.leaves(value)
     for leaf in found:
         if not isinstance(leaf, Array):
             raise TypeError(
                 f"{caller}: the {what} must be an Array or a nesting of Arrays, got {describe(leaf)}"
-                f"{nest.place_of(leaf, value)} [at {user_line()}]"
+                f"{nest.place_of(leaf, value)} [at {user_line()}]{exit_in(records)}"
             )
     return found
 
 
-def check_scalar(y: Any) -> None:
-    """TypeError or ValueError unless ``y`` is a real floating-point Array of shape ()."""
+def exit_in(records: Sequence[Record]) -> str:
+    """What follows a message about a result that is no Array: where a value left, if one did."""
+    left = left_in(records)
+    return "" if left is None else f". {left} {see('value-left-the-tape')}"
+
+
+def check_scalar(y: Any, records: Sequence[Record]) -> None:
+    """TypeError or ValueError unless ``y``, of which a tape has these records, is a real floating-point
+    Array of shape ().
+    """
     if not isinstance(y, Array) or y.dtype.kind != "f":
         raise TypeError(
             f"grad: the function must give one real floating-point Array, got {describe(y)} "
-            f"[at {user_line()}]"
+            f"[at {user_line()}]{exit_in(records)}"
         )
     if y.shape != ():
         raise ValueError(

@@ -133,6 +133,23 @@ def value_and_grad(
         Array, NumPy array or number.
     ValueError
         When f's result has a shape other than (), or there is no argument at a position.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> value, gradient = xp.value_and_grad(lambda x: xp.sum(x**2))(xp.asarray([1.0, 2.0]))
+    >>> print(value, gradient)
+    5.0 [2. 4.]
+
+    By several arguments, with something beside the value:
+
+    >>> def loss(w, b, x):
+    ...     y = w * x + b
+    ...     return xp.sum(y**2), y
+    >>> f = xp.value_and_grad(loss, argnums=(0, 1), has_aux=True)
+    >>> (value, y), (by_w, by_b) = f(xp.asarray(2.0), xp.asarray(1.0), xp.asarray([1.0, 2.0]))
+    >>> print(value, y, by_w, by_b)
+    34.0 [3. 5.] 26.0 16.0
     """
     check_function("grad", f, verify=verify, has_aux=has_aux)
 
@@ -143,7 +160,7 @@ def value_and_grad(
             tape.watch(inputs.chosen)
             y = f(*inputs.args, **keywords)
         y, aux = with_aux("grad", y) if has_aux else (y, None)
-        check_scalar(y)
+        check_scalar(y, tape._recording.records)
         found = tape.gradient(y, inputs.chosen, unconnected_gradients=ZERO)
         if verify:
             again = Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
@@ -199,6 +216,16 @@ def jacobian(
         When f gives, or is differentiated with respect to, anything but Arrays.
     ValueError
         When there is no argument at a position.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def polar(p):
+    ...     r, angle = p
+    ...     return xp.stack([r * xp.cos(angle), r * xp.sin(angle)])
+    >>> print(xp.jacobian(polar)(xp.asarray([2.0, 0.0])))
+    [[1. 0.]
+     [0. 2.]]
     """
     return jacobian_of("jacobian", None, f, argnums, has_aux, chunk_size, verify)
 
@@ -241,6 +268,14 @@ def jacrev(
         When f gives, or is differentiated with respect to, anything but Arrays.
     ValueError
         When there is no argument at a position.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0, 3.0])
+    >>> print(xp.jacrev(lambda x: xp.stack([xp.sum(x), xp.prod(x)]))(x))
+    [[1. 1. 1.]
+     [6. 3. 2.]]
     """
     return jacobian_of("jacrev", False, f, argnums, has_aux, chunk_size, verify)
 
@@ -287,6 +322,15 @@ def jacfwd(
         complex: a function of complex arguments has no one column for each.
     ValueError
         When there is no argument at a position.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> print(xp.jacfwd(lambda x: xp.stack([x[0] * x[1], x[0] ** 2, x[1] ** 2]))(x))
+    [[2. 1.]
+     [2. 0.]
+     [0. 4.]]
     """
     return jacobian_of("jacfwd", True, f, argnums, has_aux, chunk_size, verify)
 
@@ -332,6 +376,15 @@ def hessian(
         Array, NumPy array or number.
     ValueError
         When f's result has a shape other than (), or there is no argument at a position.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def rosenbrock(x):
+    ...     return 100.0 * (x[1] - x[0] ** 2) ** 2 + (1.0 - x[0]) ** 2
+    >>> print(xp.hessian(rosenbrock)(xp.asarray([1.0, 1.0])))
+    [[ 802. -400.]
+     [-400.  200.]]
     """
     gradient = grad(f, argnums, has_aux)
     return jacobian_of("hessian", False, gradient, argnums, has_aux, chunk_size, verify)

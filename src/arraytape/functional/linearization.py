@@ -62,7 +62,7 @@ class Linearization:
             self.tape.watch(inputs.chosen)
             y = f(*inputs.args, **(keywords or {}))
             self.value, self.aux = with_aux(caller, y) if has_aux else (y, None)
-            self.results = arrays_in(caller, "result", self.value)
+            self.results = arrays_in(caller, "result", self.value, self.recording.records)
             if outlives:
                 self.results = [private_handle(part) for part in self.results]
 
@@ -135,7 +135,7 @@ class Linearization:
     def largest(self) -> int:
         """The most elements of a followed value, of those that are known here.
 
-        Of ops with a joint rule also of others: it gives cotangents for all inputs.
+        Of ops with a joint rule also of others: it may give cotangents for all inputs.
         """
         known = self.recording.known
         sizes = [part.size for part in (*self.arrays, *self.results)]

@@ -68,6 +68,14 @@ def jvp(
         When primals or tangents are no sequences of Arrays.
     ValueError
         When tangents do not fit the primals.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x, direction = xp.asarray([1.0, 2.0]), xp.asarray([1.0, -1.0])
+    >>> y, slope = xp.jvp(lambda x: x**2, (x,), (direction,))
+    >>> print(y, slope)
+    [1. 4.] [ 2. -4.]
     """
     inputs, y, found, aux = pushed("jvp", f, primals, tangents, has_aux, verify)
     if inputs.kinds is not None:
@@ -106,6 +114,17 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
     ------
     TypeError
         When the primals or f's result are no Arrays.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> y, pull = xp.vjp(lambda x: xp.stack([xp.sum(x), xp.prod(x)]), x)
+    >>> print(y)
+    [3. 2.]
+    >>> (gradient,) = pull(xp.asarray([0.0, 1.0]))  # that of the product
+    >>> print(gradient)
+    [2. 1.]
     """
     check_function("vjp", f, verify=verify, has_aux=has_aux)
     every = range(len(primals))
@@ -218,6 +237,18 @@ def hvp(
         floating-point Array.
     ValueError
         When tangents do not fit the primals, or f's result has a shape other than ().
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def f(x):
+    ...     return xp.sum(x**3) + x[0] * x[1]
+    >>> x, v = xp.asarray([1.0, 2.0]), xp.asarray([1.0, 0.0])
+    >>> (product,) = xp.hvp(f, (x,), (v,))
+    >>> print(product)
+    [6. 1.]
+    >>> print(xp.hessian(f)(x) @ v)
+    [6. 1.]
     """
     check_sequences("hvp", primals=primals, tangents=tangents)
     gradient = grad(f, range(len(primals)))
@@ -258,6 +289,14 @@ def vhp(
         floating-point Array.
     ValueError
         When cotangents do not fit the primals, or f's result has a shape other than ().
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x, v = xp.asarray([1.0, 2.0]), xp.asarray([1.0, 0.0])
+    >>> (product,) = xp.vhp(lambda x: xp.sum(x**3) + x[0] * x[1], (x,), (v,))
+    >>> print(product)
+    [6. 1.]
     """
     check_function("vhp", f, verify=verify)
     check_sequences("vhp", primals=primals, cotangents=cotangents)
@@ -351,7 +390,7 @@ def pushed(
     with accumulator:
         y = f(*inputs.args)
         y, aux = with_aux(caller, y) if has_aux else (y, None)
-    arrays_in(caller, "result", y)
+    arrays_in(caller, "result", y, accumulator._pass.after)
     found = accumulator.jvp(y, unconnected_gradients=ZERO)
     if verify:
         again = Again(without_aux(f, has_aux), given_again(tuple(primals)), every, {})

@@ -65,6 +65,23 @@ def vmap(
         When arguments or results are no Arrays; and inside ``f`` by what needs to know values:
         nonzero, unique_values and its kin, boolean keys of mapped data, bool(), int(), float(),
         np.asarray().
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> rows = xp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> print(xp.vmap(lambda row: xp.sum(row * row))(rows))
+    [ 5. 25. 61.]
+
+    A gradient for each example:
+
+    >>> def loss(w, x):
+    ...     return xp.sum((w * x) ** 2)
+    >>> w = xp.asarray([1.0, 0.5])
+    >>> print(xp.vmap(xp.grad(loss), in_axes=(None, 0))(w, rows))
+    [[ 2.  4.]
+     [18. 16.]
+     [50. 36.]]
     """
     if not callable(f):
         raise TypeError(f"vmap: takes a function, got {describe(f)} [at {user_line()}]")

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._array.paths import sum_to
 from .._array.views import keep
+from .._record.plan import Later
 from .._storage import factors
 from .._storage.factors import is_large, through_cholesky
 from .._storage.storage import conjugate, is_complex
@@ -113,8 +114,14 @@ def solve_again(g: Any, x1: Any, y: Any, x2: Any, adjoint: bool, xp: Any) -> Any
     y = y[..., None] if vector else y
     second = columns[..., 0] if vector else columns
     left, right = (y, columns) if adjoint else (columns, y)
-    first = -left @ conjugate(xp.matrix_transpose(right), xp)
-    return sum_to(first, x1.shape, xp), sum_to(second, x2.shape, xp)
+
+    def first() -> Any:
+        across = conjugate(xp.matrix_transpose(right), xp)
+        # Of one column each element is one product: matmul takes five times as long.
+        product = -left * across if left.shape[-1] == 1 else -left @ across
+        return sum_to(product, x1.shape, xp)
+
+    return Later(first), sum_to(second, x2.shape, xp)
 
 
 def cholesky(g: Any, y: Any, upper: bool, xp: Any) -> Any:

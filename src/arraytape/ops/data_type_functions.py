@@ -136,6 +136,14 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     References
     ----------
     https://data-apis.org/array-api/latest/API_specification/generated/array_api.isdtype.html
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.isdtype(xp.float32, "real floating")
+    True
+    >>> xp.isdtype(xp.int64, ("bool", "integral"))
+    True
     """
     return bool(NUMPY.xp.isdtype(np.dtype(dtype), kind))
 
@@ -164,6 +172,14 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     References
     ----------
     https://data-apis.org/array-api/latest/API_specification/generated/array_api.result_type.html
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.result_type(xp.float32, xp.float64)
+    dtype('float64')
+    >>> xp.result_type(xp.asarray([1, 2], dtype=xp.int8), 3)
+    dtype('int8')
     """
     return np.result_type(*(x.dtype if isinstance(x, Array) else x for x in arrays_and_dtypes))
 
@@ -192,6 +208,14 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     References
     ----------
     https://data-apis.org/array-api/latest/API_specification/generated/array_api.can_cast.html
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.can_cast(xp.float32, xp.float64)
+    True
+    >>> xp.can_cast(xp.float64, xp.int64)
+    False
     """
     return bool(np.can_cast(from_.dtype if isinstance(from_, Array) else from_, to))
 
@@ -219,6 +243,14 @@ def finfo(type: Any, /) -> Any:
     References
     ----------
     https://data-apis.org/array-api/latest/API_specification/generated/array_api.finfo.html
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.finfo(xp.float32).eps
+    1.1920928955078125e-07
+    >>> xp.finfo(xp.float64).max
+    1.7976931348623157e+308
     """
     return NUMPY.xp.finfo(type.dtype if isinstance(type, Array) else type)
 
@@ -247,6 +279,12 @@ def iinfo(type: Any, /) -> Any:
     References
     ----------
     https://data-apis.org/array-api/latest/API_specification/generated/array_api.iinfo.html
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.iinfo(xp.int16).max
+    32767
     """
     dtype = np.dtype(type.dtype if isinstance(type, Array) else type)
     if dtype.kind not in "iu":

@@ -2,6 +2,10 @@
 
 The adjoint of a transform is the transform back with the other normalisation; what the forward
 pass padded is cropped again, what it cropped is padded with zeros.
+
+>>> import arraytape as xp
+>>> print(xp.fft.rfft(xp.asarray([1.0, 0.0, -1.0, 0.0])))
+[0.+0.j 2.+0.j 0.+0.j]
 """
 
 from __future__ import annotations

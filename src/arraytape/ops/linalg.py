@@ -1,4 +1,13 @@
-"""The linalg extension; its rules are in ``_factorisations`` and ``_spectral``."""
+"""The linalg extension; its rules are in ``_factorisations`` and ``_spectral``.
+
+>>> import arraytape as xp
+>>> a = xp.asarray([[2.0, 1.0], [1.0, 3.0]])
+>>> print(xp.linalg.eigvalsh(a))
+[1.38196601 3.61803399]
+>>> print(xp.grad(lambda a: xp.linalg.slogdet(a).logabsdet)(a))
+[[ 0.6 -0.2]
+ [-0.2  0.4]]
+"""
 
 from __future__ import annotations
 

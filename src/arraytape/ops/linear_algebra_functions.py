@@ -18,22 +18,31 @@ from . import _factorisations as rules
 from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
+def in_memory(g: Any) -> Any:
+    """A vector for a product: of one number, repeated by a stride of 0, NumPy's takes no BLAS."""
+    return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
+
+
 def _matmul_first(g: Any, x2: Any, shape: Any, xp: Any) -> Any:
     """``g @ x2^H``, summed over broadcast axes"""
     many = len(x2.shape)
+    if many == len(shape) == 2:
+        return xp.matmul_adjoint(g, x2, False, True)
     if many > 1 and len(shape) > 1:
         return sum_to(xp.matmul_adjoint(g, x2, False, True), shape, xp)
     x2 = conjugate(x2, xp)
     if many == 1:
         return g[..., None] * x2
     if many == 2:
-        return g @ xp.matrix_transpose(x2)
+        return in_memory(g) @ xp.matrix_transpose(x2)
     return sum_to((g[..., None, :] @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
 
 
 def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
     """``x1^H @ g``, summed over broadcast axes"""
     many = len(x1.shape)
+    if many == len(shape) == 2:
+        return xp.matmul_adjoint(x1, g, True, False)
     if many > 1 and len(shape) > 1:
         return sum_to(xp.matmul_adjoint(x1, g, True, False), shape, xp)
     x1 = conjugate(x1, xp)
@@ -43,7 +52,7 @@ def _matmul_second(g: Any, x1: Any, shape: Any, xp: Any) -> Any:
         return sum_to(x1[:, None] * g[..., None, :], shape, xp)
     axes = tuple(range(len(g.shape)))
     if len(axes) == 1:
-        return g @ x1
+        return in_memory(g) @ x1
     return xp.sum(g[..., None] * x1, axis=axes)
 
 

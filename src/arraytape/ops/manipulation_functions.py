@@ -491,6 +491,12 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     References
     ----------
     https://data-apis.org/array-api/latest/API_specification/generated/array_api.broadcast_shapes.html
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.broadcast_shapes((2, 1), (3,))
+    (2, 3)
     """
     return tuple(int(n) for n in np.broadcast_shapes(*shapes))
 

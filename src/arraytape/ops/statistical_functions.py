@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._array.array import Array
 from .._define.words import linear, primitive, sample
+from .._storage import numpy_namespace
+from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
 from .._storage.storage import conjugate
 from .elementwise_functions import flat_at_tip
-
-Axis = int | tuple[int, ...] | None
-
-
-def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The reduced axes as non-negative integers; none of a 0-d array, whose axis 0 NumPy allows."""
-    if axis is None or not ndim:
-        return tuple(range(ndim))
-    return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
-
-
-def restore_axes(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Any) -> Any:
-    """A reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
-    if keepdims or not shape:
-        return g
-    if type(axis) is int and shape:
-        at = axis % len(shape)
-        return xp.reshape(g, (*shape[:at], 1, *shape[at + 1 :]))
-    gone = normalize_axis_tuple(axis, len(shape))
-    return xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
@@ -40,6 +23,8 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 
 def _spread(g: Any, shape: Any, axis: Axis, keepdims: bool, xp: Any) -> Any:
     """itself, repeated along the reduced axes"""
+    if math.prod(shape) <= numpy_namespace.SMALL:
+        return xp.sum_adjoint(g, shape, axis, keepdims)
     if axis is not None and not keepdims:
         g = restore_axes(g, shape, axis, keepdims, xp)
     return xp.broadcast_to(g, shape)
@@ -52,6 +37,27 @@ SAMPLES = (
     sample((2, 3, 2), axis=1, keepdims=True),
     sample(()),
 )
+
+
+def _gathered(g: Any, into: Any, along: Axis, keepdims: bool, xp: Any) -> Any:
+    """``xp.sum(g)``, along the same axes"""
+    return xp.sum(g, axis=along if into else None, keepdims=keepdims)
+
+
+# Small enough to be written out, it is one op and no views: so a tape of a gradient has one record.
+@linear(
+    transpose=_gathered,
+    samples=(
+        sample((), into=(3, 4), along=None, keepdims=False),
+        sample((4,), into=(3, 4), along=0, keepdims=False),
+        sample((1, 1), into=(3, 4), along=(-1, 0), keepdims=True),
+        sample((2, 2), into=(2, 3, 2), along=1, keepdims=False),
+        sample((), into=(), along=0, keepdims=False),
+        sample((3,), into=(0, 3), along=0, keepdims=False),
+    ),
+)
+def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Array:
+    """The derivative of sum, for rules: repeated along reduced axes, to the shape ``into``."""
 
 
 @linear(transpose=_spread, samples=(*SAMPLES, sample((0, 3), axis=0)))

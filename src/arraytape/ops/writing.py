@@ -43,6 +43,8 @@ from .indexing_functions import INDICES, is_basic, private_key, raw_key, with_in
 
 # Where there is no registry, a warning of NumPy is an exception: see ``raw_calls``.
 __warningregistry__ = ()
+# NumPy 2.2 reads integers of a key after it has written there: x[x] = v writes beyond x's memory.
+READS_KEYS_LATE = tuple(map(int, np.__version__.split(".")[:2])) < (2, 3)
 
 
 @method(Array, "__setitem__")
@@ -156,7 +158,18 @@ def made_to_fit(
             handle, v = CONSTANT, storage_of(v).xp.real(v)
         _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
         raw = raw if basic else storage_of(data).key(raw, data)
+    if READS_KEYS_LATE and not basic:
+        raw = apart_from(data, raw)
     return data, raw, v
+
+
+def apart_from(data: Any, key: Any) -> Any:
+    """A key of which no integers lie in the memory that is written to."""
+    parts = [
+        part.copy() if type(part) is np.ndarray and overlap(part, data) else part
+        for part in (key if type(key) is tuple else (key,))
+    ]
+    return tuple(parts) if type(key) is tuple else parts[0]
 
 
 def names_nothing(data: Any, key: Any, value: Any) -> bool:

@@ -2,6 +2,12 @@
 
 SciPy, scikit-learn and others look for them here, and SciPy's own ufuncs called on Arrays run as these.
 Values are SciPy's bit for bit (on CUDA devices CuPy's); derivatives of all orders are recorded ops.
+
+>>> import arraytape as xp
+>>> print(xp.special.erf(xp.asarray([0.0, 1.0])))
+[0.         0.84270079]
+>>> print(xp.grad(xp.special.gammaln)(xp.asarray(3.0)))  # digamma(3)
+0.9227843350984671
 """
 
 from __future__ import annotations
@@ -13,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from .._define.docstrings import with_example
 from .._storage.special import of_scipy
 from .._util.errors import entrance, unknown_name
-from ._statement import STATEMENTS
+from ._examples import EXAMPLES
+from ._statement import STATEMENTS, explained
 
 # Each chapter states its functions.
 CHAPTERS = (
@@ -52,6 +60,10 @@ for _chapter in _chapters:  # compositions of statements: of several results, of
         # What checks its arguments already wraps the function.
         _public = _function if hasattr(_function, "__wrapped__") else entrance(_function)
         _public.__module__, FUNCTIONS[_name] = __name__, _public
+for _name, _example in EXAMPLES.items():
+    _function, _statement = FUNCTIONS[_name], STATEMENTS.get(_name)
+    _helpers = explained(_statement.op, _function.__doc__) if _statement else ""
+    with_example(_function, _example, _helpers)
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
 # SciPy's private ufuncs are here, too, but are shown to nobody.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._array.array import Array
+from .._storage.special import of_scipy
 from .._util.errors import shown, user_line
 from ..ops.creation_functions import asarray
 from ..ops.searching_functions import where
@@ -139,9 +140,8 @@ def multifactorial(name: str, n: Any, k: Any, exact: bool, extend: str) -> Array
             f"special.{name}: extend is 'zero' or 'complex', got {shown(extend)} [at {user_line()}]"
         )
     if extend != "complex":
-        import scipy.special
-
-        found: Array = asarray(scipy.special.factorialk(np.asarray(n), k, extend=extend))
+        factorials = of_scipy("factorialk")
+        found: Array = asarray(factorials(np.asarray(n), k, extend=extend))
         return found
     if isinstance(k, Array | complex) or k <= 0:
         raise TypeError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.array import Array
 from .._define.define_op import stop_gradient
-from .._storage.special import kernel
+from .._storage.special import kernel, of_scipy
 from ..ops.elementwise_functions import (
     exp,
     flat_at_tip,
@@ -623,10 +623,9 @@ def logsumexp(
     Array or tuple of Array
         The logarithm, and its sign when that is asked for.
     """
-    from scipy.special import logsumexp as of_scipy
-
+    theirs = of_scipy("logsumexp")
     fixed = None if b is None else stop_gradient(b)
-    value, sign = of_scipy(stop_gradient(a), axis=axis, b=fixed, keepdims=True, return_sign=True)
+    value, sign = theirs(stop_gradient(a), axis=axis, b=fixed, keepdims=True, return_sign=True)
     # The logarithm of 1: where the value is infinite, the plain formula, loud where it is undefined.
     finite = isfinite(value)
     terms = exp(a - where(finite, value, 0.0))

@@ -9,6 +9,7 @@ stated in parts, each an elementwise op.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ from .._record.op import Op, Sample, register, sample
 from .._record.plan import Rule, Unknown
 
 Interval = tuple[float, float]
+
+CALLED = re.compile(r"(?<![\w.])([a-z_]\w*)\(")
 
 REAL: Interval = (-2.0, 2.0)
 POSITIVE: Interval = (0.2, 4.0)
@@ -154,3 +157,21 @@ TypeError
 Notes
 -----
 {derivative(op)}{cited}{keeps(op)}"""
+
+
+def explained(op: Op, text: str | None) -> str:
+    """What the helpers are that an op's docstring calls in its derivative, by their own docstrings.
+
+    They may be defined after the statement: so this is for later.
+    """
+    known: dict[str, Any] = {}
+    for rule in op.rules or ():
+        known |= getattr(rule, "__globals__", {})
+    lines = []
+    for name in dict.fromkeys(CALLED.findall(text or "")):
+        code = getattr(known.get(name), "__code__", None)
+        doc = known[name].__doc__ if code else None
+        if code and doc and "-----" not in doc:  # those with sections are public functions
+            given = [x for x in code.co_varnames[: code.co_argcount] if x != "xp"]
+            lines.append(f"\n\n``{name}({', '.join(given)})``: {' '.join(doc.split())}")
+    return "".join(lines)

@@ -1,0 +1,258 @@
+"""Large elementwise records on the way back, block by block: the same bits, in less new memory.
+
+A rule on arrays of full size makes a temporary of full size for each of its operations: beyond the
+processor's cache, and in memory that the system has often yet to map.  Block by block they are small.
+The sum goes to what has come together for the input so far, or to the memory of the cotangent where
+nothing else refers to it.  A cotangent that is one number everywhere, as below a sum, stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from .._array.paths import broadcast_axes
+from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, same
+from .backward import BackwardPass, backward
+
+BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache
+HUGE = 2**22  # bytes of a cotangent that is beyond it
+# Where a process gives freed memory back at once, as workers of Dask do, all arrays that malloc maps by
+# themselves (of 128 KiB or more) are dear, and those of blocks must not be among them.
+SMALL_BLOCK = 2**13
+LARGE = 2**18
+
+
+def backward_by_blocks(pass_: BackwardPass, records: list[Record]) -> None:
+    """As ``backward``, for real data in one storage of which some is large."""
+    for record in reversed(records):
+        if not by_blocks(pass_, record):
+            backward(pass_, [record], False)
+
+
+def by_blocks(pass_: BackwardPass, record: Record) -> bool:
+    """Pass an elementwise record of large real data back; whether it is one, and that was done."""
+    plan = PLANS[record[0]]
+    if STEPS[record[0]] is None or not isinstance(plan, Plan) or not plan.diagonal:
+        return False
+    out = record[1]
+    g = pass_.cotangents.get(out)
+    if type(g) is not ndarray or not g.ndim or g.dtype.kind != "f":
+        return False
+    if g.nbytes < (LARGE if pass_.frugal else HUGE):
+        return False
+    if out in pass_.wanted:
+        return False
+    del g
+    box = [pass_.cotangents.pop(out)]
+    *others, final = in_turn(plan.pulls, record, box[0])
+    for pull in others:
+        contribute(pass_, pull, record, box[0], owned=False)
+    owned = references(box) == ALONE and is_own(box[0])
+    contribute(pass_, final, record, box[0], owned=owned)
+    return True
+
+
+def in_turn(pulls: Sequence[Pull], record: Record, g: Any) -> Sequence[Pull]:
+    """Pulls with those last that hand the cotangent on; of one input twice, in their order."""
+    if len({record[pull.at] for pull in pulls}) < len(pulls):
+        return pulls
+    return sorted(pulls, key=lambda pull: pull.rule is same and not is_fitted(pull, record, g))
+
+
+def references(box: list[Any]) -> int:
+    """How often the one thing in a list is referred to, with what Python's version adds."""
+    return getrefcount(box[0])
+
+
+ALONE = references([object()])  # of what a list alone refers to
+
+
+def is_own(g: Any) -> bool:
+    """Whether a cotangent that nothing else refers to may be written to."""
+    return g.base is None and bool(g.flags.writeable)
+
+
+# --- one contribution ---------------------------------------------------------------------------------
+def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: Any, owned: bool) -> None:
+    """Add what a rule gives to the cotangent of its input.  owned : whether g's memory is free."""
+    tid = record[pull.at]
+    if pull.rule is same:
+        part = fitted(pass_, pull, record, g)
+        (pass_.lend if part is g and not owned else pass_.add)(tid, part)
+        return
+    kept = [record[place] if place else pass_.xp for place in pull.asks]
+    if not any(g.strides):
+        part = of_one_number(pull.rule, g, kept)
+        if part is not None:
+            part = fitted(pass_, pull, record, part)
+            pass_.lend(tid, part)
+            return
+    product = is_product(pull.rule) and is_like(kept[0], g)
+    if not product or pass_.frugal:
+        cut = Cut.of(g, kept, pass_.cotangents.get(tid), fit_of(pull, record, g))
+        if cut is not None and cut.add_to(pass_, tid, pull.rule, g if owned else None):
+            return
+    part = np.multiply(g, kept[0], g if owned else None) if product else pull.rule(g, *kept)
+    part = fitted(pass_, pull, record, part)
+    if part is not None:
+        pass_.add(tid, part)
+
+
+def fit_of(pull: Pull, record: Record, g: Any) -> tuple[Any, Any]:
+    """The shape and dtype of the input to which a pull contributes."""
+    return (g.shape, g.dtype) if pull.fit is None else (record[pull.fit[0]], record[pull.fit[1]])
+
+
+def is_fitted(pull: Pull, record: Record, g: Any) -> bool:
+    """Whether a contribution is summed or cast to its input's shape and dtype."""
+    shape, dtype = fit_of(pull, record, g)
+    return shape != g.shape or dtype is not g.dtype
+
+
+def fitted(pass_: BackwardPass, pull: Pull, record: Record, part: Any) -> Any:
+    """A contribution in its input's shape and dtype: summed as ``backward`` does."""
+    if pull.fit is None or part is None:
+        return part
+    shape, dtype = record[pull.fit[0]], record[pull.fit[1]]
+    if part.dtype is not dtype:
+        return pass_.fit(part, shape, dtype)
+    if part.shape == shape:
+        return part
+    return np.add.reduce(part, 0) if part.shape[1:] == shape else pass_.fit(part, shape, dtype)
+
+
+def of_one_number(rule: Any, g: Any, kept: Sequence[Any]) -> Any:
+    """What a rule gives for a cotangent that is one number, without new memory; None if it cannot."""
+    one = g[(slice(1),) * g.ndim]
+    if one.item() == 1 and is_product(rule) and is_like(kept[0], g):
+        return kept[0]
+    if any(map(has_axes, kept)):
+        return None
+    part = rule(one, *kept)
+    if type(part) is not ndarray or part.shape != one.shape or part.dtype is not g.dtype:
+        return None
+    return np.broadcast_to(part, g.shape)
+
+
+def is_like(x: Any, g: Any) -> bool:
+    """Whether what a rule asks for is an array of the cotangent's shape and dtype."""
+    return type(x) is ndarray and x.shape == g.shape and x.dtype is g.dtype
+
+
+def is_product(rule: Any) -> bool:
+    """Whether a rule is one product, with what it asks for."""
+    code = getattr(rule, "__code__", None)
+    return code is not None and code.co_code in PRODUCTS
+
+
+# --- blocks -------------------------------------------------------------------------------------------
+class Cut(NamedTuple):
+    """How arrays are cut: by rows, or where all lie in memory without gaps as rows of one element.
+
+    g : the cotangent.  kept : what its rule asks for.  shape : that of the input, to which rows are
+    summed.  held : what has come together for it so far, or None.  order : in which the elements of all
+    lie, "C" or "F".  flat : whether rows have one element.
+    """
+
+    g: Any
+    kept: Sequence[Any]
+    shape: tuple[int, ...]
+    held: Any
+    order: Literal["C", "F"]
+    flat: bool
+
+    @classmethod
+    def of(cls, g: Any, kept: Sequence[Any], held: Any, fit: tuple[Any, Any]) -> Cut | None:
+        """The cut of these; None where blocks are not what the rule would be given."""
+        shape, dtype = fit
+        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # it may use a shape
+            return None
+        if type(held) is not ndarray or held.shape != shape or held.dtype is not dtype:
+            held = None
+        items = [g, *filter(has_axes, kept), *([] if held is None else [held])]
+        if shape == g.shape and all(x.shape == shape for x in items):
+            orders: tuple[Literal["C", "F"], ...] = ("C", "F")
+            for order in orders:
+                if all(lies(x, order) for x in items):
+                    return cls(g, kept, shape, held, order, True)
+        if len(shape) != g.ndim or len(g) != shape[0] or not all(map(is_in_order, items)):
+            return None
+        return cls(g, kept, shape, held, "C", False)
+
+    def add_to(self, pass_: BackwardPass, tid: int, rule: Any, memory: Any) -> bool:
+        """Add what a rule gives to the cotangent of an input; whether the rule could be cut.
+
+        memory : that of g, if it is free to write to.
+        """
+        given, held = pass_.cotangents.get(tid), self.held
+        if held is not None and pass_.in_hand(tid) is held and held.flags.writeable:
+            memory = held
+        if memory is None or memory.shape != self.shape:
+            memory = np.empty(self.shape, self.g.dtype, self.order)
+        if not self.run(rule, memory, SMALL_BLOCK if pass_.frugal else BLOCK):
+            return False
+        if given is held:
+            pass_.cotangents[tid] = memory
+            pass_.borrowed.discard(tid)
+        else:
+            pass_.add(tid, memory)
+        return True
+
+    def run(self, rule: Any, into: Any, size: int) -> bool:
+        """Write what a rule gives, with what is held, to memory; whether the rule could be cut.
+
+        size : the elements of a block.
+        """
+        g, held, target = map(self.rows, (self.g, self.held, into))
+        kept = list(map(self.rows, self.kept))
+        step = max(size // g[:1].size, 1)
+        cut = [has_axes(item) and item.ndim == g.ndim and len(item) == len(g) for item in kept]
+        summed = () if self.shape == self.g.shape else broadcast_axes(self.g.shape, self.shape)
+        for start in range(0, len(g), step):
+            here = slice(start, start + step)
+            part = g[here]
+            block = rule(part, *[x[here] if c else x for x, c in zip(kept, cut, strict=True)])
+            # A rule that is no plain line of operators shows it at once.
+            if start == 0 and (type(block) is not ndarray or block.shape != part.shape):
+                return False
+            if start == 0 and block.dtype is not g.dtype:
+                return False
+            if summed:
+                block = np.add.reduce(block, summed, keepdims=True)
+            if held is None:
+                target[here] = block
+            else:
+                np.add(held[here], block, target[here])
+        return True
+
+    def rows(self, item: Any) -> Any:
+        """An array along whose first axis blocks are cut; anything else as it is."""
+        if not self.flat or not has_axes(item):
+            return item
+        if any(item.strides):
+            return item.reshape(-1, order=self.order)
+        return np.broadcast_to(item[(0,) * item.ndim], (item.size,))
+
+
+def has_axes(item: Any) -> bool:
+    """Whether what a rule asks for is an array with axes."""
+    return type(item) is ndarray and item.ndim > 0
+
+
+def lies(x: Any, order: str) -> bool:
+    """Whether the elements of an array lie in memory in this order, without gaps, or are one."""
+    return bool(x.flags[order]) or not any(x.strides)
+
+
+def is_in_order(x: Any) -> bool:
+    """Whether NumPy makes a result from an array in C order: its axes lie so, or are repeated."""
+    steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
+    return steps == sorted(steps, reverse=True)
+
+
+__all__ = ["HUGE", "backward_by_blocks", "by_blocks"]

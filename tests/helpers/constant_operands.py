@@ -1,0 +1,81 @@
+"""Derivatives by one operand alone: what goes back to the others is not computed."""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+import arraytape as xp
+from arraytape import GradientTape
+from arraytape._record.plan import Later
+from arraytape._tape import data
+
+
+@contextmanager
+def formed(monkeypatch):
+    """What joint rules formed, as (op, input, whether that is followed), in the block."""
+    found = []
+
+    def of_followed(part, i, plan):
+        followed = plan.followed[i]
+        if type(part) is Later:
+            part = part.form() if followed else None
+        if part is not None:
+            found.append((plan.name, plan.op.inputs[i], followed))
+        return part
+
+    with monkeypatch.context() as patched:
+        patched.setattr(data, "of_followed", of_followed)
+        yield found
+
+
+def squared(value):
+    """A number that depends on all elements of all results, not linearly."""
+    values = value if isinstance(value, tuple | list) else [value]
+    return sum(
+        xp.sum(xp.real(y * xp.conj(y)))
+        for y in values
+        if isinstance(y, xp.Array) and xp.isdtype(y.dtype, ("real floating", "complex floating"))
+    )
+
+
+def gradient(function, arrays, sources):
+    with GradientTape() as tape:
+        tape.watch(sources)
+        y = squared(function(*arrays))
+    return tape.gradient(y, sources)
+
+
+def curvature(function, arrays, x):
+    """The gradient of the sum of a gradient's squares by x."""
+    with GradientTape() as outer:
+        outer.watch(x)
+        g = gradient(function, arrays, [x])
+        total = squared(g)
+    return outer.gradient(total, x)
+
+
+def pushed(function, arrays, x):
+    with xp.ForwardAccumulator(x, xp.ones_like(x)) as forward:
+        y = squared(function(*arrays))
+    return forward.jvp(y)
+
+
+def check_each_operand_alone(function, arrays, monkeypatch, free=()):
+    """The derivatives by each operand alone are those by all; nothing is formed for the others.
+
+    free : (op, input) of which the contribution is there anyway.
+    """
+    together = gradient(function, arrays, arrays)
+    for x, expected in zip(arrays, together, strict=True):
+        with formed(monkeypatch) as parts:
+            found = gradient(function, arrays, [x])[0]
+            second = curvature(function, arrays, x)
+            tangent = pushed(function, arrays, x)
+        assert [part for part in parts if not part[2] and part[:2] not in free] == []
+        assert (found is None) is (expected is None)
+        if found is None:
+            continue
+        np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-12, atol=1e-12)
+        assert second is None or bool(xp.all(xp.isfinite(second)))
+        along = np.sum(np.real(expected.to_numpy()))
+        np.testing.assert_allclose(tangent.to_numpy(), along, rtol=1e-8, atol=1e-8)
