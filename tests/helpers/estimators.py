@@ -16,7 +16,11 @@ import numpy as np
 import sklearn
 from sklearn import metrics
 from sklearn.base import clone, is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import pairwise
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import all_estimators
 from sklearn.utils._test_common.instance_generator import _construct_instances
 
@@ -57,6 +61,13 @@ TIGHT = {"tol": 1e-12, "max_iter": 20000, "random_state": 0}
 SETTINGS = {
     "AffinityPropagation": {"max_iter": 500},
     "ARDRegression": {"tol": 1e-10},
+    "BaggingRegressor": {"oob_score": True, "random_state": 0, "max_features": 0.7, "n_estimators": 20},
+    "BaggingClassifier": {"random_state": 0},
+    "StackingRegressor": {"cv": 3, "final_estimator": Ridge()},
+    "StackingClassifier": {
+        "cv": 3, "final_estimator": LogisticRegression(solver="newton-cholesky", tol=1e-12),
+    },
+    "VotingClassifier": {"voting": "soft"},
     "BayesianGaussianMixture": {"n_components": 3, "n_init": 1, "reg_covar": 1e-2, "tol": 1e-13},
     "BernoulliRBM": {"n_iter": 3},
     "BisectingKMeans": {"n_clusters": 3, "n_init": 2},
@@ -108,6 +119,14 @@ SETTINGS = {
     "TargetEncoder": {"cv": 3},
     "TruncatedSVD": {"n_components": 2, "algorithm": "arpack"},
 }  # fmt: skip
+# What ensembles are made of, in place of trees, which have no derivatives.
+REGRESSORS = [("ridge", Ridge()), ("kernel", KernelRidge(kernel="rbf", gamma=0.1))]
+CLASSIFIERS = [("linear", LinearDiscriminantAnalysis()), ("naive", GaussianNB())]
+MEMBERS = {
+    "BaggingRegressor": Ridge(), "BaggingClassifier": LinearDiscriminantAnalysis(),
+    "StackingRegressor": REGRESSORS, "StackingClassifier": CLASSIFIERS,
+    "VotingRegressor": REGRESSORS, "VotingClassifier": CLASSIFIERS,
+}  # fmt: skip
 KINDS_OF_Y = {
     "MultiTaskElasticNet": TWO_COLUMNS, "MultiTaskElasticNetCV": TWO_COLUMNS,
     "MultiTaskLasso": TWO_COLUMNS,
@@ -154,9 +173,9 @@ def kinds():
 def made(name):
     """An estimator with the parameters of the sweep; None if it cannot be made without others."""
     if name == "FrozenEstimator":
-        from sklearn.linear_model import LinearRegression
-
         return kinds()[name](LinearRegression().fit(X, Y))
+    if name in MEMBERS:
+        return kinds()[name](MEMBERS[name], **SETTINGS.get(name, {}))
     estimator = next(iter(_construct_instances(kinds()[name])))
     own = {key: value for key, value in TIGHT.items() if key in estimator.get_params(deep=False)}
     own |= SETTINGS.get(name, {})

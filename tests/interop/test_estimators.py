@@ -12,14 +12,17 @@ from sklearn import (
     ensemble,
     impute,
     isotonic,
+    kernel_approximation,
     linear_model,
     manifold,
     mixture,
+    naive_bayes,
     neighbors,
     neural_network,
     preprocessing,
     tree,
 )
+from sklearn.base import clone
 
 import arraytape as xp
 from arraytape import interop
@@ -184,6 +187,21 @@ FUNCTIONS = {
     "LocalOutlierFactor": lambda X: neighbors.LocalOutlierFactor(5, novelty=True).fit(X).score_samples(
         0.95 * X + 0.2
     ),
+    # Asked at NumPy data, also where that is all that scikit-learn looks at for a namespace.
+    **{
+        f"{type(made).__name__} at NumPy data": lambda X, made=made, method=method: (
+            getattr(clone(made).fit(X, THREE), method)(PLACE)
+        )
+        for made, method in (
+            (preprocessing.SplineTransformer(), "transform"),
+            (kernel_approximation.Nystroem(n_components=3, gamma=0.1, random_state=0), "transform"),
+            (naive_bayes.GaussianNB(), "predict_proba"),
+            (discriminant_analysis.LinearDiscriminantAnalysis(), "predict_log_proba"),
+            (discriminant_analysis.QuadraticDiscriminantAnalysis(), "predict_log_proba"),
+            (decomposition.PCA(3), "score_samples"),
+            (linear_model.LogisticRegression(solver="newton-cholesky", tol=1e-12), "predict_proba"),
+        )
+    },
     "IsotonicRegression by x": lambda X: isotonic.IsotonicRegression().fit(X[:, 0], Y).predict(
         0.95 * X[:, 0] + 0.25
     ),

@@ -8,6 +8,7 @@ import arraytape as xp
 from arraytape import interop, testing
 from arraytape.interop._hooks import HOOKS
 from arraytape.interop.linalg import REFUSED
+from helpers.constant_operands import check_each_operand_alone
 
 
 # --- inputs: makers that are called with whether they are to be complex, and leading axes ------------
@@ -454,6 +455,39 @@ def test_values_are_scipys_bits_and_derivatives_are_right(function, arrays, comp
     for y, reference in zip(after, expected, strict=True):
         assert type(y) is type(reference)
         np.testing.assert_array_equal(np.asarray(y), np.asarray(reference))
+
+
+# The solution that the other contributions are made of, or all of them in one.
+FREE = {
+    ("linalg.solve", "x2"),
+    *((f"scipy.linalg.{name}", "b") for name in (
+        "cho_solve", "cho_solve_banded", "lstsq", "lu_solve", "solve", "solve_banded",
+        "solve_circulant", "solve_toeplitz", "solve_triangular", "solveh_banded",
+    )),
+    *((f"scipy.linalg.{name}", "q") for name in (
+        "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
+        "solve_discrete_lyapunov", "solve_sylvester",
+    )),
+    ("scipy.linalg.matmul_toeplitz", "x"),
+    *((f"scipy.linalg.{name}_tridiagonal", x) for name in ("eigh", "eigvalsh") for x in "de"),
+    *(("scipy.linalg.expm_frechet", x) for x in "AE"),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+@pytest.mark.parametrize(
+    ("name", "function", "makers"),
+    [
+        pytest.param(name, function, makers, id=f"{name}-{i}")
+        for name, calls in CASES.items()
+        for i, (function, makers, _) in enumerate(calls)
+        if len(makers) > 1
+    ],
+)
+def test_nothing_goes_back_to_constant_operands(name, function, makers, monkeypatch):
+    arrays = [xp.asarray(make(False, ())) for make in makers]
+    with interop.scipy():
+        check_each_operand_alone(function, arrays, monkeypatch, FREE)
 
 
 def test_every_function_with_a_rule_has_cases():

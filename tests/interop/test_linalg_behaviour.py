@@ -80,7 +80,13 @@ def test_functions_without_a_rule_say_so_at_the_users_line(name):
         (lambda a: L.eigh(a, a, type=2), "type=2"),
         (lambda a: L.eigh(a, eigvals_only=True, subset_by_index=[0, 1]), "subset"),
         (lambda a: L.qr(a, mode="raw"), "mode='raw'"),
-        (lambda a: L.logm(a, disp=False), "disp=False"),
+        pytest.param(
+            lambda a: L.logm(a, disp=False),
+            "disp=False",
+            marks=pytest.mark.skipif(
+                "disp" not in inspect.signature(L.logm).parameters, reason="SciPy 1.18 has no disp"
+            ),
+        ),
         (lambda a: L.orth(a, rcond=a[0, 0]), "an Array as rcond"),
         (lambda a: L.fractional_matrix_power(a, a[0, 0]), "an Array as t"),
         (lambda a: L.solve(a, None), "b=None"),
@@ -119,7 +125,7 @@ def test_what_depends_on_the_choice_of_a_basis_has_a_nan_gradient(name):
     ("function", "kind", "text"),
     [
         (lambda a: L.solve(a * 0.0, B), L.LinAlgError, "singular"),
-        (lambda a: L.cholesky(-a), L.LinAlgError, "positive definite"),
+        (lambda a: L.cholesky(-a), L.LinAlgError, "positive definite|potrf return info"),
         (lambda a: L.inv(a * np.nan), ValueError, "must not contain infs or NaNs"),
         (lambda a: L.solve(a, B[:2]), ValueError, "incompatible"),
         (lambda a: L.solve(a, B, assume_a="odd"), ValueError, "not a recognized"),
@@ -262,7 +268,8 @@ def test_numpy_data_gets_scipys_own_results():
         assert type(found[0]) is np.ndarray
         for name, hook in _hooks.HOOKS.items():
             module, _, function = name.rpartition(".")
-            assert hook.choose((A,), {}) is hook.original, (module, function)
+            if not hook.always:  # which looks for itself
+                assert hook.choose((A,), {}) is hook.original, (module, function)
     np.testing.assert_array_equal(A, before)
 
 

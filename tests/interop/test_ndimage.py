@@ -202,6 +202,37 @@ def test_images_by_how_they_are_moved(mode):
     check(applied("rotate", mode=mode, reshape=False), IMAGE, np.asarray(20.0))
 
 
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: ndimage.map_coordinates(IMAGE, x), PLACES),
+        (lambda x: ndimage.map_coordinates(COMPLEX, x, mode="reflect"), PLACES),
+        (lambda x: ndimage.rotate(IMAGE, x, reshape=False, mode="reflect"), np.asarray(20.0)),
+        (
+            lambda x: ndimage.affine_transform(IMAGE, x, mode="nearest"),
+            np.asarray([[0.9, 0.1], [-0.2, 1.1]]),
+        ),
+        (lambda x: ndimage.shift(IMAGE, x, mode="nearest"), np.asarray([0.31, 0.23])),
+        (lambda x: ndimage.correlate(IMAGE, x), WEIGHTS),
+    ],
+)
+def test_an_image_of_numpys_by_what_is_done_to_it(f, x):
+    check(f, x)
+
+
+def test_numpys_image_by_the_width_of_a_filter():
+    check(lambda x: ndimage.gaussian_filter(IMAGE, x), np.asarray(1.3), vmap=False)
+
+
+def test_numpys_output_beside_coordinates_is_refused():
+    with interop.scipy(), pytest.raises(TypeError, match="would not remember"):
+        ndimage.map_coordinates(IMAGE, xp.asarray(PLACES), output=np.zeros(PLACES.shape[1]))
+    with interop.scipy():
+        output = np.zeros(IMAGE.shape)
+        assert ndimage.gaussian_filter(IMAGE, 1.0, output=output) is output
+        assert type(ndimage.gaussian_filter(IMAGE, 1.0)) is np.ndarray
+
+
 # --- measurements -------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "name", ["sum_labels", "mean", "variance", "standard_deviation", "minimum", "maximum", "median"]

@@ -6,7 +6,6 @@ in the place of the namespaces that their set-up knows, in memory.  What fails i
 """
 
 import collections
-import functools
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,14 +15,10 @@ import pytest
 import scipy.conftest as theirs
 
 import arraytape
+from arraytape.testing import xp_backends
 
 NAME = arraytape.__name__
 KNOWN = Path(__file__).with_name("scipy_failures.toml")
-# What makes arrays of anything but arrays: everything else follows from these.
-MAKERS = (
-    "arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
-    "ones_like", "zeros", "zeros_like",
-)  # fmt: skip
 OUTCOMES = ("passed", "failed", "xfailed", "skipped")
 COUNTS = collections.defaultdict(collections.Counter)  # subpackage -> outcome -> how many
 
@@ -84,23 +79,8 @@ def pytest_runtest_call(item):
     """Each test on a tape of its own, which watches every floating-point array that is made."""
     if not item.config.getoption("taped"):
         return (yield)
-    with arraytape.GradientTape(persistent=True) as tape, pytest.MonkeyPatch.context() as patch:
-        for name in MAKERS:
-            patch.setattr(arraytape, name, watched(getattr(arraytape, name), tape))
+    with xp_backends.on("taped"):
         return (yield)
-
-
-def watched(make, tape):
-    """A creation function whose results the tape watches."""
-
-    @functools.wraps(make)
-    def call(*args, **kwargs):
-        made = make(*args, **kwargs)
-        if made.dtype.kind in "fc":
-            tape.watch(made)
-        return made
-
-    return call
 
 
 # --- counts ---------------------------------------------------------------------------------------

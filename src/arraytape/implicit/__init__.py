@@ -3,6 +3,15 @@
 They do not come from the solver's steps but from the equation that its result solves, by the implicit
 function theorem: so any solver will do, compiled ones too, and nothing of its way is recorded.
 ``odeint`` differentiates the steps that SciPy's solvers of differential equations take.
+
+>>> import numpy as np
+>>> import arraytape as xp
+>>> def solve(x0, a):
+...     return np.cbrt(a)
+>>> def cube_root(a):
+...     return xp.implicit.root(lambda x, a: x**3 - a, xp.asarray(1.0), a, solver=solve)
+>>> print(xp.grad(cube_root)(xp.asarray(8.0)))  # 1 / (3 * x**2)
+0.08333333333333333
 """
 
 from __future__ import annotations

@@ -16,7 +16,19 @@ Vector = np.ndarray[Any, Any]
 
 
 class NotASolution(ArithmeticError):
-    """What a solver found is no solution, or none that is a function of the parameters."""
+    """What a solver found is no solution, or none that is a function of the parameters.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def solver(x0, a):
+    ...     return x0  # which solves nothing
+    >>> try:
+    ...     xp.implicit.root(lambda x, a: x**2 - a, xp.asarray(1.0), xp.asarray(4.0), solver=solver)
+    ... except xp.implicit.NotASolution as error:
+    ...     print(type(error).__name__)
+    NotASolution
+    """
 
 
 class System(NamedTuple):

@@ -39,6 +39,18 @@ def as_given(x0: Any, *theta: Any) -> Any:
     -------
     Array or nesting
         ``x0`` itself.
+
+    Examples
+    --------
+    >>> import scipy.optimize
+    >>> import arraytape as xp
+    >>> a = xp.asarray(4.0)
+    >>> found = scipy.optimize.brentq(lambda x: x**2 - 4.0, 0.0, 10.0)  # by some fit, with no tape
+    >>> def root(a):
+    ...     given = xp.asarray(found)
+    ...     return xp.implicit.root(lambda x, a: x**2 - a, given, a, solver=xp.implicit.as_given)
+    >>> print(xp.grad(root)(a))  # 1 / (2 * sqrt(a))
+    0.25
     """
     return x0
 
@@ -371,10 +383,6 @@ def linear_solve(
 def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
     """Make a solver of ``F(x, *theta) = 0`` differentiable: a decorator.
 
-        @custom_root(lambda x, a: x**3 - a)
-        def cube_root(x0, a):
-            return np.cbrt(a)
-
     Parameters
     ----------
     F : Callable
@@ -392,6 +400,19 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     ------
     TypeError
         When there is no such setting; at the call as ``root``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> @xp.implicit.custom_root(lambda x, a: x**3 - a)
+    ... def cube_root(x0, a):
+    ...     return np.cbrt(a)
+    >>> a = xp.asarray(8.0)
+    >>> print(cube_root(xp.asarray(1.0), a))
+    2.0
+    >>> print(xp.grad(lambda a: cube_root(xp.asarray(1.0), a))(a))
+    0.08333333333333333
     """
     return decorator("custom_root", root, F, settings)
 
@@ -416,6 +437,19 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     ------
     TypeError
         When there is no such setting; at the call as ``minimum``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> @xp.implicit.custom_minimum(lambda x, a: xp.sum((x - a) ** 2) + xp.sum(x**2))
+    ... def middle(x0, a):
+    ...     return a / 2  # known here; any solver will do
+    >>> a = xp.asarray([2.0, 4.0])
+    >>> print(middle(xp.zeros(2), a))
+    [1. 2.]
+    >>> print(xp.jacobian(lambda a: middle(xp.zeros(2), a))(a))
+    [[0.5 0. ]
+     [0.  0.5]]
     """
     return decorator("custom_minimum", minimum, f, settings)
 
@@ -440,6 +474,22 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
     ------
     TypeError
         When there is no such setting; at the call as ``fixed_point``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> @xp.implicit.custom_fixed_point(lambda x, a: xp.cos(a * x))
+    ... def fixed(x0, a):
+    ...     x = x0
+    ...     for _ in range(200):
+    ...         x = np.cos(a * x)
+    ...     return x
+    >>> a = xp.asarray(1.0)
+    >>> print(fixed(xp.asarray(0.5), a))
+    0.7390851332151607
+    >>> print(xp.grad(lambda a: fixed(xp.asarray(0.5), a))(a))
+    -0.29747434150983226
     """
     return decorator("custom_fixed_point", fixed_point, g, settings)
 

@@ -123,9 +123,11 @@ def odeint(
     Examples
     --------
     >>> import arraytape as xp
-    >>> from arraytape.implicit import odeint
     >>> def end(rate):
-    ...     return odeint(lambda t, y, r: -r * y, (0, 2), [1.0], args=(rate,), rtol=1e-9).y[0, -1]
+    ...     found = xp.implicit.odeint(
+    ...         lambda t, y, r: -r * y, (0, 2), [1.0], args=(rate,), rtol=1e-9, atol=1e-9
+    ...     )
+    ...     return found.y[0, -1]
     >>> round(float(xp.grad(end)(xp.asarray(0.5))), 6)  # -2 exp(-1)
     -0.735759
     """

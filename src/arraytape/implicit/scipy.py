@@ -3,6 +3,12 @@
 They have SciPy's signatures and answers.  The user's function is array code on Arrays; Jacobians and
 Hessians that SciPy asks for come by tape.  What SciPy finds is checked as any solver's is: see
 ``implicit.root``.
+
+>>> import arraytape as xp
+>>> def root(a):
+...     return xp.implicit.scipy.brentq(lambda x, a: x**3 + x - a, 0.0, 2.0, args=(a,))
+>>> print(xp.grad(root)(xp.asarray(2.0)))  # 1 / (3 * x**2 + 1)
+0.25
 """
 
 from __future__ import annotations
@@ -71,6 +77,19 @@ def root(
     ------
     NotASolution, TypeError, ValueError, LostGradientError, ImportError
         As ``implicit.root``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def equations(x, a):
+    ...     return xp.stack([x[0] + x[1] - a, x[0] * x[1] - 2.0])
+    >>> def solution(a):
+    ...     return xp.implicit.scipy.root(equations, xp.asarray([1.0, 3.0]), args=(a,)).x
+    >>> a = xp.asarray(4.0)
+    >>> print(xp.round(solution(a) * 1e6) / 1e6)
+    [0.585786 3.414214]
+    >>> print(xp.round(xp.jacobian(solution)(a) * 1e6) / 1e6)
+    [-0.207107  1.207107]
     """
     name = f"implicit.scipy.root({display_name(fun)})"
     call = Call(name, fun, x0, args, first=jac is True, callback=callback)
@@ -142,6 +161,19 @@ def minimize(
         there in its direction, and the derivative has a jump.
     TypeError, ValueError, LostGradientError, ImportError
         As ``implicit.minimum``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def energy(x, a):
+    ...     return (x[0] - a) ** 2 + (x[1] - 2.0 * x[0]) ** 2
+    >>> def solution(a):
+    ...     return xp.implicit.scipy.minimize(energy, xp.zeros(2), args=(a,)).x
+    >>> a = xp.asarray(1.0)
+    >>> print(xp.round(solution(a) * 1e4) / 1e4)
+    [1. 2.]
+    >>> print(xp.round(xp.jacobian(solution)(a) * 1e4) / 1e4)
+    [1. 2.]
     """
     name = f"implicit.scipy.minimize({display_name(fun)})"
     if constraints is not None and not (isinstance(constraints, list | tuple) and not constraints):
@@ -238,6 +270,19 @@ def least_squares(
     ------
     NotASolution, TypeError, ValueError, LostGradientError, ImportError
         As ``minimize``.  The derivative is by the full Hessian, not that of Gauss and Newton.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def residuals(x, a):
+    ...     return xp.stack([x[0] - a, x[1] - x[0] ** 2, 0.5 * x[1]])
+    >>> def solution(a):
+    ...     return xp.implicit.scipy.least_squares(residuals, xp.ones(2), args=(a,)).x
+    >>> a = xp.asarray(1.0)
+    >>> print(xp.round(solution(a) * 1e6) / 1e6)
+    [0.797284 0.508529]
+    >>> print(xp.round(xp.jacobian(solution)(a) * 1e6) / 1e6)
+    [0.567281 0.723655]
     """
     name = f"implicit.scipy.least_squares({display_name(fun)})"
     if loss not in LOSSES:
@@ -316,6 +361,17 @@ def brentq(
     ------
     NotASolution, TypeError, ValueError, LostGradientError, ImportError
         As ``implicit.root``; ValueError and RuntimeError as of SciPy's.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> a = xp.asarray(2.0)
+    >>> def root(a):
+    ...     return xp.implicit.scipy.brentq(lambda x, a: x**3 + x - a, 0.0, 2.0, args=(a,))
+    >>> print(root(a))
+    1.0
+    >>> print(xp.grad(root)(a))  # 1 / (3 * x**2 + 1)
+    0.25
     """
     name = f"implicit.scipy.brentq({display_name(f)})"
     call = Call(name, f, a, args, scalar=True)
@@ -389,6 +445,24 @@ def curve_fit(
     ------
     NotASolution, TypeError, ValueError, LostGradientError, ImportError
         As ``minimize``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> t = xp.asarray([0.0, 1.0, 2.0, 3.0])
+    >>> y = xp.asarray([2.0, 1.3, 0.7, 0.5])
+    >>> def decay(t, a, k):
+    ...     return a * xp.exp(-k * t)
+    >>> parameters, covariance = xp.implicit.scipy.curve_fit(decay, t, y, p0=[1.0, 1.0])
+    >>> print(xp.round(parameters * 1e4) / 1e4)
+    [2.0143 0.4817]
+
+    What each measurement does to the rate:
+
+    >>> def rate(y):
+    ...     return xp.implicit.scipy.curve_fit(decay, t, y, p0=[1.0, 1.0])[0][1]
+    >>> print(xp.round(xp.grad(rate)(y) * 1e4) / 1e4)
+    [ 0.2564 -0.1402 -0.2711 -0.2814]
     """
     name = f"implicit.scipy.curve_fit({display_name(f)})"
     if nan_policy == "omit":

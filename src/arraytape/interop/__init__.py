@@ -3,6 +3,13 @@
     from arraytape import interop
 
 It is imported on demand, and nothing in the core knows it.
+
+>>> import arraytape as xp
+>>> from sklearn.linear_model import Ridge
+>>> X, y = xp.asarray([[0.0], [1.0], [2.0]]), xp.asarray([0.0, 1.0, 3.0])
+>>> with xp.interop.sklearn():
+...     print(xp.grad(lambda y: Ridge().fit(X, y).predict(X)[0])(y))
+[ 0.66666667  0.33333333 -0.        ]
 """
 
 from typing import TYPE_CHECKING

@@ -87,9 +87,12 @@ def held_by(library: str, thing: Any) -> Iterable[Any]:
     return found
 
 
+HOLDS = {"sklearn": "scipy"}  # of which library's classes the objects of another are made, too
+
+
 def is_of(library: str, thing: Any) -> bool:
-    """Whether an object is of one of a library's classes."""
-    return type(thing).__module__.partition(".")[0] == library
+    """Whether an object is of one of a library's classes, or of one that its objects hold."""
+    return type(thing).__module__.partition(".")[0] in (library, HOLDS.get(library))
 
 
 def attributes_of(library: str, thing: Any) -> list[Any]:

@@ -138,11 +138,20 @@ def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
 
 
 # --- the functions that keep Arrays ----------------------------------------------------------------
+# NumPy's own words for ``copy=``, which array_api_compat uses.
+COPIES: dict[Any, bool | None] = (
+    {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
+    if hasattr(np, "_CopyMode")
+    else {}
+)
+
+
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, **options: Any
 ) -> Any:
     if options.get("like") is not None:
         raise TypeError(f"np.asarray: like= with an Array, {describe(a)} [at {user_line()}]")
+    copy = COPIES.get(copy, copy)
     dtype = None if dtype is None else np.dtype(dtype)
     if isinstance(a, Array) and dtype in (None, a.dtype):
         return arraytape.asarray(a, copy=True) if copy else a
@@ -153,9 +162,8 @@ def array(
     object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False,
     ndmin: int = 0, **options: Any,
 ) -> Any:  # fmt: skip
-    made = asarray(
-        object, dtype, copy=True if copy and isinstance(object, Array) else None, **options
-    )
+    copied = COPIES.get(copy, copy) and isinstance(object, Array)
+    made = asarray(object, dtype, copy=True if copied else None, **options)
     return arraytape.reshape(made, (1,) * max(ndmin - made.ndim, 0) + made.shape) if ndmin else made
 
 
@@ -227,12 +235,28 @@ def diag_indices_from(arr: Any) -> Any:
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 
+def of_listed(name: str) -> Function:
+    """NumPy's function of one array, which would take the values of Arrays out of a list."""
+    original: Function = getattr(np, name)
+
+    def function(a: Any, *args: Any, **keywords: Any) -> Any:
+        return original(asarray(a) if isinstance(a, list | tuple) else a, *args, **keywords)
+
+    return function
+
+
+LISTED = (
+    "all", "any", "argmax", "argmin", "argsort", "average", "cumsum", "max", "mean", "median", "min",
+    "nanmax", "nanmean", "nanmin", "nansum", "percentile", "prod", "quantile", "ravel", "sort", "std",
+    "sum", "var",
+)  # fmt: skip
 KEEPING: dict[str, Function] = {
     "array": array, "asanyarray": asarray, "asarray": asarray, "asarray_chkfinite": asarray_chkfinite,
     "ascontiguousarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
     "asfortranarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
     "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar,
     "place": place, "putmask": putmask, "transpose": transpose,
+    **{name: of_listed(name) for name in LISTED},
 }  # fmt: skip
 JOINING: dict[str, Function] = {
     "r_": lambda parts: arraytape.concat([at_least_1d(part) for part in parts], axis=0),

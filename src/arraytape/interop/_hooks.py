@@ -20,7 +20,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from .._util.errors import TRAMPOLINE, refuse
-from ._context import concerned
+from ._context import concerned, is_active
 
 Function = Callable[..., Any]
 
@@ -29,19 +29,22 @@ class Hook:
     """A function that was given a rule.
 
     function : the one that everybody holds.  original : what it was.  rule : what runs in its place
-    on Arrays.
+    on Arrays; with ``always`` on anything, where the context is active: it looks for itself.
     """
 
-    __slots__ = ("function", "library", "original", "rule")
+    __slots__ = ("always", "function", "library", "original", "rule")
 
-    def __init__(self, library: str, function: FunctionType, rule: Function) -> None:
-        self.library, self.function = library, function
+    def __init__(
+        self, library: str, function: FunctionType, rule: Function, always: bool = False
+    ) -> None:
+        self.library, self.function, self.always = library, function, always
         self.rule = checked(f"{function.__module__}.{function.__qualname__}", rule)
         self.original = twin(function)
 
     def choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
         """What to run for these arguments."""
-        return self.rule if concerned(self.library, args, keywords) else self.original
+        ours = is_active(self.library) if self.always else concerned(self.library, args, keywords)
+        return self.rule if ours else self.original
 
 
 def checked(name: str, rule: Function) -> Function:
@@ -63,7 +66,7 @@ HOOKS: dict[
 GLOBAL = "__arraytape_hooks__"  # under which the globals of a hooked function hold HOOKS
 
 
-def hook(function: FunctionType, rule: Function, library: str) -> None:
+def hook(function: FunctionType, rule: Function, library: str, always: bool = False) -> None:
     """Give a function a rule for calls with Arrays; one that has a hook keeps it.
 
     The caller holds the lock of installing.
@@ -71,7 +74,7 @@ def hook(function: FunctionType, rule: Function, library: str) -> None:
     name = name_of(function)
     if name in HOOKS:
         return
-    HOOKS[name] = Hook(library, function, rule)
+    HOOKS[name] = Hook(library, function, rule, always)
     function.__globals__[GLOBAL] = HOOKS
     if not hasattr(function, "__wrapped__"):
         function.__wrapped__ = HOOKS[name].original  # type: ignore[attr-defined]

@@ -27,6 +27,19 @@ def scipy() -> AbstractContextManager[None]:
     put in place stays in place when the context ends, and does nothing there.
 
     docs/interop.md lists the functions.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> from scipy import ndimage
+    >>> x = xp.asarray([0.0, 0.0, 1.0, 0.0])
+    >>> with xp.interop.scipy():
+    ...     y = ndimage.gaussian_filter1d(x, 1.0)
+    ...     gradient = xp.grad(lambda x: xp.sum(ndimage.gaussian_filter1d(x, 1.0) ** 2))(x)
+    >>> print(y)
+    [0.05842299 0.24223911 0.40337533 0.29596257]
+    >>> print(gradient)
+    [0.2681903  0.46001719 0.62479707 0.64699544]
     """
     _statements.install("scipy")
     return entered(["scipy"])
@@ -39,6 +52,19 @@ def sklearn() -> AbstractContextManager[None]:
     -------
     AbstractContextManager
         As that of ``scipy``, which it includes.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = xp.asarray([[0.0], [1.0], [2.0]]), xp.asarray([0.0, 1.0, 3.0])
+    >>> def prediction(y):
+    ...     return Ridge(alpha=1.0).fit(X, y).predict(xp.asarray([[3.0]]))[0]
+    >>> with xp.interop.sklearn():
+    ...     print(prediction(y))
+    ...     print(xp.grad(prediction)(y))  # what each label does to the prediction
+    3.333333333333333
+    [-0.33333333  0.33333333  1.        ]
     """
     _statements.install("scipy")
     _statements.install("sklearn")
@@ -52,6 +78,18 @@ def install() -> None:
     -----
     It acts at once, in threads that run already and in contexts that are open, too; calling it again
     changes nothing.  It cannot be taken back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> from sklearn.linear_model import Ridge
+    >>> xp.interop.install()
+    >>> X, y = xp.asarray([[0.0], [1.0], [2.0]]), xp.asarray([0.0, 1.0, 3.0])
+    >>> def slope(y):
+    ...     return xp.asarray(Ridge(alpha=1.0).fit(X, y).coef_[0])
+    >>> print(xp.grad(slope)(y))
+    [-0.33333333 -0.          0.33333333]
     """
     for library in ("scipy", "sklearn"):
         _statements.install(library)

@@ -32,13 +32,18 @@ Function = Callable[..., Any]
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.namespace",
+        "scipy.integrate": f"{__package__}.integrate",
+        "scipy.integrate._ivp.ivp": f"{__package__}.optimize",
         "scipy.fft": f"{__package__}.fft",
         "scipy.interpolate": f"{__package__}.interpolate",
         "scipy.linalg": f"{__package__}.linalg",
         "scipy.ndimage": f"{__package__}.ndimage",
+        "scipy.optimize": f"{__package__}.optimize",
         "scipy.signal": f"{__package__}.signal",
         "scipy.spatial": f"{__package__}.spatial",
+        "scipy.sparse.linalg": f"{__package__}.sparse",
         "scipy.stats": f"{__package__}.distributions",
+        "scipy.stats._morestats": f"{__package__}.statistics",
         "scipy.stats._multivariate": f"{__package__}.multivariate",
     },
     "sklearn": {
@@ -46,6 +51,7 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.cluster": f"{__package__}.estimators.cluster",
         "sklearn.covariance": f"{__package__}.estimators.covariance",
         "sklearn.decomposition": f"{__package__}.estimators.decomposition",
+        "sklearn.ensemble": f"{__package__}.estimators.ensembles",
         "sklearn.exceptions": f"{__package__}.estimators.refusals",
         "sklearn.gaussian_process": f"{__package__}.estimators.gaussian_processes",
         "sklearn.impute": f"{__package__}.estimators.impute",
@@ -55,6 +61,7 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.linear_model._bayes": f"{__package__}.estimators.bayesian",
         "sklearn.metrics": f"{__package__}.metrics",
         "sklearn.mixture": f"{__package__}.estimators.mixture",
+        "sklearn.model_selection": f"{__package__}.estimators.model_selection",
         "sklearn.neighbors": f"{__package__}.estimators.neighbors",
         "sklearn.preprocessing": f"{__package__}.estimators.preprocessing",
         "sklearn.svm": f"{__package__}.estimators.vectors",
@@ -71,17 +78,19 @@ LOCK = reentrant_lock()  # of both; held while a module is changed, and for no i
 
 
 # --- what a table says ------------------------------------------------------------------------------
-def hooks(module: str, *names: str, refuses: bool = False) -> Callable[[Function], Function]:
+def hooks(
+    module: str, *names: str, refuses: bool = False, always: bool = False
+) -> Callable[[Function], Function]:
     """The decorated function runs in place of these functions of a module, for Arrays.
 
     names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).  refuses : whether it
-    is no rule but an error.
+    is no rule but an error.  always : whether it runs for other arguments, too, and looks for itself.
     """
 
     def declare(rule: Function) -> Function:
         RULES.update((module, name) for name in names if not refuses)
         for name in names:
-            state(module, hooking(name, rule))
+            state(module, hooking(name, rule, always))
         return rule
 
     return declare
@@ -163,11 +172,11 @@ def facade_of(module: str) -> Facade:
     return FACADES[library]
 
 
-def hooking(name: str, rule: Function) -> Callable[[ModuleType], None]:
+def hooking(name: str, rule: Function, always: bool) -> Callable[[ModuleType], None]:
     def change(module: ModuleType) -> None:
         function = attribute(module, name)
         if isinstance(function, FunctionType):
-            hook(function, rule, library_of(module.__name__))
+            hook(function, rule, library_of(module.__name__), always)
         elif function is not None:
             missing(f"{module.__name__}.{name}, which is no Python function")
 

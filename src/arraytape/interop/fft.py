@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 import scipy.fft
-from scipy.fft._pocketfft.helper import _init_nd_shape_and_axes as lengths_and_axes
 
 from .._array.array import Array
 from .._storage.storage import conjugate
 from ..ops.fft import SWAPPED, fitted
 from ._ops import LibraryOp, library_op
 from ._statements import hooks
+
+try:
+    from scipy.fft._duccfft.helper import _init_nd_shape_and_axes as lengths_and_axes
+except ImportError:  # before SciPy 1.18
+    from scipy.fft._pocketfft.helper import _init_nd_shape_and_axes as lengths_and_axes
 
 Axes = tuple[int, ...]
 Function = Callable[..., Any]

@@ -34,8 +34,12 @@ for module in ("_bsplines", "_cubic", "_interpolate", "_polyint", "_rgi"):
 replaces("scipy.interpolate._cubic", "np_compat", facade_of("scipy"))
 
 
+# From SciPy 1.18 on, objects of the public classes hold one of these, which computes on NumPy's data.
+DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
+
+
 @hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
-@hooks("scipy.interpolate._bsplines", "BSpline._ensure_c_contiguous")
+@hooks("scipy.interpolate._bsplines", f"{'_' * DELEGATES}BSpline._ensure_c_contiguous")
 def _ensure_c_contiguous(self: Any) -> None:
     """Arrays lie as they lie: compiled code gets copies."""
 
@@ -57,11 +61,15 @@ def keeps_results(module: str, kind: str) -> None:
     @hooks(module, f"{kind}.__call__")
     def __call__(self: Any, *args: Any, **keywords: Any) -> Any:
         twin = copy.copy(self)
-        twin._asarray = arraytape.asarray
+        if DELEGATES:
+            twin._xp, twin._xp_internal = arraytape, facade_of("scipy")
+        else:
+            twin._asarray = arraytape.asarray
         return original_of(type(self).__call__)(twin, *args, **keywords)
 
 
-keeps_results("scipy.interpolate._interpolate", "_PPolyBase")
+for kind in ("PPoly", "BPoly") if DELEGATES else ("_PPolyBase",):
+    keeps_results("scipy.interpolate._interpolate", kind)
 keeps_results("scipy.interpolate._bsplines", "BSpline")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import arraytape
 
 from .._util.errors import describe, user_line
+from ._facades import no_rule
 from ._hooks import original_of
 from ._ops import library_op
 from ._statements import hooks, keeps_arrays
@@ -22,6 +23,11 @@ MODULE = "scipy.stats._multivariate"
 
 for _module in (MODULE, "scipy.stats._covariance", "scipy.stats._kde"):
     keeps_arrays(_module)
+
+
+@hooks(MODULE, "multivariate_normal_gen._cdf", "multivariate_t_gen._cdf", refuses=True)
+def _cdf(distribution: Any, *args: Any) -> Any:
+    raise no_rule(f"cdf of scipy.stats.{type(distribution).__name__.removesuffix('_gen')}")
 
 
 def _forward(matrix: Any, upper: bool = False) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from scipy.signal import _signaltools
 import arraytape
 
 from .._array.array import Array
+from .._record.plan import Later
 from .._storage.storage import conjugate
 from .._util.errors import shown
 from ..ops.fft import fitted
@@ -49,10 +51,22 @@ def lfilter_joint(
     one, others = b / a[0], a / a[0]
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
     lead = conjugate(a[0], xp)
-    by_b, by_a = by_b / lead, by_a / lead
-    by_lead = -xp.sum(conjugate(one, xp) * by_b) - xp.sum(conjugate(others, xp) * by_a)
-    by_a = xp.concat([xp.reshape(by_lead, (1,)), by_a[1:]])
-    return by_b, by_a, xp.moveaxis(by_x, -1, axis), xp.moveaxis(by_z, -1, axis)
+
+    @functools.cache
+    def to_b() -> Any:
+        return by_b() / lead
+
+    def to_a() -> Any:
+        rest = by_a() / lead
+        to_lead = -xp.sum(conjugate(one, xp) * to_b()) - xp.sum(conjugate(others, xp) * rest)
+        return xp.concat([xp.reshape(to_lead, (1,)), rest[1:]])
+
+    return (
+        Later(to_b),
+        Later(to_a),
+        Later(lambda: xp.moveaxis(by_x(), -1, axis)),
+        xp.moveaxis(by_z, -1, axis),
+    )
 
 
 def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
@@ -65,18 +79,25 @@ def whole_part(g: Any, like: Any, axis: int, xp: Any) -> Any:
 def recursion_adjoint(
     g_y: Any, g_z: Any, b: Any, a: Any, x: Any, y: Any, xp: Any
 ) -> tuple[Any, ...]:
-    """By b, a, x and the initial state, along the last axis."""
+    """By the initial state, and what gives it by b, a and x, along the last axis."""
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
     if a.shape[0] > 1:
         back = xp.flip(whole, axis=-1)
         whole = xp.flip(poles(conjugate(a, xp), back, order, xp), axis=-1)
     shifted = [whole[..., k : k + length] for k in range(max(len(b), len(a)))]
-    by_x = sum(conjugate(b[k], xp) * shifted[k] for k in range(len(b)))
-    by_b = [xp.sum(conjugate(x, xp) * shifted[k]) for k in range(len(b))]
-    by_a = [-xp.sum(conjugate(y, xp) * shifted[k]) for k in range(len(a))]
-    by_a[0] = 0.0 * by_a[0]  # it is 1
-    return xp.stack(by_b), xp.stack(by_a), by_x, whole[..., :order]
+
+    def by_b() -> Any:
+        return xp.stack([xp.sum(conjugate(x, xp) * shifted[k]) for k in range(len(b))])
+
+    def by_a() -> Any:
+        parts = [-xp.sum(conjugate(y, xp) * shifted[k]) for k in range(len(a))]
+        return xp.stack([0.0 * parts[0], *parts[1:]])  # the first is 1
+
+    def by_x() -> Any:
+        return sum(conjugate(b[k], xp) * shifted[k] for k in range(len(b)))
+
+    return by_b, by_a, by_x, whole[..., :order]
 
 
 def poles(a: Any, x: Any, given: int, xp: Any) -> Any:
@@ -135,13 +156,18 @@ def sosfilt_joint(g: Any, sos: Any, x: Any, zi: Any, axis: int, xp: Any) -> tupl
     sections: list[Any] = []
     states: list[Any] = []
     for s in reversed(range(sos.shape[0])):
-        by_b, by_a, g_y, by_z = recursion_adjoint(
+        by_b, by_a, by_x, by_z = recursion_adjoint(
             g_y, g_z[s], sos[s, :3], sos[s, 3:], signals[s], signals[s + 1], xp
         )
-        sections.insert(0, xp.concat([by_b, by_a]))
+        g_y = by_x()
+        sections.insert(0, (by_b, by_a))
         states.insert(0, by_z)
+
+    def to_sos() -> Any:
+        return xp.stack([xp.concat([by_b(), by_a()]) for by_b, by_a in sections])
+
     by_zi = xp.moveaxis(xp.stack(states), -1, of_state)
-    return xp.stack(sections), xp.moveaxis(g_y, -1, axis), by_zi
+    return Later(to_sos), xp.moveaxis(g_y, -1, axis), by_zi
 
 
 sosfilt_op = library_op(

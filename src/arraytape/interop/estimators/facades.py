@@ -20,11 +20,13 @@ for module in (
     "decomposition._factor_analysis", "decomposition._fastica", "decomposition._incremental_pca",
     "decomposition._kernel_pca", "decomposition._pca", "decomposition._truncated_svd",
     "discriminant_analysis", "dummy", "feature_extraction.text", "feature_selection._base",
-    "feature_selection._univariate_selection", "feature_selection._variance_threshold",
+    "feature_selection._rfe", "feature_selection._univariate_selection",
+    "feature_selection._variance_threshold",
     "impute._base", "impute._knn", "kernel_approximation", "manifold._classical_mds",
     "metrics._ranking", "metrics.cluster._unsupervised", "metrics.pairwise", "multiclass",
     "multioutput", "naive_bayes", "neighbors._nearest_centroid", "preprocessing._data",
     "preprocessing._polynomial", "random_projection", "utils._array_api", "utils._indexing",
+    "externals.array_api_compat.numpy", "externals.array_api_compat.numpy._aliases",
     "utils._mask", "utils.extmath", "utils.multiclass", "utils.validation",
 ):  # fmt: skip
     keeps_arrays(f"sklearn.{module}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import arraytape
 
+from ..._record.stack import recorders
 from .._hooks import original_of
 from .._statements import hooks
 from ._fits import detached
@@ -50,3 +51,14 @@ def logit(x: Any, out: Any = None, xp: Any = None) -> Any:
 def is_satisfied_by(constraint: Any, val: Any) -> bool:
     """Where scikit-learn asks for a number between bounds, an Array of no dimension is one."""
     return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))
+
+
+@hooks("sklearn.utils.parallel", "Parallel.__call__", always=True)
+def in_this_thread(parallel: Any, iterable: Any) -> Any:
+    """One task after the other where a tape is open, which does not see other threads and processes."""
+    from sklearn.utils.parallel import Parallel
+
+    if recorders() and parallel.n_jobs != 1:
+        return_as = "generator" if parallel.return_generator else "list"
+        parallel = type(parallel)(n_jobs=1, verbose=parallel.verbose, return_as=return_as)
+    return original_of(Parallel.__call__)(parallel, iterable)

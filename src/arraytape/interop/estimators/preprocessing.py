@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-import arraytape as xp
-
 from ..._array.array import Array
 from .._hooks import original_of
-from .._statements import hooks, keeps_arrays
+from .._power import box_cox, yeo_johnson
+from .._statements import hooks
 from ._fits import as_float, connect, detached, refuses
 from ._solutions import minimum
 
 DATA = "sklearn.preprocessing._data"
-keeps_arrays("scipy.stats._morestats")
 
 
 def searched(name: str, log_likelihood: Any) -> None:
@@ -32,21 +30,6 @@ def searched(name: str, log_likelihood: Any) -> None:
             lambda parts, x: -log_likelihood(parts["lambda"], x), {"lambda": np.asarray(value)}, x
         )
         return connect(value, found["lambda"])
-
-
-def yeo_johnson(lam: Array, x: Array) -> Array:
-    """Yeo and Johnson 2000, "A new family of power transformations", section 3."""
-    from scipy import stats
-
-    z = stats.yeojohnson(x, lam)
-    own = (lam - 1.0) * xp.sum(xp.sign(x) * xp.log1p(xp.abs(x)))
-    return own - 0.5 * x.shape[0] * xp.log(xp.var(z))
-
-
-def box_cox(lam: Array, x: Array) -> Array:
-    """Box and Cox 1964, "An analysis of transformations", section 3."""
-    z = xp.special.boxcox(x, lam)
-    return (lam - 1.0) * xp.sum(xp.log(x)) - 0.5 * x.shape[0] * xp.log(xp.var(z))
 
 
 searched("_yeo_johnson_optimize", yeo_johnson)

@@ -27,8 +27,6 @@ for _module, _classes, _why in (
     ("sklearn.ensemble._iforest", ("IsolationForest",), SPLITS),
     ("sklearn.ensemble._weight_boosting", ("BaseWeightBoosting",),
      "the weights of samples jump where the sign of an error does"),
-    ("sklearn.ensemble._bagging", ("BaseBagging", "BaggingRegressor", "BaggingClassifier"),
-     "it averages fits to random draws of the samples, of which trees are the usual ones"),
     ("sklearn.neural_network._multilayer_perceptron", ("BaseMultilayerPerceptron",), DRAWS),
     ("sklearn.neural_network._rbm", ("BernoulliRBM",), DRAWS),
     ("sklearn.decomposition._lda", ("LatentDirichletAllocation",), ROUNDS),

@@ -12,6 +12,7 @@ import scipy.linalg
 import arraytape
 
 from ..._array.paths import sum_to
+from ..._record.plan import Later
 from ..._storage.storage import conjugate, is_complex
 from ...ops import _factorisations as rules
 from ...ops._factorisations import diagonal_matrix, diagonal_part
@@ -59,9 +60,13 @@ def solve_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: int, upper: int, x
     vector = len(b.shape) == 1
     g, y = as_columns(g, y, vector=vector)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
-    rows = [-along_band(u, y, row - upper, xp) for row in range(lower + upper + 1)]
+
+    def to_ab() -> Any:
+        rows = [-along_band(u, y, row - upper, xp) for row in range(lower + upper + 1)]
+        return sum_to(xp.stack(rows, axis=-2), ab.shape, xp)
+
     second = u[..., 0] if vector else u
-    return sum_to(xp.stack(rows, axis=-2), ab.shape, xp), sum_to(second, b.shape, xp)
+    return Later(to_ab), sum_to(second, b.shape, xp)
 
 
 solve_banded_op = library_op(
@@ -87,15 +92,19 @@ def solveh_banded_rule(g: Any, ab: Any, b: Any, y: Any, lower: bool, xp: Any) ->
     vector = len(b.shape) == 1
     g, y = as_columns(g, y, vector=vector)
     u = solveh_banded_op(ab, g, lower=lower)
-    rows = []
-    for k in offsets(ab, lower):
-        one = along_band(u, y, k, xp)
-        if k == 0:  # the diagonal, of which the real part is read
-            rows.append(-(xp.real(one) + 0j if is_complex(one) else one))
-        else:
-            rows.append(-(one + along_band(y, u, k, xp)))
+
+    def to_ab() -> Any:
+        rows = []
+        for k in offsets(ab, lower):
+            one = along_band(u, y, k, xp)
+            if k == 0:  # the diagonal, of which the real part is read
+                rows.append(-(xp.real(one) + 0j if is_complex(one) else one))
+            else:
+                rows.append(-(one + along_band(y, u, k, xp)))
+        return sum_to(xp.stack(rows, axis=-2), ab.shape, xp)
+
     second = u[..., 0] if vector else u
-    return sum_to(xp.stack(rows, axis=-2), ab.shape, xp), sum_to(second, b.shape, xp)
+    return Later(to_ab), sum_to(second, b.shape, xp)
 
 
 solveh_banded_op = library_op(
@@ -127,11 +136,22 @@ def solve_toeplitz_rule(g: Any, c: Any, r: Any, b: Any, y: Any, xp: Any) -> Any:
         conjugate(xp.concat([first, r[..., 1:]], axis=-1), xp), conjugate(c, xp), g
     )
     n = c.shape[-1]
-    down = [-xp.sum(along_band(u, y, k, xp), axis=-1) for k in range(n)]
-    right = [-xp.sum(along_band(u, y, -k, xp), axis=-1) for k in range(1, n)]
-    to_r = xp.stack([xp.zeros_like(down[0]), *right], axis=-1)
     second = u[..., 0] if vector else u
-    return xp.stack(down, axis=-1), to_r, sum_to(second, b.shape, xp)
+    return (
+        Later(lambda: -xp.stack(diagonal_sums(u, y, range(n), xp), axis=-1)),
+        Later(lambda: -to_row(diagonal_sums(u, y, range(-1, -n, -1), xp), c, xp)),
+        sum_to(second, b.shape, xp),
+    )
+
+
+def diagonal_sums(u: Any, y: Any, offsets: range, xp: Any) -> list[Any]:
+    """The sums along the diagonals of ``u @ y^H`` that stand so far below the main one."""
+    return [xp.sum(along_band(u, y, k, xp), axis=-1) for k in offsets]
+
+
+def to_row(sums: list[Any], c: Any, xp: Any) -> Any:
+    """What goes back to a first row from the sums of the diagonals; its first element is not read."""
+    return xp.stack([xp.zeros_like(sums[0] if sums else c[..., 0]), *sums], axis=-1)
 
 
 solve_toeplitz_op = library_op(
@@ -166,11 +186,12 @@ def matmul_toeplitz_rule(g: Any, c: Any, r: Any, x: Any, xp: Any) -> Any:
     second = matmul_toeplitz_op(across, conjugate(c, xp), g)
     m, n = c.shape[-1], r.shape[-1]
     g, x = filled(g, max(m, n), xp), filled(x, max(m, n), xp)
-    down = [xp.sum(along_band(g, x, k, xp), axis=-1) for k in range(m)]
-    right = [xp.sum(along_band(g, x, -k, xp), axis=-1) for k in range(1, n)]
-    to_r = xp.stack([xp.zeros_like(down[0]), *right], axis=-1)
     second = second[..., 0] if vector else second
-    return xp.stack(down, axis=-1), to_r, second
+    return (
+        Later(lambda: xp.stack(diagonal_sums(g, x, range(m), xp), axis=-1)),
+        Later(lambda: to_row(diagonal_sums(g, x, range(-1, -n, -1), xp), c, xp)),
+        second,
+    )
 
 
 def filled(x: Any, n: int, xp: Any) -> Any:
@@ -206,8 +227,12 @@ def solve_circulant_rule(g: Any, c: Any, b: Any, y: Any, xp: Any) -> Any:
     u = solve_circulant_op(conjugate(xp.roll(xp.flip(c, axis=-1), 1, axis=-1), xp), g)
     left, right = as_columns(u, y, vector=vector)
     back = conjugate(right, xp)
-    turns = [-xp.sum(xp.roll(left, -k, axis=-2) * back) for k in range(c.shape[-1])]
-    return xp.stack(turns), u
+
+    def to_c() -> Any:
+        turns = [-xp.sum(xp.roll(left, -k, axis=-2) * back) for k in range(c.shape[-1])]
+        return xp.stack(turns)
+
+    return Later(to_c), u
 
 
 solve_circulant_op = library_op(
@@ -266,12 +291,16 @@ def cho_solve_banded_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) 
     vector = len(b.shape) == 1
     g, y = as_columns(g, y, vector=vector)
     u = cho_solve_banded_op(c, g, lower=lower)
-    v, w = (times_factor(c, x, lower, xp) for x in (u, y))
-    # (u y^H + y u^H) L is u (L^H y)^H + y (L^H u)^H; U (u y^H + y u^H) is (U u) y^H + (U y) u^H.
-    pairs = ((u, w), (y, v)) if lower else ((v, y), (w, u))
-    rows = [-sum(along_band(p, q, k, xp) for p, q in pairs) for k in offsets(c, lower)]
+
+    def to_c() -> Any:
+        v, w = (times_factor(c, x, lower, xp) for x in (u, y))
+        # (u y^H + y u^H) L is u (L^H y)^H + y (L^H u)^H; U (u y^H + y u^H) is (U u) y^H + (U y) u^H.
+        pairs = ((u, w), (y, v)) if lower else ((v, y), (w, u))
+        rows = [-sum(along_band(p, q, k, xp) for p, q in pairs) for k in offsets(c, lower)]
+        return sum_to(xp.stack(rows, axis=-2), c.shape, xp)
+
     second = u[..., 0] if vector else u
-    return sum_to(xp.stack(rows, axis=-2), c.shape, xp), sum_to(second, b.shape, xp)
+    return Later(to_c), sum_to(second, b.shape, xp)
 
 
 def offsets(band: Any, lower: bool) -> range:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._record.plan import Later
 from ...ops._factorisations import adjoint, symmetric
 from .._recorded import recorded
 
@@ -11,7 +12,7 @@ from .._recorded import recorded
 def sylvester_rule(g: Any, a: Any, b: Any, y: Any, xp: Any) -> Any:
     """with a^H z + z b^H = g, -z y^H goes back to a, -y^H z to b, and z to q"""
     z = sylvester_op(adjoint(a, xp), adjoint(b, xp), g)
-    return -(z @ adjoint(y, xp)), -(adjoint(y, xp) @ z), z
+    return Later(lambda: -(z @ adjoint(y, xp))), Later(lambda: -(adjoint(y, xp) @ z)), z
 
 
 sylvester_op = recorded(
@@ -22,7 +23,7 @@ sylvester_op = recorded(
 def lyapunov_rule(g: Any, a: Any, y: Any, xp: Any) -> Any:
     """with a^H z + z a = g, -(z y^H + z^H y) goes back to a, and z to q"""
     z = lyapunov_op(adjoint(a, xp), g)
-    return -(z @ adjoint(y, xp) + adjoint(z, xp) @ y), z
+    return Later(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
 
 
 lyapunov_op = recorded(
@@ -33,7 +34,7 @@ lyapunov_op = recorded(
 def discrete_rule(g: Any, a: Any, y: Any, method: Any, xp: Any) -> Any:
     """with z - a^H z a = g, z a y^H + z^H a y goes back to a, and z to q"""
     z = discrete_op(adjoint(a, xp), g, method=method)
-    return z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y, z
+    return Later(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
 
 
 discrete_op = recorded(
@@ -49,8 +50,16 @@ def continuous_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any)
     """
     gain = xp.linalg.solve(r, adjoint(b, xp))  # r^-1 b^H
     z = symmetric(lyapunov_op(a - b @ gain @ y, symmetric(g, xp)), xp)
-    inner = y @ z @ y @ adjoint(gain, xp)
-    return -2.0 * (y @ z), 2.0 * inner, -z, -(gain @ inner)
+
+    def inner() -> Any:
+        return y @ z @ y @ adjoint(gain, xp)
+
+    return (
+        Later(lambda: -2.0 * (y @ z)),
+        Later(lambda: 2.0 * inner()),
+        -z,
+        Later(lambda: -(gain @ inner())),
+    )
 
 
 recorded(
@@ -66,9 +75,12 @@ def discrete_are_rule(g: Any, a: Any, b: Any, q: Any, r: Any, y: Any, xp: Any) -
     gain = xp.linalg.solve(r + adjoint(b, xp) @ y @ b, adjoint(b, xp) @ y @ a)
     closed = a - b @ gain
     z = symmetric(discrete_op(closed, symmetric(g, xp), method=None), xp)
-    to_a = 2.0 * (y @ closed @ z)
     back = adjoint(gain, xp)
-    return to_a, -(to_a @ back), z, gain @ z @ back
+
+    def to_a() -> Any:
+        return 2.0 * (y @ closed @ z)
+
+    return Later(to_a), Later(lambda: -(to_a() @ back)), z, Later(lambda: gain @ z @ back)
 
 
 recorded(

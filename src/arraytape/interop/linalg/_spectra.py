@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from ..._record.plan import Later
 from ..._util.errors import shown
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
@@ -80,12 +81,20 @@ def generalised_joint(
     inner = eigh_back((gw, to_turned), values, turned, matrix, first, unread, xp)
     back = adjoint(factor, xp)
     half = xp.linalg.solve(back, inner)
-    to_a = adjoint(xp.linalg.solve(back, adjoint(half, xp)), xp)
-    to_factor = -2.0 * (half @ matrix)
-    if to_turned is not None:
-        to_factor = to_factor - vectors @ adjoint(to_turned, xp)
-    to_b = rules.cholesky(xp.tril(to_factor), factor, False, xp)
-    return given_back(to_a, "hermitian", lower, xp), given_back(to_b, "hermitian", lower, xp)
+
+    def to_a() -> Any:
+        return adjoint(xp.linalg.solve(back, adjoint(half, xp)), xp)
+
+    def to_b() -> Any:
+        to_factor = -2.0 * (half @ matrix)
+        if to_turned is not None:
+            to_factor = to_factor - vectors @ adjoint(to_turned, xp)
+        return rules.cholesky(xp.tril(to_factor), factor, False, xp)
+
+    return (
+        Later(lambda: given_back(to_a(), "hermitian", lower, xp)),
+        Later(lambda: given_back(to_b(), "hermitian", lower, xp)),
+    )
 
 
 def eigh_of(name: str, generalised: bool, joint: Any) -> LibraryOp:
@@ -155,9 +164,12 @@ def generalised_values(g: Any, a: Any, b: Any, lower: bool, xp: Any) -> Any:
     values, turned = xp.linalg.eigh(matrix)
     vectors = xp.linalg.solve(adjoint(factor, xp), turned)
     g = spectral.beside_values(g, values)
-    to_a = rules.symmetric((vectors * g[..., None, :]) @ adjoint(vectors, xp), xp)
-    to_b = -rules.symmetric((vectors * (g * values)[..., None, :]) @ adjoint(vectors, xp), xp)
-    return given_back(to_a, "hermitian", lower, xp), given_back(to_b, "hermitian", lower, xp)
+
+    def between(weights: Any) -> Any:
+        whole = rules.symmetric((vectors * weights[..., None, :]) @ adjoint(vectors, xp), xp)
+        return given_back(whole, "hermitian", lower, xp)
+
+    return Later(lambda: between(g)), Later(lambda: -between(g * values))
 
 
 @hooks("scipy.linalg", "eigh")

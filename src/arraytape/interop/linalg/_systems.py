@@ -9,6 +9,7 @@ import scipy.linalg
 
 from ..._array.paths import sum_to
 from ..._define.define_op import stop_gradient
+from ..._record.plan import Later
 from ..._storage.storage import conjugate
 from ...ops import _factorisations as rules
 from ...ops._factorisations import NAN, adjoint, largest
@@ -32,12 +33,21 @@ def solve_rule(
         ones = (1, 1) if len(b.shape) > 1 else (1,)  # one number divides all
         second = g / conjugate(xp.reshape(matrix, matrix.shape[:-2] + ones), xp)
         axes = tuple(range(-len(ones), 0))
-        first = -xp.sum(second * conjugate(y, xp), axis=axes)[..., None, None]
-        return sum_to(first, a.shape, xp), sum_to(second, b.shape, xp)
-    first, second = rules.solve(g, matrix, y, b, xp)
-    if transposed:
-        first = xp.matrix_transpose(first)
-    return given_back(first, structure, lower, xp), second
+
+        def to_number() -> Any:
+            first = -xp.sum(second * conjugate(y, xp), axis=axes)[..., None, None]
+            return sum_to(first, a.shape, xp)
+
+        return Later(to_number), sum_to(second, b.shape, xp)
+    to_matrix, second = rules.solve(g, matrix, y, b, xp)
+
+    def to_a() -> Any:
+        first = to_matrix.form()
+        if transposed:
+            first = xp.matrix_transpose(first)
+        return given_back(first, structure, lower, xp)
+
+    return Later(to_a), second
 
 
 recorded(
@@ -75,9 +85,13 @@ def solve_triangular_rule(
     matrix = read(a, structure, lower, xp)
     if unit_diagonal:
         matrix = with_unit_diagonal(matrix, xp)
-    first, second = rules.solve(g, turned(matrix, trans, xp), y, b, xp)
-    first = given_back(turned(first, trans, xp), structure, lower, xp)
-    return without_diagonal(first, xp) if unit_diagonal else first, second
+    to_matrix, second = rules.solve(g, turned(matrix, trans, xp), y, b, xp)
+
+    def to_a() -> Any:
+        first = given_back(turned(to_matrix.form(), trans, xp), structure, lower, xp)
+        return without_diagonal(first, xp) if unit_diagonal else first
+
+    return Later(to_a), second
 
 
 recorded(
@@ -95,11 +109,15 @@ def cholesky_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
 recorded("scipy.linalg.cholesky", cholesky_rule, arrays=["a"], options=["lower"], cores=[2])
 
 
+# From SciPy 1.18 on the factor has zeros there.
+OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0, 5.0]]))[0][1, 0])
+
+
 def cho_factor_rule(g: Any, y: Any, lower: bool, xp: Any) -> Any:
-    """as that of ``cholesky``; the other triangle holds elements of a, as they were"""
+    """as that of ``cholesky``; the other triangle holds elements of a, as they were, or zeros"""
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
-    return factor + other(g, k=1 if lower else -1)
+    return factor + other(g, k=1 if lower else -1) if OTHER_TRIANGLE_STAYS else factor
 
 
 cho_factor_op = library_op(
@@ -129,9 +147,13 @@ def cho_solve_rule(g: Any, c: Any, b: Any, y: Any, lower: bool, xp: Any) -> Any:
     vector = len(b.shape) == 1
     g, y = (g[..., None], y[..., None]) if vector else (g, y)
     u = cho_solve_op(c, g, lower=lower)
-    first = -(u @ adjoint(y, xp) + y @ adjoint(u, xp))
-    first = xp.tril(first @ xp.tril(c)) if lower else xp.triu(xp.triu(c) @ first)
-    return sum_to(first, c.shape, xp), sum_to(u[..., 0] if vector else u, b.shape, xp)
+
+    def to_c() -> Any:
+        first = -(u @ adjoint(y, xp) + y @ adjoint(u, xp))
+        first = xp.tril(first @ xp.tril(c)) if lower else xp.triu(xp.triu(c) @ first)
+        return sum_to(first, c.shape, xp)
+
+    return Later(to_c), sum_to(u[..., 0] if vector else u, b.shape, xp)
 
 
 cho_solve_op = library_op(
@@ -288,21 +310,23 @@ def lu_solve_joint(
     """u, the solution of the adjoint system for g, goes back to b; -u y^H to the matrix"""
     vector = len(b.shape) == 1
     g, y = (g[0][..., None], y[..., None]) if vector else (g[0], y)
-    if trans == 0:
-        u = lu_solve_op(lu, pivots, g, trans=2)[0]
-        to_matrix = -(u @ adjoint(y, xp))
-    elif trans == 1:
+    if trans == 1:
         u = conjugate(lu_solve_op(lu, pivots, conjugate(g, xp), trans=0)[0], xp)
-        to_matrix = -xp.matrix_transpose(u @ adjoint(y, xp))
     else:
-        u = lu_solve_op(lu, pivots, g, trans=0)[0]
-        to_matrix = -(y @ adjoint(u, xp))
-    moved = in_order(to_matrix, xp.broadcast_to(rows, to_matrix.shape[:-1]), xp)
-    lower = with_unit_diagonal(xp.tril(lu), xp)
-    first = xp.tril(moved @ adjoint(xp.triu(lu), xp), k=-1)
-    first = first + xp.triu(adjoint(lower, xp) @ moved)
+        u = lu_solve_op(lu, pivots, g, trans=2 - trans)[0]
+
+    def to_lu() -> Any:
+        to_matrix = -(y @ adjoint(u, xp) if trans == 2 else u @ adjoint(y, xp))
+        if trans == 1:
+            to_matrix = xp.matrix_transpose(to_matrix)
+        moved = in_order(to_matrix, xp.broadcast_to(rows, to_matrix.shape[:-1]), xp)
+        lower = with_unit_diagonal(xp.tril(lu), xp)
+        first = xp.tril(moved @ adjoint(xp.triu(lu), xp), k=-1)
+        first = first + xp.triu(adjoint(lower, xp) @ moved)
+        return sum_to(first, lu.shape, xp)
+
     second = u[..., 0] if vector else u
-    return sum_to(first, lu.shape, xp), None, sum_to(second, b.shape, xp)
+    return Later(to_lu), None, sum_to(second, b.shape, xp)
 
 
 lu_solve_op = library_op(
@@ -402,24 +426,33 @@ def lstsq_joint(g: Any, a: Any, b: Any, x: Any, residues: Any, cond: Any, xp: An
     rtol = cond if cond is not None else float(np.finfo(x.dtype).eps)
     pseudo = xp.linalg.pinv(a, rtol=rtol)
     left = right - a @ x
-    to_a: Any = 0.0
     to_b: Any = xp.zeros_like(left)
+    u = pull = None
     if gx is not None:
         gx = gx[..., None] if vector else gx
         u = adjoint(pseudo, xp) @ gx
         to_b = to_b + u
-        to_a = to_a - u @ adjoint(x, xp) + left @ adjoint(pseudo @ u, xp)
-        outside = gx - pseudo @ (a @ gx)
-        to_a = to_a + (adjoint(pseudo, xp) @ x) @ adjoint(outside, xp)
     if to_residues is not None and residues.shape[-1:] != (0,):
+        if xp.isdtype(to_residues.dtype, "complex floating"):  # in SciPy 1.18, of real numbers
+            to_residues = xp.real(to_residues)
         pull = 2.0 * left * (to_residues[..., None, None] if vector else to_residues[..., None, :])
-        to_b, to_a = to_b + pull, to_a - pull @ adjoint(x, xp)
-    if to_values and to_values[0] is not None:
-        U, _, Vh = xp.linalg.svd(a, full_matrices=False)
-        to_a = to_a + (U * to_values[0][..., None, :]) @ Vh
+        to_b = to_b + pull
+
+    def to_a() -> Any:
+        found: Any = 0.0
+        if u is not None:
+            found = found - u @ adjoint(x, xp) + left @ adjoint(pseudo @ u, xp)
+            outside = gx - pseudo @ (a @ gx)
+            found = found + (adjoint(pseudo, xp) @ x) @ adjoint(outside, xp)
+        if pull is not None:
+            found = found - pull @ adjoint(x, xp)
+        if to_values and to_values[0] is not None:
+            U, _, Vh = xp.linalg.svd(a, full_matrices=False)
+            found = found + (U * to_values[0][..., None, :]) @ Vh
+        return sum_to(unless_cut(found, a, pseudo, xp), a.shape, xp)
+
     to_b = to_b[..., 0] if vector else to_b
-    to_a = unless_cut(to_a, a, pseudo, xp)
-    return sum_to(to_a, a.shape, xp), sum_to(to_b, b.shape, xp)
+    return Later(to_a), sum_to(to_b, b.shape, xp)
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:

@@ -4,7 +4,16 @@ SciPy's Python code runs as it stands on Arrays; what stands behind its C functi
 C functions without a statement refuse Arrays.
 """
 
-from .._statements import keeps_arrays, stands_in
+import sys
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import _ni_support
+
+from .._context import is_active
+from .._facades import asarray, computes_with_arrays
+from .._recorded import refused
+from .._statements import keeps_arrays, replaces, stands_in
 from . import _filters, _interpolation
 
 __all__ = ["_filters", "_interpolation"]
@@ -19,3 +28,20 @@ stands_in("scipy.ndimage._filters", "_nd_image")
 stands_in("scipy.ndimage._measurements", "_nd_image")
 stands_in("scipy.ndimage._measurements", "_ni_label")
 stands_in("scipy.ndimage._morphology", "_nd_image")
+refused(*[f"scipy.ndimage._filters.{name}" for name in ("generic_filter", "generic_filter1d")])
+
+data_for_results = _ni_support._get_output
+
+
+def get_output(output: Any, *args: Any, **keywords: Any) -> Any:
+    """What a function writes its result into: an Array also where the image is NumPy's, but the
+    coordinates or another argument are Arrays.
+    """
+    made = data_for_results(output, *args, **keywords)
+    if made is output or not is_active("scipy"):
+        return made
+    fresh = isinstance(made, np.ndarray) and not isinstance(output, np.ndarray)
+    return asarray(made) if fresh and computes_with_arrays("scipy", sys._getframe(1)) else made
+
+
+replaces("scipy.ndimage._ni_support", "_get_output", get_output)

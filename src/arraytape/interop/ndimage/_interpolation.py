@@ -15,6 +15,7 @@ from scipy.ndimage import _interpolation, _ni_support
 import arraytape
 
 from ..._array.array import Array
+from ..._record.plan import Later
 from .._borders import into
 from .._context import has_array
 from .._facades import asarray, no_rule
@@ -265,12 +266,16 @@ def affine_joint(
     npad: int, xp: Any,
 ) -> Any:  # fmt: skip
     at = affine_coordinates(matrix, offset, shape_out, xp)
-    slopes = by_coordinates(g, c, at, order, border, cval, npad, xp)
     every = tuple(range(1, len(shape_out) + 1))
+
+    @functools.cache
+    def slopes() -> Any:
+        return by_coordinates(g, c, at, order, border, cval, npad, xp)
+
     return (
-        by_coefficients(g, at, c.shape, order, border, npad, xp),
-        xp.tensordot(slopes, grid(shape_out, at, xp), axes=(every, every)),
-        xp.sum(slopes, axis=every),
+        Later(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
+        Later(lambda: xp.tensordot(slopes(), grid(shape_out, at, xp), axes=(every, every))),
+        Later(lambda: xp.sum(slopes(), axis=every)),
     )
 
 
@@ -299,12 +304,16 @@ def zoom_joint(
     half = 0.5 if grid_mode else 0.0  # a pixel's coordinate is that of its centre
     moved = grid(shape_out, zoom, xp) + step + half
     at = moved * factor - half
-    slopes = by_coordinates(g, c, at, order, border, cval, npad, xp)
     every = tuple(range(1, len(shape_out) + 1))
+
+    @functools.cache
+    def slopes() -> Any:
+        return by_coordinates(g, c, at, order, border, cval, npad, xp)
+
     return (
-        by_coefficients(g, at, c.shape, order, border, npad, xp),
-        xp.sum(slopes * moved, axis=every),
-        xp.sum(slopes * factor, axis=every),
+        Later(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
+        Later(lambda: xp.sum(slopes() * moved, axis=every)),
+        Later(lambda: xp.sum(slopes() * factor, axis=every)),
     )
 
 

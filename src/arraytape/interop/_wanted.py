@@ -1,0 +1,63 @@
+"""Whether a derivative of what a library's function gives may be wanted.
+
+It may where a tape follows an Array among its arguments, or one that a function among these uses from
+outside, or where ``vmap`` maps one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from types import FunctionType, MethodType
+from typing import Any
+
+from .._array.array import Array
+from .._array.exits import followers
+from .._array.views import current
+from .._storage.batched.data import lengths_of
+from .._util import nest
+
+DEEPEST = 4  # functions within functions
+LIBRARIES = ("scipy", __name__.partition(".")[0])
+
+
+def is_wanted(values: Iterable[Any]) -> bool:
+    """Whether an Array among values is followed, or mapped."""
+    arrays = [x for value in values for x in leaves_of(value) if isinstance(x, Array)]
+    return any(followers(x) or lengths_of((current(x)[1],)) for x in arrays)
+
+
+def leaves_of(value: Any) -> list[Any]:
+    """The leaves of a nesting; none of one that holds itself."""
+    try:
+        return nest.leaves(value)
+    except ValueError:
+        return []
+
+
+def used(function: Any, depth: int = DEEPEST) -> list[Any]:
+    """What a function uses from outside: its closure, defaults, ``self``'s attributes, globals."""
+    if isinstance(function, functools.partial):
+        return [*function.args, *function.keywords.values(), *used(function.func, depth)]
+    found: list[Any] = []
+    if isinstance(function, MethodType):
+        found += [function.__self__, *getattr(function.__self__, "__dict__", {}).values()]
+        function = function.__func__
+    if not isinstance(function, FunctionType) or not depth:
+        return found
+    for cell in function.__closure__ or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # it is empty still
+            continue
+    found += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    found += [function.__globals__.get(name) for name in function.__code__.co_names]
+    inner = [
+        part for part in found if isinstance(part, FunctionType | MethodType | functools.partial)
+    ]
+    return [*found, *[value for part in inner for value in used(part, depth - 1)]]
+
+
+def is_librarys(function: Any) -> bool:
+    """Whether a function is SciPy's or ours, which call SciPy's solvers on plain data."""
+    return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

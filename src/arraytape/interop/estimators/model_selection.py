@@ -1,0 +1,88 @@
+"""Cross-validation: scores, which scikit-learn takes for numbers, and the tables of them are Arrays."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import arraytape as xp
+
+from ..._array.array import Array
+from .._hooks import original_of
+from .._statements import hooks, keeps_arrays
+
+Scores = dict[str, Any] | Any  # by name where there are several metrics
+
+for module in ("_plot", "_search", "_search_successive_halving", "_validation"):
+    keeps_arrays(f"sklearn.model_selection.{module}")
+
+
+@hooks("sklearn.model_selection._validation", "_score")
+def _score(
+    estimator: Any,
+    X_test: Any,
+    y_test: Any,
+    scorer: Callable[..., Scores],
+    *args: Any,
+    **keywords: Any,
+) -> Scores:
+    """What the scorer gave, where that are Arrays: scikit-learn's function asks for numbers."""
+    from sklearn.model_selection._validation import _score
+
+    given: dict[str, Scores] = {}
+
+    def score(*data: Any, **options: Any) -> Scores:
+        given["scores"] = found = scorer(*data, **options)
+        if isinstance(found, Mapping):
+            return {name: number(value) for name, value in found.items()}
+        return number(found)
+
+    scores = original_of(_score)(estimator, X_test, y_test, like(scorer, score), *args, **keywords)
+    found = given.get("scores")
+    if isinstance(found, Mapping):
+        return {name: kept(found[name], value) for name, value in scores.items()}
+    return kept(found, scores)
+
+
+def like(scorer: Any, score: Callable[..., Scores]) -> Callable[..., Scores]:
+    """A function of the scorer's class, by which scikit-learn tells several metrics from one."""
+    from sklearn.metrics._scorer import _MultimetricScorer
+
+    if not isinstance(scorer, _MultimetricScorer):
+        return functools.wraps(scorer)(score) if callable(scorer) else score
+    made = copy.copy(scorer)
+    made.__class__ = type(
+        "_MultimetricScorer",
+        (_MultimetricScorer,),
+        {"__call__": lambda _, *args, **keywords: score(*args, **keywords)},
+    )
+    return made
+
+
+def number(score: Any) -> Any:
+    """A number in the place of a score that is an Array; its value is not looked at."""
+    return 0.0 if is_score(score) else score
+
+
+def kept(score: Any, value: Any) -> Any:
+    """The score, where a number stood in for it; else what scikit-learn made of it."""
+    return score if is_score(score) else value
+
+
+def is_score(score: Any) -> bool:
+    return isinstance(score, Array) and score.shape == () and score.dtype.kind in "fiub"
+
+
+@hooks("sklearn.model_selection._validation", "_aggregate_score_dicts")
+def _aggregate_score_dicts(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One Array for each name whose scores are some."""
+    from sklearn.model_selection._validation import _aggregate_score_dicts
+
+    found: dict[str, Any] = original_of(_aggregate_score_dicts)(scores)
+    for name in found:
+        column = [row[name] for row in scores]
+        if any(map(is_score, column)):
+            found[name] = xp.stack([xp.asarray(value, dtype=float) for value in column])
+    return found

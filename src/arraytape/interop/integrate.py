@@ -1,0 +1,137 @@
+"""scipy.integrate: rules for samples, on Arrays, and ``quad``, by all that its integrand depends on.
+
+``quad`` finds the pieces of the interval and the value; where a derivative may be wanted, the same rule
+is applied once more to these pieces, on Arrays.  ``solve_ivp`` is in ``optimize.py``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .._array.array import Array
+from .._util.errors import stacklevel
+from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
+from ._hooks import original_of
+from ._slopes import with_slope
+from ._statements import hooks, keeps_arrays, replaces
+from ._wanted import is_librarys, is_wanted, used
+
+Integrand = Callable[[Any], Any]
+NEAR = 1e-7  # how near the sum over the pieces must be to SciPy's value, relative to it
+MODULE = "scipy.integrate._quadrature"
+
+
+class Float64Type(SoftFloatType):
+    """Makes ``np.float64(x)`` an Array where x is one."""
+
+    def __call__(cls, x: Any = 0.0, /) -> Any:
+        return asarray(x, np.float64) if isinstance(x, Array) else np.float64(x)
+
+
+class Float64(SoftFloat, metaclass=Float64Type):
+    """``np.float64`` as ``simpson`` sees it, which calls it with arrays."""
+
+
+keeps_arrays(MODULE)
+quadrature = Facade("scipy")
+vars(quadrature)["float64"] = Float64
+replaces(MODULE, "np", quadrature)
+
+
+# --- functions --------------------------------------------------------------------------------------
+@hooks("scipy.integrate._quadpack_py", "quad", always=True)
+def quad(*args: Any, **keywords: Any) -> Any:
+    from scipy import integrate
+
+    original = original_of(integrate.quad)
+    call = inspect.signature(original).bind(*args, **keywords)
+    call.apply_defaults()
+    given = call.arguments
+    func, a, b = (given.pop(name) for name in ("func", "a", "b"))
+    more = given.pop("args")
+    more = more if isinstance(more, tuple) else (more,)
+    if is_librarys(func) or not is_wanted([a, b, more, *used(func)]):
+        return original(*args, **keywords)
+    for option in ("weight", "complex_func"):
+        if given[option]:
+            raise no_rule("scipy.integrate.quad", f"{option}=")
+    full = given.pop("full_output")
+    low, high = value_of(a), value_of(b)
+    value, error, info, *message = original(
+        lambda x: value_of(func(x, *more)), low, high, full_output=1, **given
+    )
+    if message and not full:
+        warnings.warn(message[0], integrate.IntegrationWarning, stacklevel=stacklevel())
+    formula = integrated(lambda x: func(x, *more), a, b, info)
+    if not abs(value_of(formula) - value) <= max(error, NEAR * abs(value)):
+        raise no_rule("scipy.integrate.quad", "a singular integrand (SciPy extrapolates)")
+    found = (with_slope(xp.asarray(value), formula), error)
+    return (*found, info, *message) if full else found
+
+
+@hooks("scipy.integrate._quadpack_py", "nquad", always=True)
+def nquad(func: Any, ranges: Any, args: Any = None, *options: Any, **keywords: Any) -> Any:
+    from scipy import integrate
+
+    if is_wanted([args, ranges, *used(func)]):
+        raise no_rule("scipy.integrate.nquad (dblquad, tplquad)")
+    return original_of(integrate.nquad)(func, ranges, args, *options, **keywords)
+
+
+@hooks("scipy.integrate._odepack_py", "odeint", always=True)
+def odeint(func: Any, y0: Any, t: Any, args: Any = (), *options: Any, **keywords: Any) -> Any:
+    from scipy import integrate
+
+    if not is_librarys(func) and is_wanted([y0, t, args, *used(func)]):
+        raise no_rule("scipy.integrate.odeint, other than solve_ivp,")
+    return original_of(integrate.odeint)(func, y0, t, args, *options, **keywords)
+
+
+def value_of(x: Any) -> float:
+    """A number without its derivative."""
+    return float(xp.stop_gradient(x)) if isinstance(x, Array) else float(x)
+
+
+def integrated(f: Integrand, a: Any, b: Any, info: dict[str, Any]) -> Array:
+    """The sum of QUADPACK's rules over the pieces in which it ended.
+
+    Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1: 21 points on each piece, or 15 after
+    x = c +- (1 - t) / t where the interval is infinite.
+    """
+    from scipy.integrate import _quad_vec
+
+    low, high = value_of(a), value_of(b)
+    sign = 1.0
+    if high < low:
+        a, b, low, high, sign = b, a, high, low, -1.0
+    count = info["last"]
+    pieces = [*zip(info["alist"][:count], info["blist"][:count], strict=True)]
+    if math.isfinite(low) and math.isfinite(high):
+        rule, rest = _quad_vec._quadrature_gk21, f
+        pieces = [(a if x == low else x, b if y == high else y) for x, y in pieces]
+    else:
+        rule, rest = _quad_vec._quadrature_gk15, unbounded(f, a, b, low, high)
+    total: Any = 0.0
+    for x, y in pieces:
+        total = total + rule(x, y, rest, lambda _: 0.0)[0]
+    return asarray(sign * total)
+
+
+def unbounded(f: Integrand, a: Any, b: Any, low: float, high: float) -> Integrand:
+    """The integrand over t from 0 to 1, by the distance (1 - t) / t from the finite end, or from 0."""
+    start, signs = (a, [1.0]) if high == math.inf else (b, [-1.0])
+    if low == -math.inf and high == math.inf:
+        start, signs = 0.0, [1.0, -1.0]
+
+    def g(t: float) -> Any:
+        return sum([f(start + sign * (1.0 - t) / t) for sign in signs]) / t**2
+
+    return g

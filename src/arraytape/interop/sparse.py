@@ -1,0 +1,15 @@
+"""scipy.sparse.linalg: its solvers refuse Arrays.
+
+A system whose matrix is a function of Arrays is solved by ``implicit.linear_solve``; sparse matrices
+themselves hold NumPy data.
+"""
+
+from ._recorded import refused
+
+SOLVERS = (
+    "bicg", "bicgstab", "cg", "cgs", "eigs", "eigsh", "expm_multiply", "gcrotmk", "gmres", "lgmres",
+    "lobpcg", "lsmr", "lsqr", "minres", "qmr", "spsolve", "spsolve_triangular", "svds", "tfqmr",
+    "aslinearoperator",
+)  # fmt: skip
+
+refused(*[f"scipy.sparse.linalg.{name}" for name in SOLVERS])

@@ -1,0 +1,125 @@
+"""scipy.stats' tests, correlations and regressions: SciPy's own NumPy code, on Arrays.
+
+Ranks are constant in steps, so what computes with them takes values; what ends in other compiled code
+refuses.  The lambda of a power transformation is where a likelihood is largest.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import arraytape as xp
+
+from .. import implicit
+from .._array.array import Array
+from ._context import has_array
+from ._densities import HALF_LOG_OF_TWO_PI
+from ._facades import asarray, no_rule
+from ._hooks import original_of
+from ._power import box_cox, yeo_johnson
+from ._recorded import refused
+from ._slopes import with_slope
+from ._statements import hooks, keeps_arrays, replaces
+
+COMMON, MORE = "scipy.stats._stats_py", "scipy.stats._morestats"
+
+for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
+    "_axis_nan_policy", "_correlation", "_entropy", "_resampling", "_stats_mstats_common", "_variation",
+)]):  # fmt: skip
+    keeps_arrays(_module)
+
+
+# --- compiled functions ---------------------------------------------------------------------------
+def plain(x: Any) -> Any:
+    """An Array's value as NumPy data."""
+    return np.asarray(xp.stop_gradient(x)) if isinstance(x, Array) else x
+
+
+def of_ranks(name: str) -> None:
+    """A compiled function that counts, of ranks or of the order of its data: it gets values."""
+
+    def function(*args: Any) -> Any:
+        from scipy.stats import _stats
+
+        return getattr(_stats, name)(*[plain(x) for x in args])
+
+    replaces(COMMON, name, function)
+
+
+for _name in ("_kendall_dis", "_toint64", "_weightedrankedtau"):
+    of_ranks(_name)
+refused("scipy.stats.shapiro", "scipy.stats.siegelslopes")
+
+
+@hooks(COMMON, "_cdf_distance")
+def _cdf_distance(p: Any, *samples: Any) -> Any:
+    """The samples and their weights are all Arrays: searchsorted of NumPy data takes values."""
+    from scipy.stats._stats_py import _cdf_distance
+
+    return original_of(_cdf_distance)(p, *[x if x is None else asarray(x) for x in samples])
+
+
+class Estimate:
+    """The sum of kernels of ``gaussian_kde`` by C type, or its logarithm: SciPy's value of Arrays."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getitem__(self, spec: str) -> Callable[..., Any]:
+        from scipy.stats import _stats
+
+        compiled = getattr(_stats, self.name)[spec]
+
+        def estimate(points: Any, values: Any, xi: Any, factor: Any, dtype: Any) -> Any:
+            given = points, values, xi, factor
+            if not has_array(given):
+                return compiled(*given, dtype)
+            data = [np.ascontiguousarray(plain(x)) for x in given]
+            points, values, xi, factor = [asarray(x, dtype) for x in given]
+            # Silverman 1986, "Density Estimation", equation 4.7: of whitened points.
+            white = xp.linalg.inv(factor)
+            apart = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
+            log_norm = (
+                xp.sum(xp.log(xp.linalg.diagonal(factor))) + points.shape[1] * HALF_LOG_OF_TWO_PI
+            )
+            logs = xp.special.logsumexp(
+                (xp.log(values[:, 0]) - 0.5 * xp.sum(apart, axis=-1)) - log_norm, axis=1
+            )[:, None]
+            formula = logs if self.name.endswith("_log") else xp.exp(logs)
+            return with_slope(xp.asarray(compiled(*data, dtype)), formula)
+
+        return estimate
+
+
+for _name in ("gaussian_kernel_estimate", "gaussian_kernel_estimate_log"):
+    replaces("scipy.stats._kde", _name, Estimate(_name))
+
+
+# --- power transformations ----------------------------------------------------------------------------
+def most_likely(
+    name: str, x: Any, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
+) -> Array:
+    """The lambda that SciPy finds; its derivative is that of the solution near it."""
+    x = asarray(x, np.float64)
+    function = original_of(getattr(sys.modules[MORE], name))
+
+    def solver(start: Any, x: Any) -> Any:
+        return function(np.asarray(x), **options)
+
+    return implicit.minimum(lambda lam, x: -likelihood(lam, x), 1.0, x, solver=solver)
+
+
+@hooks(MORE, "boxcox_normmax")
+def boxcox_normmax(x: Any, brack: Any = None, method: str = "pearsonr", **options: Any) -> Array:
+    if method != "mle":
+        raise no_rule("scipy.stats.boxcox_normmax", f"method={method!r}")
+    return most_likely("boxcox_normmax", x, box_cox, {"brack": brack, "method": method, **options})
+
+
+@hooks(MORE, "yeojohnson_normmax")
+def yeojohnson_normmax(x: Any, brack: Any = None, **options: Any) -> Array:
+    return most_likely("yeojohnson_normmax", x, yeo_johnson, {"brack": brack, **options})
