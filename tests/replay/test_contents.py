@@ -261,6 +261,7 @@ def trained(make, dtype, wrap):
     return [bits(x) for x in (*losses, *weights, optimizer.iterations)], step
 
 
+@pytest.mark.usefixtures("with_all_bits")
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "c8"])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_of_optimizers(name, dtype):
@@ -268,6 +269,22 @@ def test_steps_of_optimizers(name, dtype):
     found, step = trained(OPTIMIZERS[name], dtype, xp.function)
     assert found == expected
     assert step.counts == {"traced": 3, "replayed": 5, "eager": 0}  # the first makes the slots
+
+
+def test_the_first_step_of_an_optimizer_with_slots_is_as_the_second():
+    weights = [xp.Variable(np.ones(2)), xp.Variable(np.zeros(3))]
+    optimizer = optimizers.Adam(0.1)
+    optimizer.build(weights)
+
+    @xp.function
+    def step():
+        with xp.GradientTape() as tape:
+            loss = sum(xp.sum(w * w) for w in weights)
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+
+    for _ in range(3):
+        step()
+    assert step.counts == {"traced": 2, "replayed": 1, "eager": 0}
 
 
 def test_an_optimizer_of_a_user_is_given_numbers():
@@ -291,6 +308,7 @@ def test_a_warning_has_the_users_line():
     assert [(w.category, w.filename) for w in caught] == [(RuntimeWarning, __file__)]
 
 
+@pytest.mark.usefixtures("with_all_bits")
 def test_scipy():
     from scipy import special, stats
 
@@ -302,6 +320,7 @@ def test_scipy():
     assert outcome.exact
 
 
+@pytest.mark.usefixtures("with_all_bits")
 def test_scikit_learn():
     sklearn = pytest.importorskip("sklearn")
     from sklearn.linear_model import Ridge

@@ -408,6 +408,7 @@ def test_a_module_that_is_trained():
 
 
 # --- threads ------------------------------------------------------------------------------------------
+@pytest.mark.usefixtures("with_all_bits")
 def test_threads_that_replay_at_once():
     g = xp.function(lambda x: xp.sum(xp.sin(x) * xp.cos(x) + xp.exp(-x)))
     inputs = [xp.asarray(np.random.default_rng(i).normal(size=500)) for i in range(8)]

@@ -2,6 +2,7 @@
 
 import gc
 import linecache
+import math
 import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain as chain_of
@@ -12,12 +13,13 @@ import pytest
 import arraytape
 from arraytape.replay.passes import blocks as blocks_module
 from arraytape.replay.passes import simplify as simplify_module
-from arraytape.replay.passes.blocks import BLOCKED, blocked
+from arraytape.replay.passes.blocks import ADDED, BLOCKED, blocked
 from arraytape.replay.passes.factors import factored
-from arraytape.replay.passes.rounding import rounded
+from arraytape.replay.passes.looks import with_bounds, without_implied_looks
+from arraytape.replay.passes.rounding import deciding, rounded
 from arraytape.replay.passes.simplify import simplified
-from arraytape.replay.passes.sums import with_dots
-from arraytape.replay.passes.ties import with_rare_ties
+from arraytape.replay.passes.sums import with_dots, with_products
+from arraytape.replay.passes.ties import add_to_extremes, with_rare_ties
 from arraytape.replay.passes.ufuncs import same_beside_numbers
 from arraytape.replay.program import CONSTANT, INPUT, GuardFailed, Node, Program, operands
 from arraytape.replay.text import source as source_module
@@ -712,11 +714,12 @@ def written_twice(x, y):
     ("function", "ops"),
     [
         (lambda x, y: [xp.sum(x * y)], ["dot"]),
-        (lambda x, y: [xp.sum(-xp.exp(x), axis=0)], ["exp", "negative", "sum"]),
+        (lambda x, y: [xp.sum(-xp.exp(x), axis=0)], ["exp", "matmul", "negative"]),
         (lambda x, y: [0.1 * (x / 4.0)], ["multiply"]),
         (lambda x, y: [0.1 * (x / 49.0)], ["divide", "multiply"]),  # 49 / 49 is 1
-        (lambda x, y: [x / rows(y)], ["add", "divide", "divide", "multiply", "sqrt", "square", "sum"]),
-        (lambda x, y: [x / xp.sum(y, axis=1, keepdims=True)], ["divide", "sum"]),  # may be tiny
+        (lambda x, y: [x / rows(y)],
+         ["add", "divide", "divide", "matmul", "multiply", "sqrt", "square"]),
+        (lambda x, y: [x / xp.sum(y, axis=1, keepdims=True)], ["divide", "matmul"]),  # may be tiny
         (lambda x, y: [x / 1e250], ["divide"]),
         (lambda x, y: [xp.reshape(x, (12, 1)) @ xp.reshape(y, (1, 12))],
          ["multiply", "reshape", "reshape"]),
@@ -726,7 +729,7 @@ def written_twice(x, y):
          ["add", "getitem", "getitem", "getitem", "getitem", "put", "put", "subtract"]),
         (lambda x, y: slope_of_softmax(x, y)[1:], []),
         (lambda x, y: slope_of_softmax(x, y)[:1],
-         ["divide", "exp", "max", "multiply", "multiply", "subtract", "subtract", "sum", "sum"]),
+         ["divide", "exp", "matmul", "matmul", "max", "multiply", "multiply", "subtract", "subtract"]),
     ],
 )  # fmt: skip
 def test_what_changes_last_bits_alone_makes_a_program_shorter(function, ops):
@@ -1059,3 +1062,283 @@ def test_sums_in_blocks_are_as_exact_as_sums_of_numpy():
     exact = np.sum(x.astype(np.float64) ** 3)
     assert found.dtype == np.float32
     assert abs(found - exact) < 1e-6 * exact
+
+
+# --- sums as products ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("call", "ops"),
+    [
+        (lambda x: xp.sum(x), ["dot", "reshape"]),
+        (lambda x: xp.sum(x, axis=0), ["matmul"]),
+        (lambda x: xp.sum(x, axis=-1), ["matmul"]),
+        (lambda x: xp.sum(x, axis=1, keepdims=True), ["matmul"]),
+        (lambda x: xp.sum(x, axis=0, keepdims=True), ["matmul"]),
+        (lambda x: xp.sum(xp.matrix_transpose(x), axis=0), ["matmul", "matrix_transpose"]),
+        (lambda x: xp.sum(xp.reshape(x, (2, 2, 3)), axis=(0, 1)), ["matmul", "reshape", "reshape"]),
+        (lambda x: xp.sum(xp.reshape(x, (2, 2, 3)), axis=(1, 2)), ["matmul", "reshape", "reshape"]),
+        (lambda x: xp.sum(xp.reshape(x, (2, 2, 3)), axis=2, keepdims=True),
+         ["matmul", "reshape", "reshape", "reshape"]),
+        (lambda x: xp.sum(xp.reshape(x, (2, 2, 3)), axis=1), ["reshape", "sum"]),
+        (lambda x: xp.sum(xp.reshape(x, (2, 2, 3)), axis=(0, 2)), ["reshape", "sum"]),
+        (lambda x: xp.sum(x[:, ::2], axis=0), ["getitem", "sum"]),
+        (lambda x: xp.sum(xp.astype(x, np.float32), axis=0), ["astype", "sum"]),
+        (lambda x: xp.sum(xp.astype(x > 0, np.float64), axis=0), ["astype", "greater", "sum"]),
+        (lambda x: xp.sum(x, axis=0) > 0, ["greater", "sum"]),  # it decides
+    ],
+)  # fmt: skip
+def test_sums_are_products_with_ones(call, ops):
+    program = simplified(traced(lambda x: [call(x)], data(1)[:1]))
+    short = with_products(program, deciding(program))
+    assert sorted(node.op for node in short.nodes if node.op not in (INPUT, CONSTANT)) == ops
+    source = Source(short, "program")
+    for seed in range(3):
+        x = data(seed)[0]
+        wanted = program.run([x])[0][0]
+        for found in (short.run([x])[0][0], source.function(x)[0][0]):
+            assert (found.shape, found.dtype, found.strides) == (
+                wanted.shape,
+                wanted.dtype,
+                wanted.strides,
+            )
+            np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 2), (32, 10), (1000, 10), (10, 1000), (2, 20_000), (20_000, 2)]
+)
+def test_products_with_ones_are_as_exact_as_sums(shape):
+    x = np.random.default_rng(0).standard_normal(shape)
+    for axis in (0, 1):
+        program = simplified(traced(lambda x, axis=axis: [xp.sum(x, axis=axis)], [x]))
+        found = Source(with_products(program), "program").function(x)[0][0]
+        exact = np.asarray([math.fsum(row) for row in np.moveaxis(x, axis, -1)])
+        error = np.abs(found - exact) / (2.0**-53 * np.sum(np.abs(x), axis=axis))
+        assert error.max() < 4
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_products_of_matrices_have_the_bits_of_matmul(dtype):
+    rng = np.random.default_rng(0)
+    by_dot = 0
+    for _ in range(150):
+        n, k, m = rng.choice([1, 2, 3, 8, 33], 3)
+        x, y = rng.standard_normal((n, k)).astype(dtype), rng.standard_normal((k, m)).astype(dtype)
+        x, y = (np.asfortranarray(one) if rng.random() < 0.5 else one for one in (x, y))
+        x, y = [(x, y), (x[0], y), (x, y[:, 0]), (x[:, ::-1], y)][rng.integers(4)]
+        given = [x, y]
+        program = simplified(
+            traced(lambda x, y: [xp.matmul(x, y), xp.exp(-abs(xp.matmul(x, y)))], given)
+        )
+        source = Source(program, "program")
+        by_dot += ".dot(" in source.text
+        with np.errstate(all="ignore"):
+            same(source.function(*given)[0], program.run(given)[0], exact=True)
+    assert (by_dot > 50) == (dtype is not np.complex128)
+
+
+# --- ties that matter rarely --------------------------------------------------------------------------
+def cross_entropy(z, labels):
+    """The loss, and its gradient as a tape has it."""
+    with arraytape.GradientTape() as tape:
+        tape.watch(z)
+        top = arraytape.max(z, axis=1, keepdims=True)
+        shifted = z - top
+        loss = arraytape.mean(
+            arraytape.log(arraytape.sum(arraytape.exp(shifted), axis=1))
+            - arraytape.sum(shifted * labels, axis=1)
+        )
+    return loss, tape.gradient(loss, z)
+
+
+ONE_HOT = np.eye(3)[[0, 2, 1, 1]]
+LOGITS = np.asarray([[1.0, 2.0, 2.0], [0.0, 1.0, -1.0], [3.0, 3.0, 3.0], [-5.0, 0.5, 40.0]])
+
+
+@pytest.mark.parametrize("labels", [ONE_HOT, ONE_HOT * 0.5, ONE_HOT + 0.25, 0.0 * ONE_HOT])
+def test_the_shift_before_exp_has_the_slope_that_the_labels_give_it(labels):
+    """0 where they add up to 1, and then nothing is done about it."""
+    f = arraytape.function(cross_entropy)
+    for turn in range(5):
+        z, y = arraytape.asarray(LOGITS + turn), arraytape.asarray(labels)
+        for found, wanted in zip(f(z, y), cross_entropy(z, y), strict=True):
+            np.testing.assert_allclose(
+                np.asarray(found), np.asarray(wanted), rtol=1e-14, atol=1e-15
+            )
+    assert f.counts["replayed"] == 3
+    assert "add_to_extremes" in f.source
+    assert "count_ties" not in f.source
+
+
+def test_without_a_slope_nothing_is_copied():
+    y, x = np.ones((2, 3)), np.asarray([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0]])
+    top, ones = x.max(axis=1, keepdims=True), np.ones((2, 1))
+    assert add_to_extremes(y, np.zeros((2, 1)), x, top, ones) is y
+    found = add_to_extremes(y, np.asarray([[1.0], [3.0]]), x, top, ones)
+    assert found.tolist() == [[1.0, 1.5, 1.5], [2.0, 2.0, 2.0]]
+
+
+# --- looks that are not taken -------------------------------------------------------------------------
+def test_a_look_for_nan_that_a_gradient_implies_is_not_taken():
+    f = arraytape.function(cross_entropy)
+    for turn in range(3):
+        f(arraytape.asarray(LOGITS + turn), arraytape.asarray(ONE_HOT))
+    assert len(f.traces[0].guards) == 2
+    assert "not_equal" not in f.source
+    for bad in (np.nan, np.inf):
+        z = LOGITS.copy()
+        z[1, 1] = bad
+        with np.errstate(all="ignore"):
+            pair = [f(arraytape.asarray(z), arraytape.asarray(ONE_HOT)),
+                    cross_entropy(arraytape.asarray(z), arraytape.asarray(ONE_HOT))]  # fmt: skip
+        for found, wanted in zip(*pair, strict=True):
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+    assert f.counts["replayed"] == 1
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        lambda x: x[1:],
+        lambda x: xp.where(x > 0, x, 0.0),
+        lambda x: x**0.0,
+        lambda x: xp.astype(x, np.int64),
+        lambda x: TRACED.put(x, slice(None), 1.0),
+    ],
+)
+def test_a_look_stays_where_nan_may_get_lost(last):
+    def calls(x):
+        assert not xp.any(xp.not_equal(x, x))
+        y = last(x * 2.0)
+        TRACED.has_nan(y)
+        return [y]
+
+    program = simplified(traced(calls, [np.ones(4)]))
+    assert without_implied_looks(program) is program
+
+
+def squares(x):
+    """A polynomial with its gradient, which sums of squares bound."""
+    a, b = x[1:] - x[:-1] ** 2, 1.0 - x[:-1]
+    loss = xp.sum(a * a) + xp.sum(b * b)
+    gradient = xp.scatter_add(4.0 * a * x[:-1], x.shape, slice(None, -1)) + 0.5
+    assert not TRACED.has_nan(gradient)
+    return [loss, gradient]
+
+
+@pytest.mark.parametrize(
+    ("change", "fails"),
+    [
+        ({}, False),
+        ({7: np.nan}, True),
+        ({5000: np.nan}, True),
+        ({7: 1e60}, False),
+        ({7: -1e200}, False),
+        ({7: np.inf}, False),
+    ],
+)
+def test_moderate_sums_of_squares_make_a_look_unnecessary(change, fails):
+    x = np.random.default_rng(0).standard_normal(5001)
+    program = rounded(simplified(traced(squares, [x])))
+    short = with_bounds(program)
+    assert "looked_at" in [node.op for node in short.nodes]
+    for at, value in change.items():
+        x[at] = value
+    for run in (program.run, short.run, Source(short, "program").function):
+        given = (x,) if run.__name__ == "program" else ([x],)
+        with np.errstate(all="ignore"):
+            if fails:
+                with pytest.raises(GuardFailed):
+                    run(*given)
+            else:
+                same(run(*given)[0][1:], program.run([x])[0][1:], exact=True)
+
+
+@pytest.mark.parametrize(
+    "gradient",
+    [
+        lambda a, x, y: a * y,
+        lambda a, x, y: xp.log(a),
+        lambda a, x, y: a * np.nan,
+        lambda a, x, y: TRACED.put(a, slice(2, 4), np.inf),
+        lambda a, x, y: xp.exp(a),
+        lambda a, x, y: a * a * a * a * a * a * a,
+        lambda a, x, y: a / 0.0,
+    ],
+)
+def test_a_look_is_taken_where_sums_of_squares_do_not_say(gradient):
+    def calls(x, y):
+        a = x - 1.0
+        found = gradient(a, x, y)
+        TRACED.has_nan(found)
+        return [xp.sum(a * a), found]
+
+    given = [np.linspace(2.0, 3.0, 5000), np.ones(5000)]
+    with np.errstate(all="ignore"):
+        program = rounded(simplified(traced(calls, given)))
+    assert not any(node.op == "looked_at" for node in with_bounds(program).nodes)
+
+
+# --- parts that overlap, in blocks --------------------------------------------------------------------
+def total_of(parts):
+    def calls(x, y):
+        z = {"a": xp.exp(x[:3]) * 2.0, "b": xp.tanh(y[:3]) - 1.0, "c": x[:3] * y[:3]}
+        z["d"] = xp.sin(z["a"])
+        whole = xp.zeros((5, SHAPE[1]), dtype=np.float64)
+        for start, name, plus in parts:
+            key = slice(start, start + 3)
+            whole = TRACED.put(whole, key, whole[key] + z[name] if plus else whole[key] - z[name])
+        return [whole, xp.sum(z["a"] * z["b"])]
+
+    return calls
+
+
+@pytest.mark.parametrize("parts", [
+    [(0, "a", True), (1, "b", True)], [(1, "a", True), (0, "b", True)],
+    [(1, "a", True), (0, "a", False)], [(0, "b", True), (2, "b", True)],
+    [(2, "a", True), (1, "b", False), (0, "c", True)], [(1, "a", True), (2, "b", True), (0, "c", False)],
+    [(2, "d", True), (0, "a", True)], [(1, "a", True), (0, "a", True)],
+    [(2, "a", True), (1, "b", True), (0, "a", False)],
+])  # fmt: skip
+def test_parts_that_overlap_are_added_in_blocks(small_blocks, parts):
+    program = traced(total_of(parts), data(1))
+    short = blocked(simplified(program))
+    assert ADDED in [node.op for node in short.nodes]
+    source = Source(short, "program")
+    assert source.text.count("\n    ") > 3
+    for seed in range(3):
+        wanted = program.run(data(seed))[0]
+        for found in (short.run(data(seed))[0], source.function(*data(seed))[0]):
+            same(found[:1], wanted[:1], exact=True)
+            np.testing.assert_allclose(found[1], wanted[1], rtol=1e-14)
+
+
+@pytest.mark.parametrize("parts", [
+    [(0, "a", True), (1, "b", False)],  # the one that begins last is subtracted
+    [(0, "a", True), (1, "b", True), (2, "c", True)],
+    [(0, "a", True), (2, "b", True), (1, "c", False)],
+])  # fmt: skip
+def test_sums_of_parts_keep_their_order(small_blocks, parts):
+    program = simplified(traced(total_of(parts), data(1)))
+    short = blocked(program)
+    assert len([node for node in short.nodes if node.op == "put"]) in (1, 2)
+    for found in (short.run(data(2)), Source(short, "program").function(*data(2))):
+        same(found[0][:1], program.run(data(2))[0][:1], exact=True)
+
+
+def test_parts_that_are_read_elsewhere_or_spread_stay(small_blocks):
+    def calls(x, y):
+        a, b = xp.exp(x[:3]), xp.exp(y[:3])
+        whole = TRACED.put(xp.zeros((5, SHAPE[1]), dtype=np.float64), slice(1, 4), a)
+        whole = TRACED.put(whole, slice(0, 3), whole[0:3] + b)
+        return [whole, a]
+
+    def spread(x, y):
+        a, b = xp.exp(x[:1]) * 2.0, xp.exp(y[:1]) * 2.0
+        whole = TRACED.put(xp.zeros((5, SHAPE[1]), dtype=np.float64), slice(1, 4), a)
+        return [TRACED.put(whole, slice(0, 3), whole[0:3] + b)]
+
+    for function in (calls, spread):
+        program = simplified(traced(function, data(1)))
+        short = blocked(program)
+        assert ADDED not in [node.op for node in short.nodes]
+        same(Source(short, "program").function(*data(2))[0], program.run(data(2))[0], exact=True)

@@ -475,6 +475,37 @@ def test_a_logger_may_be_in_reach():
     assert g.counts["replayed"] == 1, g.reasons  # the first call fills its cache
 
 
+def test_what_other_loggers_hold_is_not_looked_at():
+    import logging
+    from collections import deque
+
+    class Remembering(logging.NullHandler):
+        def __init__(self):
+            super().__init__()
+            self.kept = deque(object() for _ in range(5000))
+
+    logger, other = logging.getLogger(__name__ + ".one"), logging.getLogger("arraytape_tests_other")
+    handler = Remembering()
+    other.addHandler(handler)
+
+    def f(x):
+        logger.debug("a step")
+        return x * 2
+
+    g = xp.function(f)
+    for _ in range(4):
+        g(x_of())
+    assert g.counts["replayed"] >= 1, g.reasons
+    logging.disable(logging.CRITICAL)
+    try:
+        before = g.counts["replayed"]
+        g(x_of())
+        assert g.counts["replayed"] == before  # it is asked for by each logger
+    finally:
+        logging.disable(logging.NOTSET)
+        other.removeHandler(handler)
+
+
 # --- functions that libraries wrap --------------------------------------------------------------------
 FACTOR = [2.0]
 

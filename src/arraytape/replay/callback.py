@@ -83,14 +83,6 @@ def noted(leaf: Any) -> Any:
 def callback(f: Callable[..., Any]) -> Callable[..., None]:
     """Let a function see values of an ``xp.function`` whose calls are replayed.
 
-        show = arraytape.replay.callback(lambda loss: bar.set_postfix(loss=float(loss)))
-
-        @xp.function
-        def step(w, x, y):
-            ...
-            show(loss)
-            return loss
-
     Parameters
     ----------
     f : Callable
@@ -117,6 +109,22 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
     its own code.  f is called with Arrays that no tape follows, and writes to them stay its own.  What
     it raises, the call raises; everything else has been done by then.  Python values among the
     arguments are those of the traced call: pass what changes as an Array.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> seen = []
+    >>> tell = xp.replay.callback(lambda loss: seen.append(float(loss)))
+    >>> @xp.function
+    ... def step(w):
+    ...     loss = xp.sum(w**2)
+    ...     tell(loss)
+    ...     return w * 0.5
+    >>> w = xp.asarray([4.0])
+    >>> for _ in range(4):
+    ...     w = step(w)
+    >>> seen
+    [16.0, 4.0, 1.0, 0.25]
     """
     if not callable(f):
         raise TypeError(f"callback: needs a function, got {describe(f)} [at {user_line()}]")

@@ -26,6 +26,7 @@ from .callback import Effect
 from .export import Export
 from .passes.blocks import blocked
 from .passes.factors import factored
+from .passes.looks import with_bounds, without_implied_looks
 from .passes.rounding import rounded
 from .passes.simplify import simplified
 from .passes.ties import with_rare_ties
@@ -73,15 +74,15 @@ class Plan:
 
     def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
         program = call.trace.program
-        self.before = len(program.nodes)
+        self.before = program.count()
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
         simple = self.program
         if blocks:
             self.program = rounded(self.program)
-        self.program = with_rare_ties(self.program)
+        self.program = without_implied_looks(with_rare_ties(self.program))
         if blocks:
-            self.program = blocked(factored(self.program))
+            self.program = blocked(factored(with_bounds(self.program)))
         taken = {"idle", "memory", *dir(np), *globals(), *(node.op for node in self.program.nodes)}
         self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names
@@ -120,7 +121,7 @@ class Plan:
 
     @property
     def info(self) -> TraceInfo:
-        ops = self.before, len(self.program.nodes)
+        ops = self.before, self.program.count()
         return TraceInfo(self.said, ops, self.guards, self.replayed, self.source.kept.bytes)
 
     @property

@@ -107,6 +107,10 @@ class Program:
         yield from self.writes
         yield from (guard.node for guard in self.guards)
 
+    def count(self) -> int:
+        """How many calls it has."""
+        return sum(node.op not in (INPUT, CONSTANT) for node in self.nodes)
+
     def run(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The outputs and writes for inputs, computed call by call: what each pass must keep.
 

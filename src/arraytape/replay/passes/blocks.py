@@ -5,21 +5,23 @@ What is between two calls of a block stays in the cache, and needs no memory of 
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from operator import getitem
 from typing import Any
 
 import numpy as np
 
 from ..program import CONSTANT, INPUT, Node, Program, operands, result_of
-from .simplify import MASKED, copied, packed
+from .rounding import added
+from .simplify import MASKED, copied, is_positive_zero, like, mapped, packed, without_dead_code
 from .sums import is_sum
-from .ufuncs import ufunc_of
+from .ufuncs import CASTS, ufunc_of
 
 LEAST = 32_000  # elements of what is worth a loop
 BLOCK = 16384  # elements of a block
 ALIGNED = 64  # rows whose multiples begin a line of the cache
-BLOCKED, ITEM = "blocks", "item"
-CASTS = ("astype", "cast")
+BLOCKED, ITEM, ADDED = "blocks", "item", "added_parts"
 FIRST = (INPUT, CONSTANT, "zeros")  # what parts are written to is there before the parts
 
 
@@ -88,6 +90,7 @@ def blocked(program: Program) -> Program:
     """The program with groups of elementwise calls in one node each."""
     if not any(map(is_member, program.nodes)):
         return program
+    program = with_added_parts(program)
     group = groups_of(program)
     wanted = read_outside(program, group)
     of: dict[Node, Node] = {}
@@ -171,4 +174,76 @@ def ordered(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
     return [*done]
 
 
-__all__ = ["BLOCKED", "Blocks", "blocked"]
+# --- parts of zeros ----------------------------------------------------------------------------------
+Part = tuple[Any, slice, bool]  # a value, its place, whether it is added rather than subtracted
+
+
+def with_added_parts(program: Program) -> Program:
+    """The program with one node where results of one group are added to parts of zeros."""
+    group = groups_of(program)
+    readers: dict[Node, set[Node]] = defaultdict(set)
+    for node in program.nodes:
+        for x in operands(node):
+            readers[x].add(node)
+    outside = Node("outside")
+    for node in program.roots():
+        readers[node].add(outside)
+    instead: dict[Node, Node] = {}
+    for node in program.nodes:
+        parts, chain = parts_of(node, readers)
+        own = group.get(parts[0][0]) if parts else None
+        turn = None if own is None else in_turn(node.shape, parts)
+        if own is None or turn is None:
+            continue
+        if all(group.get(x) is own and readers[x] <= {*own, *chain} for x, _, _ in parts):
+            instead[node] = like(node, ADDED, added_parts, node.shape, turn)
+    return without_dead_code(mapped(program, lambda node: node, instead)) if instead else program
+
+
+def parts_of(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
+    """What a chain of writes adds to zeros, and its nodes, which nothing else reads but the last one."""
+    parts: list[Part] = []
+    chain = {node}
+    while node.op == "put":
+        x, key, value = node.args
+        if is_positive_zero(x) and fills(value, x, key):
+            plain = x.strides == packed(x.shape, x.dtype.itemsize)
+            return ([(value, key, True), *reversed(parts)] if plain else []), chain
+        total, more = added(node) or (node, node)
+        reads = {y for y in readers[x] if y.op == "getitem" and readers[y] == {total}}
+        if readers[total] != {node} or readers[x] != {node, *reads} or not fills(more, x, key):
+            break
+        parts.append((more, key, total.op == "add"))
+        chain |= {x, total}
+        node = x
+    return [], chain
+
+
+def fills(value: Any, x: Node, key: Any) -> bool:
+    """Whether a key is a slice without a step, of rows of x, and a value has as many of them."""
+    if type(key) is not slice or key.step not in (None, 1) or type(value) is not Node:
+        return False
+    rows = len(range(*key.indices(x.shape[0]))) if x.shape else 0
+    return bool(value.dtype == x.dtype and value.shape == (rows, *x.shape[1:]))
+
+
+def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
+    """Parts of one length, those that begin later first; None where that is another order of the sums.
+
+    The blocks of the first one are written, and behind that those of the others added, which end before.
+    """
+    turn = sorted(parts, key=lambda part: -part[1].indices(shape[0])[0])
+    if turn[0] is not parts[0]:  # of two terms
+        parts = [parts[1], parts[0], *parts[2:]]
+    return turn if turn[0][2] and all(x is y for x, y in zip(turn, parts, strict=True)) else None
+
+
+def added_parts(shape: tuple[int, ...], parts: Sequence[Part]) -> Any:
+    """Zeros, with values added to parts or subtracted."""
+    whole = np.zeros(shape, parts[0][0].dtype)
+    for value, key, plus in parts:
+        (np.add if plus else np.subtract)(whole[key], value, whole[key])
+    return whole
+
+
+__all__ = ["ADDED", "BLOCKED", "Blocks", "blocked"]

@@ -1,6 +1,6 @@
 """A pass that makes a program shorter where that changes last bits, by which nothing is decided.
 
-Sums of products are dot products, quotients by what is neither tiny nor huge are products, and the
+Sums are products by BLAS, quotients by what is neither tiny nor huge are products, and the
 gradient of a softmax is written as people write it.  What a comparison, a choice, a sort or a guard
 depends on keeps its bits: a tie that is one in eager calls must be one in a replay.
 """
@@ -29,14 +29,13 @@ from .simplify import (
     like,
     mapped,
     number_of,
-    packed,
     rewritten,
     same_layout,
     shared,
     with_signs_joined,
     without_dead_code,
 )
-from .sums import DOT, with_dots
+from .sums import DOT, again_in, axes_of, with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
 LEAST = 4  # times: how much smaller what is divided by must be, for its reciprocal to be worth it
@@ -61,7 +60,8 @@ def rounded(program: Program) -> Program:
     if any(by_reciprocal(node, lambda one: one) for node in divided):  # where it is no softmax
         short = with_signs_joined(loosened(short, {**LOOSE, "divide": (by_reciprocal,)}))
         exact = deciding(short)
-    return with_dots(short, exact)
+    short = with_dots(short, exact)
+    return with_products(short, deciding(short))
 
 
 def loosened(program: Program, rules: Rules) -> Program:
@@ -110,18 +110,6 @@ def is_nan(node: Node) -> bool:
 
 
 # --- sums and rows ------------------------------------------------------------------------------------
-def axes_of(node: Node) -> tuple[int, ...] | None:
-    """The axes that a plain sum or extreme value of floats goes over, or None."""
-    x, options = node.args[0], node.keywords
-    if len(node.args) != 1 or type(x) is not Node or options.get("dtype") is not None:
-        return None
-    if x.dtype != node.dtype or node.dtype.kind != "f" or not x.size:
-        return None
-    axis, count = options.get("axis"), len(x.shape)
-    axes = range(count) if axis is None else axis if type(axis) is tuple else (axis,)
-    return tuple(sorted([one % count for one in axes])) if count else None
-
-
 def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     """A shape with 1 for axes."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
@@ -152,6 +140,18 @@ def sum_of_negative(node: Node, new: New) -> Node | None:
     if axes_of(node) is None or not is_negative(x):
         return None
     return like(node, "negative", np.negative, new(again(node, x.args[0])))
+
+
+def sum_with_known(node: Node, new: New) -> Node | None:
+    """``sum(x + y)`` is ``c + sum(y)`` where c is known to be the sum of x."""
+    whole = node.args[0]
+    if axes_of(node) is None:
+        return None
+    for x, y in pairs(whole, "add"):
+        known = sum_of_shares(again(node, x), new) if same_layout(x, whole) else None
+        if known is not None and known.shape == node.shape and same_layout(y, whole):
+            return like(node, "add", np.add, known, new(again(node, y)))
+    return None
 
 
 def again(node: Node, *args: Any) -> Node:
@@ -268,16 +268,6 @@ def sum_of_shares(node: Node, new: New) -> Node | None:
         if rows and total_axes(again_in(t, x.shape), e) == axes and e.shape == node.args[0].shape:
             return again_in(c, node.shape, new)
     return None
-
-
-def again_in(x: Node, shape: Any, new: New | None = None) -> Node:
-    """An operand in a shape."""
-    if x.shape == shape:
-        return x
-    other = Node("reshape", numpy_namespace.reshape, (x, shape))
-    other.shape, other.dtype, other.view = shape, x.dtype, True
-    other.strides = packed(shape, x.dtype.itemsize)
-    return other if new is None else new(other)
 
 
 # --- zeros --------------------------------------------------------------------------------------------
@@ -497,7 +487,7 @@ LOOSER: Rules = {
     "multiply": (share_in_product, numbers_joined),
     "put": (added_before,),
     "subtract": (slope_of_share, common_factor),
-    "sum": (sum_of_negative, sum_of_slope, sum_of_shares, factor_out),
+    "sum": (sum_of_negative, sum_of_slope, sum_of_shares, sum_with_known, factor_out),
     "where": (choice_of_zeros,),
 }
 LOOSE: Rules = {op: (*LOOSER.get(op, ()), *RULES.get(op, ())) for op in {**RULES, **LOOSER}}

@@ -1,16 +1,21 @@
-"""A pass over programs with maxima and minima: ties are counted one by one only where there are some."""
+"""Passes over programs with maxima and minima: ties are counted one by one only where there are some.
+
+Of an extreme value that is subtracted before ``exp``, as in the logarithm of a sum, the derivative is 0
+but for unusual labels: then nothing is done about it at all.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from ..._storage import numpy_namespace
-from ..program import CONSTANT, Node, Program
-from .simplify import mapped, packed, without_dead_code
+from ..program import CONSTANT, Node, Program, operands
+from .simplify import MASKED, is_positive_zero, like, mapped, packed, same_layout, without_dead_code
+from .ufuncs import CASTS
 
-CASTS = ("astype", "cast")
 SPREADS = ("broadcast_to", "broadcast_view", "expand_dims", "reshape")
 FALSE = np.False_.tobytes()
 
@@ -31,7 +36,65 @@ def with_rare_ties(program: Program) -> Program:
         new.view = True  # it may be the constant
         return new
 
-    return without_dead_code(mapped(program, new_of))
+    return with_rare_slopes(without_dead_code(mapped(program, new_of)))
+
+
+def with_rare_slopes(program: Program) -> Program:
+    """The program without the derivative of a shift by extreme values where that is 0."""
+    uses = Counter(x for node in program.nodes for x in operands(node))
+    uses.update(program.roots())
+    shifts = {node.args[0].args[1] for node in program.nodes if is_shifted(node)}
+    before = iter(program.nodes)
+
+    def new_of(node: Node) -> Node:
+        old = next(before)
+        for i in (0, 1) if node.op == "add" and not node.keywords else ():
+            slope = slope_of(old.args[i]) if uses[old.args[i]] == 1 else None
+            if slope is not None and slope[2] in shifts and same_layout(node.args[1 - i], node):
+                added = slope_of(node.args[i])
+                assert added is not None
+                new = like(node, "add_to_extremes", add_to_extremes, node.args[1 - i], *added)
+                new.view = True  # it may be the other operand
+                return new
+        return node
+
+    return without_dead_code(mapped(program, new_of)) if shifts else program
+
+
+def is_shifted(node: Node) -> bool:
+    """Whether a node is ``exp(x - y)``."""
+    x = node.args[0] if node.op == "exp" else None
+    return type(x) is Node and x.op == "subtract" and not x.keywords
+
+
+def slope_of(node: Any) -> tuple[Node, Node, Node, Node] | None:
+    """What is shared among ties, what takes part, its extreme values and the count, or None."""
+    if type(node) is not Node or node.op not in (MASKED, "where"):
+        return None
+    if node.op == MASKED:
+        x, taken, chosen = node.args
+        fits = chosen is True
+    else:
+        taken, x, zero = node.args
+        fits = is_positive_zero(zero)
+    while type(x) is Node and x.op in ("broadcast_to", "broadcast_view"):
+        x = x.args[0]
+    if not fits or type(x) is not Node or x.op != "divide" or x.keywords:
+        return None
+    share, count = x.args
+    if type(count) is not Node or count.op != "count_ties" or count.args[0] is not taken:
+        return None
+    same = type(share) is Node and share.shape == count.shape and taken.shape == node.shape
+    return (share, *taken.args, count.args[1]) if same else None
+
+
+def add_to_extremes(y: Any, share: Any, x: Any, extreme: Any, ones: Any) -> Any:
+    """y, with shares added where x is extreme; ones : as many as there are shares."""
+    if not np.count_nonzero(share):
+        return y
+    taken = np.equal(x, extreme)
+    axis = tuple([i for i, count in enumerate(ones.shape) if count != x.shape[i]])
+    return y + np.where(taken, share / count_ties(taken, ones, axis=axis, keepdims=True), 0.0)
 
 
 def without_nan(program: Program) -> set[Node]:

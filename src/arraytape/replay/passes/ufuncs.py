@@ -14,7 +14,7 @@ def ufunc_of(node: Node) -> np.ufunc | None:
     """NumPy's ufunc for a node, where it is a plain call of one with one result."""
     if node.keywords or node.shape is None:
         return None
-    found = node.call if isinstance(node.call, np.ufunc) else getattr(np, node.op, None)
+    found = node.call if isinstance(node.call, np.ufunc) else vars(np).get(node.op)
     known = node.op in OPERATORS or (node.op in numpy_namespace.FLOAT64 and node.dtype.kind == "f")
     if not isinstance(found, np.ufunc) or (found is not node.call and not known):
         return None
@@ -43,6 +43,8 @@ def same_beside_numbers() -> bool:
                         return False
     return True
 
+
+CASTS = ("astype", "cast")
 
 # What takes twice as long beside a number as beside an array.
 SLOW_BESIDE_NUMBERS = frozenset(("maximum", "minimum"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import array
 import dis
 import functools
+import logging
 import re
 import sys
 import types
@@ -279,6 +280,10 @@ class State:
     def parts_of_context_variable(self, name: str, path: str, value: Any, depth: int) -> None:
         self.add(f"{name}.get(MISSING)", path, value.get(MISSING), depth)
 
+    def parts_of_loggers(self, name: str, path: str, value: Any, depth: int) -> None:
+        """What holds for all loggers; of the others none asks, but for its parents."""
+        self.add(f"{name}.disable", f"{path}.disable", value.disable, depth)
+
     def parts_of_method(self, name: str, path: str, value: Any, depth: int) -> None:
         self.add(f"{name}.__self__", path.rpartition(".")[0] or path, value.__self__, depth)
         self.add(f"{name}.__func__", path, value.__func__, depth)
@@ -388,6 +393,7 @@ ENTRIES: dict[type, Callable[..., None]] = {
     types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
     functools.partial: State.parts_of_partial, staticmethod: State.parts_of_wrapper,
     classmethod: State.parts_of_wrapper, property: State.parts_of_property,
+    logging.Manager: State.parts_of_loggers,
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ..passes.simplify import INTEGERS
 from ..program import CONSTANT, Node
 
 ONE = np.asarray(1, np.int8)
+ONES: dict[Any, Any] = {}  # by dtype
 MOST = 1 << 17  # elements of a constant mask whose integers are kept
 
 
@@ -35,10 +36,11 @@ class Bits:
         self.left = Counter((node.args[1], node.dtype) for node in choices)
         self.known: dict[Any, tuple[str, bool]] = {}
 
-    def of(self, node: Node, mask: str, chosen: bool) -> tuple[str, list[str]]:
+    def of(self, node: Node, mask: str, chosen: bool, small: str = "") -> tuple[str, list[str]]:
         """A name for the integers that a choice reads, and the lines that make them.
 
-        They may be written over by what the next lines take.
+        They may be written over by what the next lines take.  small : the mask as integers of a byte,
+        where nothing reads it later: these are computed first, being fewer bytes.
         """
         key = node.args[1], node.dtype
         if self.whole and key[0].op == CONSTANT and node.size <= MOST:
@@ -47,7 +49,9 @@ class Bits:
         if not name:
             name = self.take(node)
             self.named("copyto", np.copyto)
-            lines = [f"copyto({name}, {mask})", self.spread(name, chosen)]
+            lines = [f"copyto({name}, {small or mask})"]
+            dtype = ONE.dtype if small else INTEGERS[node.dtype]
+            lines.insert(0 if small else 1, self.spread(small or name, chosen, dtype))
         else:
             lines = [] if now is chosen else [f"{self.named('invert', np.invert)}({name}, {name})"]
         self.left[key] -= 1
@@ -57,11 +61,12 @@ class Bits:
             self.give(node, name)
         return name, lines
 
-    def spread(self, name: str, chosen: bool) -> str:
+    def spread(self, name: str, chosen: bool, dtype: np.dtype[Any]) -> str:
         """The line that makes 0 and 1 no bits and all bits, or the other way round."""
         if chosen:
             return f"{self.named('negative', np.negative)}({name}, {name})"
-        return f"{self.named('subtract', np.subtract)}({name}, {self.named('_1', ONE)}, {name})"
+        one = self.named(f"_1_{dtype}", ONES.setdefault(dtype, ONE.astype(dtype)))
+        return f"{self.named('subtract', np.subtract)}({name}, {one}, {name})"
 
     def constant(self, node: Node, chosen: bool) -> str:
         """A name for the integers of a mask that is a constant."""

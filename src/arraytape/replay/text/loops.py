@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..passes.blocks import CASTS, Blocks
+from ..passes.blocks import ADDED, Blocks
 from ..passes.simplify import INTEGERS, MASKED, same_layout
 from ..passes.sums import DOT, is_sum
 from ..passes.ufuncs import (
+    CASTS,
     SLOW_BESIDE_NUMBERS,
     SLOW_IN_PLACE,
     call_into,
@@ -41,8 +42,14 @@ class Loop:
         source.scope |= {"copyto": np.copyto, "add_reduce": np.add.reduce}
         for x in blocks.inputs:
             self.input(x)
+        self.later: list[
+            tuple[Node, str]
+        ] = []  # results, and lines that read them at the end of a block
+        for node in source.program.nodes:
+            if node.op == ADDED and {*operands(node)} <= {*blocks.items}:
+                self.added(node)
         for i, node in enumerate(blocks.members):
-            if not is_sum(node) and node in self.items:
+            if not is_sum(node) and node in self.items and self.items[node] not in source.written:
                 self.result(i, node)
         for i, node in enumerate(blocks.members):
             self.member(i, node)
@@ -57,6 +64,7 @@ class Loop:
         source.lines += [f"{self.names[node]} = []" for node in sums]
         source.lines.append(f"for i in range(0, {count}, {rows}):")
         source.lines.append(f"    j = min(i + {rows}, {count})")
+        self.lines += [line.format(self.names[node]) for node, line in self.later]
         source.lines += [f"    {line}" for line in self.lines]
         for node in sums:
             item = self.items[node]
@@ -82,10 +90,42 @@ class Loop:
                 self.source.take_over(item, x)
                 self.names[node] = self.names[x]
                 return
-        if not self.source.part_for(item) and self.source.room(item) is None:
+        self.cut(node, self.new(item))
+
+    def added(self, node: Node) -> None:
+        """Memory for results that are added to parts of zeros, which may overlap.
+
+        Blocks of the first part, which begins last, are written.  Those of the others are added at the
+        end of a block: what they are added to was written then.
+        """
+        shape, parts = node.args
+        source, name = self.source, self.new(node)
+        start, stop, _ = parts[0][1].indices(shape[0])
+        source.lines += [f"{name}[:{start}] = 0"] if start else []
+        source.lines += [f"{name}[{stop}:] = 0"] if stop < shape[0] else []
+        member = dict(zip(self.blocks.items, self.blocks.results, strict=True))
+        alone = [x for x, _, _ in parts].count(parts[0][0]) == 1
+        for i, (x, key, plus) in enumerate(parts):
+            start, stop, _ = key.indices(shape[0])
+            view = source.names[x] = source.view(name, f"{name}[{start}:{stop}]")
+            source.written.add(x)
+            self.last[member[x]] = len(self.blocks.members)
+            self.lines.append(f"{view}_ = {view}[i:j]")
+            if i:
+                ufunc = np.add if plus else np.subtract
+                function = source.named(ufunc.__name__, ufunc)
+                self.later.append((member[x], f"{function}({view}_, {{}}, {view}_)"))
+            elif alone:
+                self.names[member[x]] = f"{view}_"
+            else:
+                self.later.append((member[x], f"copyto({view}_, {{}})"))
+
+    def new(self, node: Node) -> str:
+        """Memory for a result, kept or new."""
+        if self.source.room(node) is None:
             self.source.scope["empty"] = np.empty
-            self.source.assign(item, f"empty({node.shape!r}, {self.dtype(node)})")
-        self.cut(node, self.source.names[item])
+            self.source.assign(node, f"empty({node.shape!r}, {self.dtype(node)})")
+        return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
         """Whether a result may take the memory of an input, which no other input shares."""

@@ -79,6 +79,8 @@ def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
     other = node.args[1] if node.args[0] is x else node.args[0]
     if type(other) is not Node or other.dtype.kind != "f":
         return None
+    if type(x) is float and other.dtype == np.float64:
+        return np.asarray(x)
     with Quiet():
         array = np.asarray(x, other.dtype)
     return array if np.isfinite(array) == math.isfinite(x) else None

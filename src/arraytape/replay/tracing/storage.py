@@ -58,6 +58,9 @@ class TracedNamespace:
     def matmul_adjoint(self, x1: Any, x2: Any, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
 
+    def sum_adjoint(self, x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
+        return standard.sum_adjoint(x, into, along, keepdims, self)
+
     def inverse_again(self, x: Any, singular: Any, /) -> Any:
         return call("inverse_again", inverse_again, x, singular)
 
