@@ -1,4 +1,7 @@
-"""Workers of a cluster are killed in mid-step: the step comes back in time, with the same bits."""
+"""Workers of a cluster are killed in mid-step: the step comes back in time, with the same bits.
+
+One worker or both, at a random time, and in part once more while their nannies restart them.
+"""
 
 import os
 import random
@@ -45,7 +48,9 @@ def bits(found):
 
 
 def run(seed):
-    """A cluster of two processes, of which one is killed at a random time of each step."""
+    """A cluster of two processes, of which one or both are killed at random times of each step."""
+    import dask
+
     from distributed import Client, LocalCluster
 
     rng = random.Random(seed)
@@ -54,23 +59,33 @@ def run(seed):
     w = xp.asarray(draw.normal(size=4))
     quiet = {"dashboard_address": ":0", "silence_logs": 50}
     with (
+        # Dask gives up a worker that is not there 15 s after its loss: see tests/distributed for that.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **quiet) as cluster,
         Client(cluster) as client,
     ):
+        cluster.scheduler.allowed_failures = 20  # a task may be hit again and again
         data = distributed.partitions(X, y)
         steps = steps_on(data.persist() if rng.random() < 0.7 else data)
         right = {name: bits(step(w)) for name, step in steps.items()}
         for _ in range(KILLS):
             name = rng.choice(list(steps))
-            victim = rng.choice(alive(cluster, client))
-            delay = rng.uniform(0.0, 0.6)
-            killer = threading.Timer(delay, kill, (victim,))
+            victims = alive(cluster, client)[: rng.choice([1, 1, 2])]
+            delays = [rng.uniform(0.0, 0.6)]
+            killers = [threading.Timer(delays[0], kill, victims)]
+            if rng.random() < 0.4:
+                delays.append(delays[0] + rng.uniform(0.0, 1.5))
+                killers.append(threading.Timer(delays[1], kill_anew, (cluster,)))
             start = time.monotonic()
-            killer.start()
+            for killer in killers:
+                killer.start()
             found = bits(steps[name](w))
             took = time.monotonic() - start
-            killer.join()
-            script = f"attack.killed_workers.run({seed}): {name}, killed after {delay:.3f} s"
+            for killer in killers:
+                killer.join()
+            script = (
+                f"attack.killed_workers.run({seed}): {name}, {len(victims)} killed after {delays} s"
+            )
             assert found == right[name], f"{script}: other bits"
             assert took < PATIENCE, f"{script}: back after {took:.1f} s"
             COUNTS[name] += 1
@@ -89,12 +104,20 @@ def alive(cluster, client):
     raise AssertionError(f"no successor of a killed worker after {PATIENCE} s: {pids}")
 
 
-def kill(pid):
-    """Kill a process, unless it is gone."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        COUNTS["gone already"] += 1
+def kill(*pids):
+    """Kill processes that are not gone."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            COUNTS["killed"] += 1
+        except ProcessLookupError:
+            COUNTS["gone already"] += 1
+
+
+def kill_anew(cluster):
+    """Kill the first worker's process, as it is now: it may just be starting."""
+    pid = cluster.workers[0].pid
+    kill(*[pid] if pid is not None else [])
 
 
 ATTACK = Attack(run, "kills", COUNTS)

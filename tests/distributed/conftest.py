@@ -1,5 +1,9 @@
 """Data in partitions, and one small cluster for the tests that need processes."""
 
+import contextlib
+import subprocess
+import sys
+
 import dask
 import dask.array as da
 import numpy as np
@@ -49,3 +53,35 @@ def client(cluster):
 
     with Client(cluster) as client:
         yield client
+
+
+@pytest.fixture
+def private_cluster():
+    """Makes a cluster of one process, or more, that a test may spoil."""
+    from distributed import LocalCluster
+
+    quiet = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    return lambda **options: LocalCluster(**(quiet | options))
+
+
+@pytest.fixture
+def started():
+    """Starts a process of Dask's by a command's name and options, to be ended by a ``with`` block.
+
+    prelude : lines of Python that it runs first.
+    """
+
+    @contextlib.contextmanager
+    def start(command, *options, prelude=""):
+        line = f"{prelude}\nfrom distributed.cli.{command} import main\nmain()"
+        process = subprocess.Popen(
+            [sys.executable, "-c", line, *map(str, options)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    return start

@@ -136,6 +136,32 @@ def test_an_error_keeps_its_type_and_gets_the_partition_and_the_line(data, w):
         assert "test_bad_input.py" in note
 
 
+def test_a_block_that_cannot_be_computed(w):
+    def read(path):
+        raise OSError(f"no file {path}")
+
+    data = distributed.partitions([dask.delayed(read)(path) for path in "ab"])
+    for scheduler in ("synchronous", "threads"):
+        with dask.config.set(scheduler=scheduler):
+            for make in (distributed.map_sum, distributed.value_and_grad):
+                with pytest.raises(OSError, match="no file") as caught:
+                    make(lambda w, X: xp.sum(X * w), data)(w)
+                (note,) = caught.value.__notes__
+                assert note.startswith("<lambda>: while its partitions were computed or moved")
+
+
+def test_a_partition_without_rows(host, w):
+    X, y = host
+    data = distributed.partitions(np.split(X, [20, 20]), np.split(y, [20, 20]))
+    with dask.config.set(scheduler="synchronous"):
+        value, slope = distributed.value_and_grad(total, data)(w)  # a sum of nothing is 0
+        assert abs(float(value) - np.sum(X @ np.ones(4) - y)) < 1e-9
+        assert np.allclose(np.asarray(slope), X.sum(0), rtol=1e-12)
+        with pytest.raises(ValueError, match="max") as caught:
+            distributed.map_sum(lambda w, X, y: xp.max(X @ w), data)(w)
+        assert "in partition 1 of 3 (blocks of shapes (0, 4), (0,))" in caught.value.__notes__[0]
+
+
 def test_a_value_that_leaves_the_tape_is_an_error(data, w):
     def lost(w, X, y):
         return xp.sum(xp.asarray(np.asarray(X @ w) - np.asarray(y)))

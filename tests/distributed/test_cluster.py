@@ -1,19 +1,18 @@
 """On a cluster of processes: the same bits, whatever happens to the workers."""
 
-import contextlib
+import importlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import distributed
+from arraytape import distributed, interop
 from distributed import Client
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -98,7 +97,7 @@ def test_workers_that_die_of_a_partition(cluster, data, w, monkeypatch):
     assert distributed.map_sum(loss, data)(w).shape == ()  # the cluster goes on
 
 
-def test_memory_that_is_exhausted(w):
+def test_memory_that_is_exhausted(w, private_cluster):
     def f(w, X, y):
         kept = []
         for _ in range(200 if len(y) == 3 else 0):
@@ -120,14 +119,7 @@ def test_memory_that_is_exhausted(w):
         assert distributed.map_sum(loss, data)(w).shape == ()
 
 
-def private_cluster(**options):
-    from distributed import LocalCluster
-
-    return LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50,
-                        **options)  # fmt: skip
-
-
-def test_a_scheduler_that_is_lost(tmp_path, w):
+def test_a_scheduler_that_is_lost(started, tmp_path, w):
     here = str(tmp_path / "scheduler.json")
     options = "--scheduler-file", here, "--no-dashboard"
     with started("dask_scheduler", *options, "--port", "0") as scheduler, \
@@ -143,18 +135,6 @@ def test_a_scheduler_that_is_lost(tmp_path, w):
             ):
                 step(w)
         assert time.monotonic() - start < 30
-
-
-@contextlib.contextmanager
-def started(command, *options):
-    """A process of Dask's, ended afterwards."""
-    line = [sys.executable, "-m", f"distributed.cli.{command}", *options]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_a_slow_worker(cluster, client, data, w):
@@ -204,6 +184,85 @@ def test_ctrl_c_leaves_no_tasks(client, data, w):
         time.sleep(0.05)
     assert not any(client.processing().values())
     assert bits(*step(w)) == right
+
+
+@pytest.mark.parametrize("persisted", [False, True])
+def test_a_reader_that_fails_now_and_then(client, host, w, tmp_path, persisted):
+    X, y = host
+
+    def read(block):
+        (tmp_path / f"{os.getpid()}-{time.time_ns()}").touch()
+        if len(os.listdir(tmp_path)) < 3:
+            raise OSError("the disk is away")
+        return block
+
+    def step(retries):
+        for file in tmp_path.iterdir():
+            file.unlink()
+        blocks = [dask.delayed(read)(x) for x in np.split(X, 5)]
+        data = distributed.partitions(blocks, np.split(y, 5), retries=retries)
+        return distributed.value_and_grad(loss, data.persist() if persisted else data)(w)
+
+    with pytest.raises(OSError, match="the disk is away") as caught:
+        step(0)
+    (note,) = caught.value.__notes__
+    assert note.startswith("loss: while its partitions were computed or moved, not inside")
+    blocks = distributed.partitions(np.split(X, 5), np.split(y, 5))
+    assert bits(*step(3)) == bits(*distributed.value_and_grad(loss, blocks)(w))
+
+
+def test_a_function_that_fails_now_and_then(client, data, w, tmp_path):
+    def f(w, X, y):
+        (tmp_path / f"{os.getpid()}-{time.time_ns()}").touch()
+        if len(os.listdir(tmp_path)) < 3:
+            raise OSError("the licence server is away")
+        return loss(w, X, y)
+
+    with pytest.raises(OSError, match="licence server") as caught:
+        distributed.value_and_grad(f, data)(w)
+    assert "of 10 (blocks of shapes (5, 4), (5,))" in caught.value.__notes__[0]
+    for file in tmp_path.iterdir():
+        file.unlink()
+    again = distributed.Partitions(data._blocks, retries=3)
+    right = bits(*distributed.value_and_grad(loss, data)(w))
+    assert bits(*distributed.value_and_grad(f, again)(w)) == right
+
+
+def test_a_worker_that_computes_at_length_is_no_idle_one(client, data, w):
+    def of(w, X, y):
+        time.sleep(2.0 if len(y) == 3 else 0.0)
+        return loss(w, X, y)
+
+    blocks = distributed.partitions([np.ones((3, 4))], [np.ones(3)])
+    with dask.config.set({"distributed.scheduler.no-workers-timeout": "1s"}):
+        assert distributed.map_sum(of, blocks)(w).shape == ()
+
+
+def test_a_module_that_workers_do_not_have(client, data, w, tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text("def of(w, X, y):\n    return (X @ w).sum()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    of = importlib.import_module("only_here").of
+    with pytest.raises(ModuleNotFoundError, match="only_here") as caught:
+        distributed.map_sum(of, data)(w)
+    assert "of 10 (blocks of shapes (5, 4), (5,))" in caught.value.__notes__[0]
+    assert distributed.map_sum(loss, data)(w).shape == ()
+
+
+def test_a_context_around_the_call_is_not_on_the_workers(client, data, w):
+    expm = pytest.importorskip("scipy.linalg").expm
+
+    def bare(w, X, y):
+        return xp.sum(expm(xp.linalg.outer(w, w)) @ X.T)
+
+    def inside(w, X, y):
+        with interop.scipy():
+            return bare(w, X, y)
+
+    lost = pytest.raises(xp.LostGradientError, match=r"test_cluster\.py.* Call scipy")
+    with interop.scipy(), lost as caught:
+        distributed.value_and_grad(bare, data)(w)
+    assert "of 10 (blocks of shapes (5, 4), (5,))" in caught.value.__notes__[0]
+    assert distributed.value_and_grad(inside, data)(w)[1].shape == (4,)
 
 
 def again_and_again(step, w):

@@ -8,6 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import distributed
+from arraytape.distributed import _sums
 from arraytape.nn import Dense
 
 
@@ -259,12 +260,60 @@ def test_value_and_grad_under_vmap(data, here, w, v):
     near(xp.vmap(both)(xp.stack([w, v])), xp.vmap(right)(xp.stack([w, v])))
 
 
-def test_what_is_not_differentiated_may_leave_the_tape(data, here, w):
+def test_what_is_not_differentiated_may_leave_the_tape(data, here, w, v):
     def f(w, scale, X, y):
         return xp.sum(xp.sin(X @ w)) * float(scale)
 
     s = xp.asarray(2.0)
     near(distributed.value_and_grad(f, data)(w, s), xp.value_and_grad(here(f))(w, s))
+    total, whole = distributed.map_sum(f, data), here(f)
+    for of in (
+        lambda t: xp.grad(t)(w, s),
+        lambda t: xp.jvp(lambda w: t(w, s), (w,), (v,)),
+        lambda t: xp.hvp(lambda w: t(w, s), (w,), (v,))[0],
+        lambda t: xp.hessian(lambda w: t(w, s))(w),
+        lambda t: xp.vmap(lambda w: xp.grad(t)(w, s))(xp.stack([w, v])),
+    ):
+        near(of(total), of(whole))
+    for of in (
+        lambda: xp.grad(total, argnums=1)(w, s),
+        lambda: distributed.value_and_grad(f, data, argnums=(0, 1))(w, s),
+        lambda: xp.grad(lambda s: xp.sum(xp.grad(total)(w, s)))(s),
+        lambda: xp.jvp(lambda s: total(w, s), (s,), (s,)),
+    ):
+        with pytest.raises(xp.LostGradientError):
+            of()
+
+
+def of_two_tapes(t, inner, outer, inner_is_forward=False):
+    """The gradient of an inner derivative with respect to one parameter: each follows its own."""
+    params = {"w": xp.asarray([0.5, -1.0, 2.0, 0.1]), "s": xp.asarray(2.0)}
+    a, b = params[inner], params[outer]
+    with xp.GradientTape() as tape:
+        tape.watch(b)
+        if inner_is_forward:
+            with xp.ForwardAccumulator(a, xp.ones_like(a)) as accumulator:
+                y = t(*params.values())
+            found = accumulator.jvp(y)
+        else:
+            with xp.GradientTape() as second:
+                second.watch(a)
+                y = t(*params.values())
+            found = second.gradient(y, a)
+    return tape.gradient(found, b)
+
+
+@pytest.mark.parametrize("inner", ["w", "s"])
+@pytest.mark.parametrize("outer", ["w", "s"])
+@pytest.mark.parametrize("inner_is_forward", [False, True])
+def test_a_recorder_follows_some_of_the_parameters(data, here, inner, outer, inner_is_forward):
+    def f(w, s, X, y):
+        return xp.sum(xp.sin(X @ w) * xp.cos(s * (X @ w)))
+
+    near(
+        of_two_tapes(distributed.map_sum(f, data), inner, outer, inner_is_forward),
+        of_two_tapes(here(f), inner, outer, inner_is_forward),
+    )
 
 
 def test_float32_parameters_of_float64_data(data, here):
@@ -314,6 +363,132 @@ def test_float32_stays(host):
     assert value.dtype == found.dtype == xp.float32
 
 
+# --- how often the workers are asked --------------------------------------------------------------
+@pytest.fixture
+def asked(monkeypatch):
+    """How many sums were computed."""
+    found = []
+
+    def counted(*args):
+        found.append(args)
+        return sum_of(*args)
+
+    sum_of = _sums.sum_of
+    monkeypatch.setattr(_sums, "sum_of", counted)
+    return found
+
+
+def of_two_scalars(total):
+    def f(w):
+        s = total(w)
+        return s["squares"] / s["rows"] * xp.sin(s["sines"]) + xp.sum(w * w)
+
+    return f
+
+
+def two_scalars(w, X, y):
+    r = X @ w - y
+    return {"squares": xp.sum(r * r), "sines": xp.sum(xp.sin(r)), "rows": X.shape[0]}
+
+
+@pytest.mark.parametrize(
+    ("of", "sums"),
+    [
+        (lambda f, w, v: xp.value_and_grad(f)(w), 1),
+        (lambda f, w, v: xp.jvp(f, (w,), (v,)), 1),
+        (lambda f, w, v: xp.hvp(f, (w,), (v,)), 1),
+        (lambda f, w, v: xp.jvp(xp.value_and_grad(f), (w,), (v,)), 1),
+        (lambda f, w, v: xp.jvp(lambda w: xp.hvp(f, (w,), (v,))[0], (w,), (w,)), 5),
+    ],
+)
+def test_a_derivative_asks_once(data, here, w, v, asked, of, sums):
+    near(of(distributed.map_sum(loss, data), w, v), of(here(loss), w, v))
+    assert len(asked) == sums
+    asked.clear()
+    total = of_two_scalars(distributed.map_sum(two_scalars, data))
+    near(of(total, w, v), of(of_two_scalars(here(two_scalars)), w, v))
+    assert len(asked) == sums
+
+
+def test_a_tangent_of_value_and_grad_asks_once(data, here, w, v, asked):
+    def along(both):
+        return xp.jvp(lambda w: both(w), (w,), (v,))
+
+    near(along(distributed.value_and_grad(loss, data)), along(xp.value_and_grad(here(loss))))
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda f, w, v: xp.grad(lambda v: xp.sum(xp.hvp(f, (w,), (v,))[0] ** 2))(v),
+        lambda f, w, v: xp.grad(lambda v: xp.jvp(f, (w,), (v,))[1] ** 2)(v),
+        lambda f, w, v: xp.grad(lambda w: xp.jvp(f, (w,), (w,))[1] ** 2)(w),
+        lambda f, w, v: xp.jvp(lambda v: xp.hvp(f, (w,), (v,))[0], (v,), (w,)),
+        lambda f, w, v: xp.vmap(lambda v: xp.hvp(f, (w,), (v,))[0])(xp.stack([v, w])),
+        lambda f, w, v: xp.vmap(lambda w: xp.hvp(f, (w,), (v,))[0])(xp.stack([v, w])),
+        lambda f, w, v: xp.linearize(xp.grad(f), w)[1](v),
+    ],
+)
+def test_tangents_that_are_variables_themselves(data, here, w, v, of):
+    near(of(distributed.map_sum(loss, data), w, v), of(here(loss), w, v))
+
+
+def test_products_along_other_tangents_than_were_known(data, here, w, v):
+    """One accumulator's tangents are computed ahead, and not taken for another's."""
+
+    def products(total):
+        with xp.ForwardAccumulator(w, v) as outer:
+            with xp.ForwardAccumulator(w, w) as inner:
+                y = total(w)
+            return y, inner.jvp(y), outer.jvp(y)
+
+    near(products(distributed.map_sum(loss, data)), products(here(loss)))
+
+
+def test_a_parameter_that_is_written_to_before_the_way_back(data, here, w, v):
+    def product(total):
+        x = xp.asarray(w, copy=True)
+        with xp.ForwardAccumulator(x, v) as accumulator:
+            with xp.GradientTape() as tape:
+                tape.watch(x)
+                z = x * 1.0
+                y = total(z)
+                z[0] = 7.0
+            g = tape.gradient(y, x)
+        return g, accumulator.jvp(g)
+
+    near(product(distributed.map_sum(loss, data)), product(here(loss)))
+
+
+def test_a_product_for_modules_and_some_of_the_parameters(data, here):
+    net = Net()
+    kernel, sources = net.hidden.kernel, list(net.trainable_variables)
+
+    def product(total):
+        with xp.ForwardAccumulator(kernel, xp.ones_like(kernel)) as accumulator:
+            with xp.GradientTape() as tape:
+                y = total(net)
+            g = tape.gradient(y, sources)
+        return accumulator.jvp(y), accumulator.jvp(g)
+
+    near(product(distributed.map_sum(squares, data)), product(here(squares)))
+
+
+def test_an_op_without_a_second_derivative_has_a_first_one(data, here, w, v):
+    def f(w, X, y):
+        return xp.sum(xp.special._landau_cdf(X @ w, 0.0, 1.0))
+
+    total = distributed.map_sum(f, data)
+    with xp.ForwardAccumulator(w, v) as accumulator:
+        with xp.GradientTape() as tape:
+            tape.watch(w)
+            y = total(w)
+        near(accumulator.jvp(y), xp.jvp(here(f), (w,), (v,))[1])
+        with pytest.raises(LookupError, match="Landau's density is not built"):
+            accumulator.jvp(tape.gradient(y, w))
+
+
 # --- partitions -----------------------------------------------------------------------------------
 def cut(host, *at):
     X, y = host
@@ -359,25 +534,62 @@ def test_blocks_of_numpy_kinds(host, here, w, convert):
     near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
 
 
-def test_bags_and_dataframes(host, here, w):
+def test_bags(host, here, w):
     import dask.bag as db
-
-    X, y = host
-    right = xp.value_and_grad(here(loss))(w)
 
     def of_rows(w, rows):
         return sum(loss(w, x, y) for x, y in rows)
 
-    bag = db.from_sequence(list(zip(X, y, strict=True)), npartitions=3)
-    near(distributed.value_and_grad(of_rows, distributed.partitions(bag))(w), right)
-    pd = pytest.importorskip("pandas", reason="dataframes need pandas")
-    import dask.dataframe as dd
-
-    frame = dd.from_pandas(
-        pd.DataFrame({**dict(zip("abcd", X.T, strict=True)), "y": y}), npartitions=3
+    bag = db.from_sequence(list(zip(*host, strict=True)), npartitions=3)
+    near(
+        distributed.value_and_grad(of_rows, distributed.partitions(bag))(w),
+        xp.value_and_grad(here(loss))(w),
     )
-    data = distributed.partitions(frame[list("abcd")], frame["y"])
-    near(distributed.value_and_grad(loss, data)(w), right)
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's of a newer pandas
+def test_dataframes_and_parquet_files(host, here, w, tmp_path):
+    for name in ("pandas", "pyarrow"):
+        pytest.importorskip(name, reason="dataframes need dask[dataframe]: 250 MB of libraries")
+    import dask.dataframe as dd
+    import pandas as pd
+
+    X, y = host
+    right = xp.value_and_grad(here(loss))(w)
+    columns = list("abcd")
+    made = dd.from_pandas(
+        pd.DataFrame({**dict(zip(columns, X.T, strict=True)), "y": y}), npartitions=4
+    )
+    made.to_parquet(tmp_path)
+    for frame in (made, dd.read_parquet(tmp_path)):
+        data = distributed.partitions(frame[columns], frame["y"])
+        assert len(data) == 4
+        near(distributed.value_and_grad(loss, data)(w), right)
+        whole = distributed.partitions(frame)
+        near(distributed.value_and_grad(lambda w, F: loss(w, F[:, :4], F[:, 4]), whole)(w), right)
+    texts = made.assign(text="a")
+    with pytest.raises(TypeError, match="no Array can have dtype object") as caught:
+        distributed.value_and_grad(lambda w, F: loss(w, F[:, :4], F[:, 4]),
+                                   distributed.partitions(texts))(w)  # fmt: skip
+    assert caught.value.__notes__[0].startswith("in partition ")
+
+
+def test_collections_that_dask_cuts_otherwise_to_read_them(host, here, w):
+    """As of read_parquet, which reads small files together where few columns are asked for."""
+
+    class Frame:
+        def __init__(self, blocks, together):
+            self.blocks, self.npartitions, self.together = blocks, len(blocks), together
+
+        def to_delayed(self, optimize_graph=True):
+            step = self.together if optimize_graph else 1
+            groups = [self.blocks[i : i + step] for i in range(0, self.npartitions, step)]
+            return [dask.delayed(np.concatenate)(group) for group in groups]
+
+    X, y = cut(host, 7, 20, 40)
+    data = distributed.partitions(Frame(X, 1), Frame(y, 2))
+    assert len(data) == 4
+    near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
 
 
 def test_arrays_that_are_cut_along_columns_too(host, here, w):
@@ -388,14 +600,27 @@ def test_arrays_that_are_cut_along_columns_too(host, here, w):
     near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
 
 
-def test_files_that_dask_reads(tmp_path, host, here, w):
+def test_a_stack_of_npy_files(tmp_path, host, here, w):
     import dask.array as da
 
-    X, y = host
-    da.to_npy_stack(str(tmp_path / "X"), da.from_array(X, chunks=(20, -1)), axis=0)
-    data = distributed.partitions(
-        da.from_npy_stack(str(tmp_path / "X")), da.from_array(y, chunks=20)
-    )
+    stacks = []
+    for name, x in zip("Xy", host, strict=True):
+        da.to_npy_stack(str(tmp_path / name), da.from_array(x, chunks=(20, *x.shape[1:])), axis=0)
+        stacks.append(da.from_npy_stack(str(tmp_path / name)))  # blocks are maps of the files
+    for data in (distributed.partitions(*stacks), distributed.partitions(*stacks).persist()):
+        near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
+
+
+def test_zarr_stores(tmp_path, host, here, w):
+    pytest.importorskip("zarr", reason="zarr is not installed here")
+    import dask.array as da
+
+    stores = []
+    for name, x in zip("Xy", host, strict=True):
+        da.to_zarr(da.from_array(x, chunks=(20, *x.shape[1:])), str(tmp_path / name))
+        stores.append(da.from_zarr(str(tmp_path / name)))
+    data = distributed.partitions(*stores)
+    assert len(data) == 3
     near(distributed.value_and_grad(loss, data)(w), xp.value_and_grad(here(loss))(w))
 
 

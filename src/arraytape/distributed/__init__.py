@@ -1,12 +1,15 @@
 """Gradients of sums over partitions of data, which Dask computes: in threads, processes, on clusters.
 
-    from arraytape import distributed
-
-    data = distributed.partitions(X, y).persist()           # Dask arrays, dataframes, lists of blocks
-    value, gradient = distributed.value_and_grad(loss, data)(w)
-    total = distributed.map_sum(statistics, data)           # total(w) is one recorded op
-
 It needs Dask: ``pip install 'arraytape[distributed]'``.
+
+>>> import arraytape as xp
+>>> def loss(w, X, y):  # of one partition
+...     return xp.sum((xp.asarray(X) @ w - xp.asarray(y)) ** 2)
+>>> X, y = [[[1.0], [2.0]], [[3.0]]], [[1.0, 2.0], [4.0]]  # or Dask arrays, dataframes
+>>> data = xp.distributed.partitions(X, y)
+>>> value, gradient = xp.distributed.value_and_grad(loss, data)(xp.asarray([1.0]))
+>>> print(value, gradient)
+1.0 [-6.]
 """
 
 from ._errors import PartitionError

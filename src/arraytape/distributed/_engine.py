@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from .._util.errors import user_line
-from ._errors import died, lost
+from ._cluster import awaited, check_installed, client_of, running
+from ._errors import annotate_data, died, idle, installed, lost
 from ._message import Message
 from ._worker import Part, added, run
 
+NO_WORKERS = "NoWorkerError", "NoValidWorkerError"  # of Dask, by its no-workers-timeout
 LARGE = 65_536  # bytes of parameters that go to each worker by themselves, and not with every task
 
 
@@ -27,54 +28,23 @@ def sum_of(
 
     The same partitions give the same bits, in whichever order they are ready.
     """
-    client = client_of(blocks)
+    client, key = client_of(blocks), key_of(message.name)
     if client is None:
-        dask = package()
-        return dask.compute(tree(blocks, message, ahead, fan_in))[0]  # type: ignore[no-any-return]
+        return computed(tree(blocks, message, ahead, fan_in, key), message.name)
+    check_installed(client, message.name)
     if any(is_lazy(block) for row in blocks for block in row):
         # One graph: blocks are loaded, used and let go, so that never all of them are in memory.
         total = client.compute(
-            tree(blocks, given_to(client, message), ahead, fan_in, message.name), retries=retries
+            tree(blocks, given_to(client, message), ahead, fan_in, key), retries=retries
         )
     else:
-        total = mapped(client, blocks, message, ahead, fan_in, retries)
-    return result_of(client, total, message.name, len(blocks))
+        total = mapped(client, blocks, message, ahead, fan_in, retries, key)
+    return result_of(client, total, message.name, key, blocks)
 
 
 def package() -> Any:
     """Dask, or an ImportError that says what to install."""
-    try:
-        import dask
-    except ImportError as error:
-        raise ImportError(
-            f"arraytape.distributed needs Dask [at {user_line()}]: pip install 'arraytape[distributed]'"
-        ) from error
-    return dask
-
-
-def client_of(blocks: Sequence[tuple[Any, ...]]) -> Any:
-    """The client to which futures among the blocks belong, or the current one; None without."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    for row in blocks:
-        for block in row:
-            if isinstance(block, distributed.Future):
-                return running(block.client)
-    try:
-        return running(distributed.default_client())
-    except ValueError:  # there is none
-        return None
-
-
-def running(client: Any) -> Any:
-    """A client that is connected; RuntimeError for one that was closed."""
-    if client is None or client.status != "running":
-        raise RuntimeError(
-            "partitions: the cluster that holds the data was closed, or its scheduler is lost [at "
-            f"{user_line()}]; connect a Client, and make the partitions again"
-        )
-    return client
+    return installed("dask", "Dask")
 
 
 def is_lazy(block: Any) -> bool:
@@ -97,19 +67,18 @@ def persisted(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any
 
 # --- two ways to give it to Dask ----------------------------------------------------------------------
 def tree(
-    blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int, name: str = ""
+    blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int, key: str
 ) -> Any:
     """The sum as one graph of delayed calls; given : a Message, or what holds it."""
-    delayed, name = package().delayed, name or given.name
+    delayed, count = package().delayed, len(blocks)
     if isinstance(given, Message):
         given = delayed(given, traverse=False)
-    key, count = key_of(name), len(blocks)
     call = delayed(run, pure=False, traverse=False)
     parts = [
         call(i, count, given, ahead, *row, dask_key_name=f"{key}-{i}")
         for i, row in enumerate(blocks)
     ]
-    add = delayed(functools.partial(added, name), pure=False)
+    add = delayed(functools.partial(added, name_in(key)), pure=False)
     for level, groups in levels(parts, fan_in):
         parts[:] = [
             add(group, dask_key_name=f"sum{level}-{key}-{i}") for i, group in enumerate(groups)
@@ -119,10 +88,11 @@ def tree(
 
 def mapped(
     client: Any, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int], fan_in: int,
-    retries: int,
+    retries: int, key: str,
 ) -> Any:  # fmt: skip
     """The sum as futures, of blocks that are computed already."""
-    key, count = key_of(message.name), len(blocks)
+    compute_again(client, blocks)
+    count = len(blocks)
     options = {"retries": retries, "pure": False}
     parts = client.map(
         run, range(count), [count] * count, [given_to(client, message)] * count, [ahead] * count,
@@ -148,6 +118,11 @@ def key_of(name: str) -> str:
     return f"{name}-{uuid.uuid4().hex[:12]}"
 
 
+def name_in(key: str) -> str:
+    """The name of the function in such a key."""
+    return key.rpartition("-")[0]
+
+
 def given_to(client: Any, message: Message) -> Any:
     """A message, or where it is large a future of it: then workers fetch it once, from each other."""
     if message.nbytes <= LARGE:
@@ -159,32 +134,52 @@ def itself(message: Message) -> Message:
     return message
 
 
+def compute_again(client: Any, blocks: Sequence[tuple[Any, ...]]) -> None:
+    """Have the blocks computed again that were given up, since workers died that had them."""
+    killed = sys.modules["distributed"].KilledWorker
+    erred = [b for row in blocks for b in row if getattr(b, "status", "") == "error"]
+    given_up = [block for block in erred if isinstance(block.exception(), killed)]
+    if given_up:
+        client.retry(given_up)
+
+
 # --- what comes back ----------------------------------------------------------------------------------
-def result_of(client: Any, total: Any, name: str, count: int) -> Part:
-    """What a future gives; the tasks are cancelled where it does not come to that."""
-    distributed = sys.modules["distributed"]
+def computed(total: Any, name: str) -> Part:
+    """What a graph gives without a cluster."""
     try:
-        return total.result()  # type: ignore[no-any-return]
-    except distributed.KilledWorker as error:
-        raise died(name, str(error.task), count) from error
-    except cancelled() as error:
-        running(client)
-        raise lost(name, error) from error
-    except BaseException:
-        client.cancel([total], force=True)
+        return package().compute(total)[0]  # type: ignore[no-any-return]
+    except Exception as error:
+        annotate_data(error, name)
         raise
 
 
-def cancelled() -> tuple[type[BaseException], ...]:
-    """The exceptions of futures that no scheduler knows any more."""
-    import concurrent.futures
+def result_of(
+    client: Any, total: Any, name: str, key: str, blocks: Sequence[tuple[Any, ...]]
+) -> Part:
+    """What a future gives; where it does not come to that, the tasks are cancelled and forgotten."""
+    distributed = sys.modules["distributed"]
+    try:
+        return awaited(client, total, name)  # type: ignore[no-any-return]
+    except distributed.CancelledError as error:
+        running(client)
+        raise lost(name, error) from error
+    except BaseException as error:
+        client.cancel([total], force=True)
+        if isinstance(error, distributed.KilledWorker):
+            check_installed(client, name, again=True)
+            raise died(name, partition_of(error.task, key, blocks), len(blocks)) from error
+        if type(error).__name__ in NO_WORKERS:
+            raise idle(name, "there is none", error.args[-1]) from error
+        annotate_data(error, name)
+        raise
 
-    kinds: list[type[BaseException]] = [concurrent.futures.CancelledError]
-    more: Callable[[str], Any] = functools.partial(getattr, sys.modules["distributed"].client)
-    with_name = "FutureCancelledError"
-    if hasattr(sys.modules["distributed"].client, with_name):
-        kinds.append(more(with_name))
-    return tuple(kinds)
+
+def partition_of(task: Any, key: str, blocks: Sequence[tuple[Any, ...]]) -> int | None:
+    """The partition that a task computes, or one of its blocks; None for other tasks."""
+    for i, row in enumerate(blocks):
+        if task == f"{key}-{i}" or any(getattr(block, "key", None) == task for block in row):
+            return i
+    return None
 
 
 __all__ = ["persisted", "sum_of"]

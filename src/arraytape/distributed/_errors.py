@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from .._util.errors import outside, user_line
@@ -21,6 +22,19 @@ class PartitionError(RuntimeError):
     partition : int or None
         The place of the partition in the data; None where it is not known.  Of a worker that died it is
         one of those that it had: the one that it computed, or one that waited there.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> data = xp.distributed.partitions([[1.0], [2.0]])
+    >>> step = xp.distributed.value_and_grad(lambda w, x: xp.sum(w * xp.asarray(x)), data)
+    >>> try:
+    ...     value, gradient = step(xp.asarray(3.0))
+    ... except xp.distributed.PartitionError as error:  # the workers of a partition died
+    ...     print(f"partition {error.partition} is lost")
+    ... else:
+    ...     print(value, gradient)
+    9.0 3.0
     """
 
     def __init__(self, message: str, function: str = "", partition: int | None = None) -> None:
@@ -29,6 +43,17 @@ class PartitionError(RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.function, self.partition)
+
+
+def installed(package: str, called: str) -> Any:
+    """A package that comes with Dask, or an ImportError that says what to install."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f"arraytape.distributed needs {called} [at {user_line()}]: "
+            "pip install 'arraytape[distributed]'"
+        ) from error
 
 
 def name_of(f: Callable[..., Any]) -> str:
@@ -50,11 +75,17 @@ def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ..
     error.add_note(f"in partition {index} of {count} (blocks of shapes {shapes}){place}")
 
 
-def died(function: str, key: str, count: int) -> PartitionError:
+def annotate_data(error: BaseException, name: str) -> None:
+    """Say with an error of neither the function nor a sum that data could not be computed, or moved."""
+    if isinstance(error, Exception) and not hasattr(error, "__notes__"):
+        error.add_note(
+            f"{name}: while its partitions were computed or moved, not inside the function"
+        )
+
+
+def died(function: str, index: int | None, count: int) -> PartitionError:
     """The error for a task whose workers died again and again."""
-    number = key.rpartition("-")[2]
-    index = int(number) if number.isdigit() else None
-    which = f"partition {index} of {count}" if index is not None else "a sum of partitions"
+    which = f"partition {index} of {count}" if index is not None else "a task of the sum"
     return PartitionError(
         f"{function}: the workers died that had {which}, or one that waited beside it, most likely for "
         "want of memory: make the partitions smaller, or give the workers more memory; their logs say "
@@ -64,10 +95,23 @@ def died(function: str, key: str, count: int) -> PartitionError:
 
 
 def lost(function: str, error: BaseException) -> PartitionError:
-    """The error for data that is gone with its worker, and that nobody knows how to compute again."""
+    """The error for data that is gone, and that nobody knows how to compute again."""
+    why = " ".join(str(error).split()).rstrip(".")
     return PartitionError(
-        f"{function}: data of the partitions is lost: {error}. What was scattered to workers goes with "
-        f"them: load it by Dask's readers or delayed functions, and persist that [at {user_line()}]",
+        f"{function}: data of the partitions is lost ({why}): what was scattered to workers goes with "
+        "them, and what was persisted with a restart or cancel. Make the partitions again, by Dask's "
+        f"readers or delayed functions, of which lost blocks are computed again [at {user_line()}]",
+        function,
+    )  # fmt: skip
+
+
+def idle(function: str, state: str, seconds: float) -> PartitionError:
+    """The error for a cluster without workers that run tasks."""
+    return PartitionError(
+        f"{function}: no worker of the cluster ran tasks for {seconds:g} s: {state}. Workers that died "
+        "and were slow to come back are given up by Dask: cluster.scale(n) starts new ones. Where "
+        "workers come late, call client.wait_for_workers(n) first, or set Dask's option "
+        f"distributed.scheduler.no-workers-timeout [at {user_line()}]",
         function,
     )  # fmt: skip
 

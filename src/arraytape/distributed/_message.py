@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array.array import KEPT, Array, wrap
+from .._array.exits import followers
 from .._array.views import current, keep
-from .._record.stack import recorders
 from .._storage.batched.data import Batched, axis_ids_of
 from .._storage.storage import storage_of
 from .._util import nest
@@ -25,7 +25,7 @@ from .._version import __version__
 from ..module import Module
 from ..ops.creation_functions import asarray
 from ..variable import Variable
-from ._errors import name_of
+from ._errors import installed, name_of
 
 
 class Place:
@@ -175,12 +175,11 @@ def is_held(block: Any) -> bool:
 # --- pickling -----------------------------------------------------------------------------------------
 def dumps(name: str, f: Any, parts: Leaves) -> bytes:
     """The pickle of a function and its parameters, of which the leaves are left out."""
-    import cloudpickle
-
+    cloudpickle = installed("cloudpickle", "Dask and its cloudpickle")
     places = parts.places
     line = user_line()  # from inside a pickler it is hidden
 
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
         """It refuses what f closes over and a tape follows, whose gradient would be lost."""
 
         def persistent_id(self, thing: Any) -> int | None:
@@ -214,8 +213,7 @@ def dumps(name: str, f: Any, parts: Leaves) -> bytes:
 
 def is_followed(x: Array) -> bool:
     """Whether a recorder of this thread follows the value of an Array."""
-    tid = current(x)[0]
-    return bool(tid) and any(tid in recorder.followed for recorder in recorders())
+    return bool(followers(x))
 
 
 def is_mapped(x: Array) -> bool:

@@ -25,6 +25,21 @@ class Partitions:
     retries : int, default: 0
         How often a task that raised is run again on a cluster: for readers that fail now and then.  A
         task whose worker died is run again in any case.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> X = [[[1.0], [2.0]], [[3.0]]]  # two partitions, of two rows and of one
+    >>> y = [[1.0, 2.0], [3.0]]
+    >>> data = xp.distributed.partitions(X, y)
+    >>> isinstance(data, xp.distributed.Partitions)
+    True
+    >>> data
+    Partitions(2 of (list, list))
+    >>> kept = data.persist()  # computed once, and kept by the workers
+    >>> noisy = data.seeded(0)  # functions get a seed of their partition as their last argument
+    >>> noisy
+    Partitions(2 of (list, list, SeedSequence))
     """
 
     def __init__(
@@ -105,6 +120,16 @@ def partitions(*collections: Any, fan_in: int = 8, retries: int = 0) -> Partitio
         When there are no collections or no blocks, or their numbers or rows differ.
     TypeError
         When a collection is no such thing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> X = [np.asarray([[1.0], [2.0]]), np.asarray([[3.0]])]  # or a dask array, dataframe or bag
+    >>> y = [np.asarray([1.0, 2.0]), np.asarray([4.0])]
+    >>> data = xp.distributed.partitions(X, y)
+    >>> data
+    Partitions(2 of (ndarray, ndarray))
     """
     if not collections:
         raise ValueError(f"partitions: takes at least one collection of blocks [at {user_line()}]")
@@ -135,7 +160,11 @@ def blocks_of(position: int, collection: Any) -> list[Any]:
             collection = collection.rechunk(dict.fromkeys(range(1, collection.ndim), -1))
         return list(np.ravel(collection.to_delayed()))
     if hasattr(collection, "to_delayed"):
-        return list(collection.to_delayed())
+        blocks = list(collection.to_delayed())
+        if len(blocks) != getattr(collection, "npartitions", len(blocks)):
+            # Dask reads small files of few columns together: other blocks for each selection of columns.
+            blocks = list(collection.to_delayed(optimize_graph=False))
+        return blocks
     if isinstance(collection, list | tuple):
         return list(collection)
     raise TypeError(

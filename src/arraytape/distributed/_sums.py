@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._array.array import Array, wrap
 from .._array.views import current
@@ -12,8 +13,9 @@ from .._custom.calls import FORWARD
 from .._custom.gradient import custom_gradient
 from .._record.stack import recorders
 from .._storage.batched.data import Batched
-from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import differentiable
+from .._tape.forward import ForwardPass
+from .._tape.recording import Recording
 from .._util import nest
 from .._util.errors import describe, user_line
 from ..functional.arguments import ArgNums, positions
@@ -24,18 +26,11 @@ from ._engine import sum_of
 from ._errors import name_of
 from ._message import Message, Place, is_followed, is_mapped, leaves_of, taken_apart
 from ._partitions import Partitions
-from ._worker import pulled, pushed, sums
+from ._worker import moved, pulled, pushed, sloped, sums
 
 
 def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
     """The sum over partitions of a function, as a function of the parameters alone.
-
-        def statistics(w, X, y):
-            r = X @ w - y
-            return {"loss": xp.sum(r * r), "n": X.shape[0]}
-
-        s = map_sum(statistics, data)(w)
-        loss = s["loss"] / s["n"] + penalty(w)
 
     Parameters
     ----------
@@ -68,6 +63,26 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
     Notes
     -----
     The same partitions give the same bits, in any order of arrival, on machines of one kind.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def statistics(w, X, y):
+    ...     r = xp.asarray(X) @ w - xp.asarray(y)
+    ...     return {"loss": xp.sum(r * r), "n": len(y)}
+    >>> data = xp.distributed.partitions([[[1.0], [2.0]], [[3.0]]], [[1.0, 2.0], [4.0]])
+    >>> total = xp.distributed.map_sum(statistics, data)
+    >>> found = total(xp.asarray([1.0]))
+    >>> print(found["loss"], found["n"])
+    1.0 3
+
+    The sum is one recorded op, of which one may compute more:
+
+    >>> def mean_loss(w):
+    ...     found = total(w)
+    ...     return found["loss"] / found["n"] + 0.1 * xp.sum(w * w)
+    >>> print(xp.grad(mean_loss)(xp.asarray([1.0])))
+    [-1.8]
     """
     check(f, data, "map_sum")
 
@@ -103,6 +118,16 @@ def value_and_grad(
     TypeError, ValueError
         As of ``map_sum``, and when f gives anything but one real Array of shape (), or the parameter
         holds nothing to differentiate.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def loss(w, X, y):
+    ...     return xp.sum((xp.asarray(X) @ w - xp.asarray(y)) ** 2)
+    >>> data = xp.distributed.partitions([[[1.0], [2.0]], [[3.0]]], [[1.0, 2.0], [4.0]])
+    >>> value, gradient = xp.distributed.value_and_grad(loss, data)(xp.asarray([1.0]))
+    >>> print(value, gradient)
+    1.0 [-6.]
     """
     check(f, data, "value_and_grad")
 
@@ -124,10 +149,14 @@ def differentiated(
     wanted: Sequence[int], pack: Callable[[Sequence[Array]], Any],
 ) -> tuple[Array, Any]:  # fmt: skip
     """Value and gradient as recorded values, inside another derivative."""
-    y = evaluated(f, data, params, leaves)
+    plan, places = planned(leaves, slopes=True), sorted({*wanted, *followed(leaves)})
+    found = None if plan in (plain, with_slopes) else plan(f, data, params, leaves, places)
+    y = evaluated(f, data, params, leaves, found)
     check_loss(y)
-    ones = [wrap(storage_ones(y))]
-    by_place = dict(zip(smooth(leaves), pulled_back(f, data, params, leaves, ones), strict=True))
+    slopes = None if found is None else recorded(f, data, params, leaves, found)
+    if slopes is None:
+        return y, pack(pulled_back(f, data, params, leaves, wanted, [wrap(storage_ones(y))]))
+    by_place = dict(zip(places, slopes[0], strict=True))
     return y, pack([by_place[i] for i in wanted])
 
 
@@ -137,44 +166,134 @@ def storage_ones(y: Array) -> Any:
 
 
 # --- one sum as one op --------------------------------------------------------------------------------
+class Found(NamedTuple):
+    """What the tasks of one sum gave.
+
+    y : a nesting of Arrays.  slopes : the gradients of each by the leaves at some places, if they are
+    few scalars and these were asked for.  tangents : those of the leaves that an accumulator has, None
+    where it was not asked for.  dy, dslopes : the tangents of the Arrays of y, and of the slopes.
+    """
+
+    y: Any
+    slopes: list[list[Array]] | None = None
+    tangents: Sequence[Array | None] | None = None
+    dy: Sequence[Array] = ()
+    dslopes: Sequence[Sequence[Array]] = ()
+    places: Sequence[int] = ()
+
+
 def evaluated(
-    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array]
-) -> Any:
-    """The sum as one recorded op of the leaves of its parameters."""
-    followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
-    single = len(followers) == 1 and not isinstance(followers[0], ForwardAccumulator)
-    ahead = smooth(leaves) if single else ()
+    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
+    known: Found | None = None,
+) -> Any:  # fmt: skip
+    """The sum as one recorded op of the leaves of its parameters.  known : what it is, if it is.
+
+    Only by leaves that a recorder follows are there derivatives: what else f is given may leave the tape
+    on a worker, as it may anywhere.
+    """
+    plan, places = planned(leaves), followed(leaves)
 
     def op(*values: Array) -> tuple[Any, Callable[..., Any]]:
-        part = run(f, data, params, values, ahead)
+        here = known or plan(f, data, params, values, places)
 
         def pull(*cotangents: Array) -> list[Array | None]:
-            if part.slopes is not None and not recorders():
-                found = iter(weighted(part.slopes, cotangents))
+            slopes = here.slopes
+            if slopes is not None and recorders():
+                slopes = recorded(f, data, params, values, here)
+            if slopes is not None:
+                found, at = weighted(slopes, cotangents), here.places
             else:
-                found = iter(pulled_back(f, data, params, values, cotangents))
-            return [next(found) if differentiable(x) else None for x in values]
+                found, at = pulled_back(f, data, params, values, places, cotangents), places
+            by_place = dict(zip(at, found, strict=True))
+            return [by_place.get(i) for i in range(len(values))]
 
-        def forward(tangents: Sequence[Array | None]) -> list[Array]:
-            some = [t for t, x in zip(tangents, values, strict=True) if differentiable(x)]
+        def forward(tangents: Sequence[Array | None]) -> Sequence[Array]:
+            if here.tangents is not None and all(map(operator.is_, tangents, here.tangents)):
+                return here.dy
             push = functools.partial(pushed, f, len(params))
-            more = [t for t in some if t is not None]
-            found: list[Array] = evaluated(push, data, (*params, some), [*values, *more])
+            found: list[Array] = evaluated(push, data, *with_tangents(params, values, tangents))
             return found
 
         setattr(pull, FORWARD, forward)
-        return part.y, pull
+        return here.y, pull
 
     op.__name__ = getattr(f, "__name__", "map_sum")
     return custom_gradient(op)(*leaves)
 
 
+def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Found]:
+    """How to compute a sum: with what the recorders that follow its leaves will ask for.
+
+    A tape alone asks for gradients; an accumulator for tangents; a tape inside an accumulator, as in a
+    product with the Hessian, for both and the gradients' tangents.  slopes : ask for gradients, too.
+    """
+    followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
+    if len(followers) == 1 and not isinstance(followers[0], ForwardPass):
+        return with_slopes
+    if not followers or not isinstance(followers[0], ForwardPass) or len(followers) > 2:
+        return plain
+    tangents = [followers[0].tangent(current(x)[0]) for x in leaves]
+    given = [t for t in tangents if t is not None]
+    if any(map(is_followed, given)) or any(map(is_mapped, [*leaves, *given])):
+        return plain
+    return functools.partial(moving, tangents, slopes or isinstance(followers[-1], Recording))
+
+
+def plain(
+    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
+    places: Sequence[int],
+) -> Found:  # fmt: skip
+    """A sum alone."""
+    return Found(run(f, data, params, values, ()).y)
+
+
+def with_slopes(
+    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
+    places: Sequence[int],
+) -> Found:  # fmt: skip
+    """A sum, and the gradients of scalars."""
+    part = run(f, data, params, values, places)
+    return Found(part.y, part.slopes, places=places)
+
+
+def moving(
+    tangents: Sequence[Array | None], slopes: bool, f: Callable[..., Any], data: Partitions,
+    params: tuple[Any, ...], values: Sequence[Array], places: Sequence[int],
+) -> Found:  # fmt: skip
+    """A sum with its tangents; slopes : and with the gradients of scalars, and theirs."""
+    move = functools.partial(moved, f, len(params), tuple(places) if slopes else None)
+    found = run(move, data, *with_tangents(params, values, tangents), ()).y
+    slopes_found = found["slopes"] or None
+    return Found(found["y"], slopes_found, tangents, found["dy"], found["dslopes"], places)
+
+
+def with_tangents(
+    params: tuple[Any, ...], values: Sequence[Array], tangents: Sequence[Array | None]
+) -> tuple[tuple[Any, ...], list[Array]]:
+    """Parameters with the tangents of their differentiable leaves as a last one, and all leaves."""
+    some = [t for t, x in zip(tangents, values, strict=True) if differentiable(x)]
+    return (*params, some), [*values, *(t for t in some if t is not None)]
+
+
+def recorded(
+    f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], values: Sequence[Array],
+    found: Found,
+) -> list[list[Array]] | None:  # fmt: skip
+    """The slopes as recorded values, whose tangents are known; None where these are not."""
+    if found.tangents is None or found.slopes is None:
+        return None
+    slope = functools.partial(sloped, f, len(params), tuple(found.places))
+    known = Found(found.slopes, None, found.tangents, nest.leaves(found.dslopes))
+    slopes: list[list[Array]] = evaluated(slope, data, params, values, known)
+    return slopes
+
+
 def pulled_back(
     f: Callable[..., Any], data: Partitions, params: tuple[Any, ...], leaves: Sequence[Array],
-    cotangents: Sequence[Array],
+    places: Sequence[int], cotangents: Sequence[Array],
 ) -> list[Array]:  # fmt: skip
-    """The cotangents of the differentiable leaves: again a sum over the partitions."""
-    back = functools.partial(pulled, f, len(params))
+    """The cotangents of the leaves at some places: again a sum over the partitions."""
+    back = functools.partial(pulled, f, len(params), tuple(places))
     found: list[Array] = evaluated(back, data, (*params, list(cotangents)), [*leaves, *cotangents])
     return found
 
@@ -208,9 +327,12 @@ def run(
 
 
 # --- parameters ---------------------------------------------------------------------------------------
-def smooth(leaves: Sequence[Array]) -> list[int]:
-    """The places of the differentiable leaves."""
-    return [i for i, x in enumerate(leaves) if differentiable(x)]
+def followed(leaves: Sequence[Array]) -> list[int]:
+    """The places of the differentiable leaves that a recorder follows, and of Variables."""
+    return [
+        i for i, x in enumerate(leaves)
+        if differentiable(x) and (isinstance(x, Variable) or is_followed(x))
+    ]  # fmt: skip
 
 
 def chosen(

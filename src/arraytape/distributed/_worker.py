@@ -149,6 +149,8 @@ def with_slopes(
     parts = nest.leaves(y)
     if len(parts) > SCALARS or any(part.shape != () or part.dtype.kind == "c" for part in parts):
         return y, None
+    tape._recording.frugal = True  # a worker gives freed memory back
+    tape._recording.persistent = sum(map(differentiable, parts)) > 1
     return y, [
         tape.gradient(part, wanted, unconnected_gradients=ZERO)
         if differentiable(part)
@@ -157,12 +159,13 @@ def with_slopes(
     ]
 
 
-def pulled(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
-    """The cotangents of the differentiable leaves of f's parameters, from those of its results.
+def pulled(f: Callable[..., Any], count: int, places: Sequence[int], *args: Any) -> list[Array]:
+    """The cotangents of the leaves at some places of f's parameters, from those of its results.
 
     args : f's parameters, a list with a cotangent for each Array that f gives, and the blocks.
     """
-    given, wanted = renewed(args[:count])
+    given, leaves = renewed(args[:count])
+    wanted = [leaves[i] for i in places]
     cotangents, blocks = args[count], args[count + 1 :]
     with GradientTape(watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
@@ -174,30 +177,69 @@ def pulled(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
     return found
 
 
+def sloped(
+    f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
+) -> list[list[Array]]:
+    """The gradients of each scalar that f gives, by the leaves at some places of its parameters.
+
+    args : f's parameters, and the blocks.
+    """
+    given, leaves = renewed(args[:count])
+    wanted = [leaves[i] for i in places]
+    found: list[list[Array]] = with_slopes(name_of(f), f, tuple(given), wanted, args[count:])[1]
+    return found
+
+
+def moved(
+    f: Callable[..., Any], count: int, places: Sequence[int] | None, *args: Any
+) -> dict[str, Any]:
+    """The results, with their tangents; if asked for also the gradients of scalars, and theirs.
+
+    places : of the leaves for gradients, None for none.  args : as of ``pushed``.
+    """
+    given, leaves = renewed(args[:count])
+    blocks = args[count + 1 :]
+    with along(leaves, args[count]) as accumulator:
+        if places is not None:
+            wanted = [leaves[i] for i in places]
+            y, found = with_slopes(name_of(f), f, tuple(given), wanted, blocks)
+        else:
+            y, found = results_of(name_of(f), f(*given, *blocks)), None
+    dy = accumulator.jvp(nest.leaves(y), ZERO)
+    try:
+        moving = accumulator.jvp(found or [], ZERO)
+    except LookupError:  # an op has no second derivative: that is said to who asks for it
+        found = moving = []
+    return {"y": y, "dy": dy, "slopes": found or [], "dslopes": moving}
+
+
 def pushed(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
     """The tangents of f's results, from those of the differentiable leaves of its parameters.
 
     args : f's parameters, a list with a tangent, or None, for each such leaf, and the blocks.
     """
-    given, wanted = renewed(args[:count])
-    tangents, blocks = args[count], args[count + 1 :]
-    pairs = [(x, t) for x, t in zip(wanted, tangents, strict=True) if t is not None]
-    with ForwardAccumulator(
-        [x for x, _ in pairs], [t for _, t in pairs], exits="raise"
-    ) as accumulator:
-        y = nest.leaves(results_of(name_of(f), f(*given, *blocks)))
+    given, leaves = renewed(args[:count])
+    with along(leaves, args[count]) as accumulator:
+        y = nest.leaves(results_of(name_of(f), f(*given, *args[count + 1 :])))
     found: list[Array] = accumulator.jvp(y, ZERO)
     return found
 
 
+def along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
+    """Forward mode along tangents of the differentiable leaves; None stands for one of 0."""
+    smooth = [x for x in leaves if differentiable(x)]
+    pairs = [(x, t) for x, t in zip(smooth, tangents, strict=True) if t is not None]
+    return ForwardAccumulator([x for x, _ in pairs], [t for _, t in pairs], exits="raise")
+
+
 def renewed(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
-    """Parameters with copies of their Arrays, and the leaves to differentiate.
+    """Parameters with copies of their Arrays, and their leaves.
 
     Copies, since one value must not mean two variables where derivatives nest.
     """
     fresh = [copied(x) if type(x) is Array else x for x in nest.leaves(list(params))]
     given = nest.pack(list(params), fresh)
-    return given, [x for x in leaves_of(given) if differentiable(x)]
+    return given, leaves_of(given)
 
 
 # --- sums ---------------------------------------------------------------------------------------------
@@ -235,4 +277,4 @@ def differ(name: str, a: Part, b: Part, how: str) -> ValueError:
     )
 
 
-__all__ = ["Part", "added", "pulled", "pushed", "run"]
+__all__ = ["Part", "added", "moved", "pulled", "pushed", "run", "sloped"]
