@@ -1,16 +1,19 @@
 """Tools for testing derivatives: ours and those of your own ops.
 
-    check_gradients(lambda x, y: xp.sum(xp.exp(x) * y), [a, b], order=2)
+``check_gradients`` compares both modes with central differences in double precision and raises an
+AssertionError that says where they part; ``check_jvp`` and ``check_vjp`` do so for several outputs.
+``storages`` has data that raises when looked at, to test code against; ``xp_backends`` runs tests of
+array API code on several libraries and on these; ``benchmarks`` tracks with asv what tapes cost your
+functions.
 
-compares both modes with central differences in double precision and raises an AssertionError that
-says where they part; ``check_jvp`` and ``check_vjp`` do so for functions of several outputs.
-``storages`` has data that raises when looked at, to test code against; ``benchmarks`` tracks with asv
-what tapes cost your functions.
+>>> import arraytape as xp
+>>> a, b = xp.asarray([1.0, 2.0]), xp.asarray([3.0, 4.0])
+>>> xp.testing.check_gradients(lambda x, y: xp.sum(xp.exp(x) * y), [a, b], order=2)
 """
 
 from __future__ import annotations
 
-from . import benchmarks, storages
+from . import benchmarks, storages, xp_backends
 from .checking import check_gradients
 from .derivatives import (
     check_jvp,
@@ -30,7 +33,7 @@ from .samples import as_function, materialise, recorded_ops
 __all__ = [
     "as_function", "benchmarks", "check_gradients", "check_jvp", "check_vjp", "curvature", "differences",
     "directions", "forward_curvature", "gradients", "inner", "materialise", "recorded_ops", "slopes",
-    "storages", "total", "weights",
+    "storages", "total", "weights", "xp_backends",
 ]  # fmt: skip
 
 

@@ -1,16 +1,20 @@
 """Benchmarks of your own functions for asv: what a tape costs them in time and in memory.
 
-    class TimeRidge(TapeBenchmarks):
-        params, param_names = [100, 10_000], ["rows"]
+A class in a module of asv's benchmark directory is all that there has to be: docs/benchmarks.md.  By
+hand it shows what asv will find:
 
-        def arrays(self, rows):
-            random = np.random.default_rng(0)
-            return [random.normal(size=(rows, 20)), random.normal(size=20)]
-
-        def loss(self, xp, X, w):
-            return xp.mean((X @ w) ** 2) + xp.sum(w * w)
-
-in a module of asv's benchmark directory is all that there has to be: docs/benchmarks.md.
+>>> import numpy as np
+>>> import arraytape as xp
+>>> class TimeRidge(xp.testing.benchmarks.TapeBenchmarks):
+...     def arrays(self):
+...         random = np.random.default_rng(0)
+...         return [random.normal(size=(100, 20)), random.normal(size=20)]
+...     def loss(self, xp, X, w):
+...         return xp.mean((X @ w) ** 2) + xp.sum(w * w)
+>>> ridge = TimeRidge()
+>>> ridge.setup()
+>>> ridge.track_records()
+6
 """
 
 from __future__ import annotations
@@ -72,6 +76,34 @@ class TapeBenchmarks(ABC):
 
     Before anything is measured the two values of loss are compared, and a loss without any gradient is
     an error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> class TimeRidge(xp.testing.benchmarks.TapeBenchmarks):
+    ...     params, param_names = [100, 1000], ["rows"]
+    ...     timeout = 60.0  # seconds, asv's own
+    ...     seconds = 0.01  # of the processor, for each ratio; 1 by default
+    ...     watched = [1]  # the arrays by which a gradient is asked for
+    ...     def arrays(self, rows):
+    ...         random = np.random.default_rng(0)
+    ...         return [random.normal(size=(rows, 20)), random.normal(size=20)]
+    ...     def loss(self, xp, X, w):
+    ...         return xp.mean((X @ w) ** 2) + xp.sum(w * w)
+
+    asv calls these; by hand they show what a benchmark gives:
+
+    >>> ridge = TimeRidge()
+    >>> ridge.setup(100)
+    >>> ridge.track_records(100), ridge.track_exits(100)
+    (6, 0)
+    >>> ridge.time_value(100)
+    >>> ridge.time_gradient(100)
+    >>> ridge.track_overhead(100) < ridge.track_gradient_overhead(100) < 1000
+    True
+    >>> ridge.track_peak_bytes(100) > 0
+    True
     """
 
     params: ClassVar[Any] = []

@@ -98,9 +98,21 @@ def check_gradients(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import arraytape as xp
-    >>> check_gradients(lambda w, x: xp.tanh(x @ w), [np.ones(3), np.eye(3)])
-    >>> check_gradients(lambda p: p["a"] * xp.exp(p["b"]), {"a": 2.0, "b": np.zeros(2)})
+    >>> xp.testing.check_gradients(lambda w, x: xp.tanh(x @ w), [np.ones(3), np.eye(3)])
+    >>> xp.testing.check_gradients(lambda p: p["a"] * xp.exp(p["b"]), {"a": 2.0, "b": np.zeros(2)})
+
+    A wrong rule is found:
+
+    >>> @xp.custom_gradient
+    ... def wrong(x):
+    ...     return x * x, lambda g: g * x  # lacks a factor of 2
+    >>> try:
+    ...     xp.testing.check_gradients(wrong, [np.asarray([1.0, 2.0])])
+    ... except AssertionError:
+    ...     print("found")
+    found
     """
     chosen = modes_of(modes)
     orders = orders_of(order)

@@ -30,6 +30,12 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     -------
     numpy.ndarray
         The weights.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> print(xp.testing.weights((3,)))
+    [ 0.84030231  0.17115551 -0.43739372]
     """
     count = int(np.prod(shape))
     uneven: np.ndarray[Any, Any] = np.cos(1.0 + 0.7 * np.arange(count)).reshape(shape) + 0.3
@@ -49,6 +55,12 @@ def total(outputs: Any) -> Array:
     -------
     Array
         The sum, of shape ().
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> print(xp.testing.total((xp.asarray([1.0, 2.0]), xp.asarray(3.0))))
+    6.224427152485929
     """
     xp: Any = namespace()
     answer: Any = 0.0
@@ -76,6 +88,13 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     -------
     list of numpy.ndarray
         One for each input, zeros where f does not depend on one.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x, y = xp.asarray([1.0, 2.0]), xp.asarray([3.0, 4.0])
+    >>> xp.testing.gradients(lambda x, y: xp.sum(x * y), [x, y])
+    [array([3., 4.]), array([1., 2.])]
     """
     xp: Any = namespace()
     arrays = [xp.asarray(x) for x in inputs]
@@ -102,6 +121,15 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
     -------
     list of numpy.ndarray
         One for each input.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def f(x):
+    ...     return xp.sum(x**3)
+    >>> x, along = xp.asarray([1.0, 2.0]), xp.asarray([1.0, 0.0])
+    >>> xp.testing.curvature(f, [x], [along])
+    [array([6., 0.])]
     """
     xp: Any = namespace()
     arrays = [xp.asarray(x) for x in inputs]
@@ -139,6 +167,13 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
     -------
     list of numpy.ndarray
         One for each output, zeros where there is none.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x, along = xp.asarray([1.0, 2.0]), xp.asarray([1.0, 1.0])
+    >>> xp.testing.slopes(lambda x: (x**2, xp.sum(x)), [x], [along])
+    [array([2., 4.]), array(2.)]
     """
     arrays = [asarray(x) for x in inputs]
     tangents = [
@@ -180,6 +215,15 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     -------
     list of numpy.ndarray
         One for each input.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def f(x):
+    ...     return xp.sum(x**3)
+    >>> x, along = xp.asarray([1.0, 2.0]), xp.asarray([1.0, 0.0])
+    >>> xp.testing.forward_curvature(f, [x], [along])
+    [array([6., 0.])]
     """
 
     def gradient(*arrays: Array) -> Any:
@@ -222,6 +266,15 @@ def differences(
     Notes
     -----
     Source: Fornberg 1988, "Generation of finite difference formulas", table 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> x, along = np.asarray([1.0, 2.0]), np.asarray([1.0, 0.0])
+    >>> slope = xp.testing.differences(lambda x: np.sum(x**3), [x], [along])
+    >>> round(float(slope), 6)
+    3.0
     """
 
     def at(t: float) -> Any:
@@ -245,6 +298,14 @@ def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any
     -------
     list of numpy.ndarray
         One for each input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> along = xp.testing.directions([np.zeros((2, 3)), np.zeros(4)], seed=0)
+    >>> [direction.shape for direction in along]
+    [(2, 3), (4,)]
     """
     rng = np.random.default_rng(seed)
     found = []
@@ -269,6 +330,13 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
     -------
     float
         The sum of all products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> xp.testing.inner([np.asarray([1.0, 2.0])], [np.asarray([3.0, 4.0])])
+    11.0
     """
     return float(sum(np.sum(np.real(np.conj(x) * y)) for x, y in zip(a, b, strict=True)))
 
@@ -301,6 +369,11 @@ def check_jvp(
     ------
     AssertionError
         When they differ; the message names the output and the direction's seed.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.testing.check_jvp(lambda x: (xp.sin(x), x**2), [xp.asarray([1.0, 2.0])])
     """
     for seed in range(seeds):
         along = directions(inputs, seed)
@@ -338,6 +411,11 @@ def check_vjp(
     ------
     AssertionError
         When they differ; the message names the seed of the cotangents and the direction.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.testing.check_vjp(lambda x: (xp.sin(x), x**2), [xp.asarray([1.0, 2.0])])
     """
     for seed in range(seeds):
         along = directions(inputs, seed)

@@ -32,6 +32,14 @@ def materialise(op: Op, sample: Sample, dtype: Any = np.float64, seed: int = 0) 
     -------
     list
         Random NumPy arrays from the op's domain; constants as they are.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> op = next(op for op in xp.testing.recorded_ops() if op.name == "tanh")
+    >>> (x,) = xp.testing.materialise(op, op.samples[0])
+    >>> x.shape, x.dtype
+    ((3, 4), dtype('float64'))
     """
     rng = np.random.default_rng(seed)
     low, high = sample.domain or op.domain or (-2.0, 2.0)
@@ -76,6 +84,16 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
         Gives the weighted total of the op's results.
     floats : list of numpy.ndarray
         The floating-point arrays among the arguments, on which it depends.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> op = next(op for op in xp.testing.recorded_ops() if op.name == "where")
+    >>> arguments = xp.testing.materialise(op, op.samples[0])
+    >>> f, inputs = xp.testing.as_function(op, op.samples[0], arguments)
+    >>> len(arguments), len(inputs)  # the condition is no input of f
+    (3, 2)
+    >>> xp.testing.check_gradients(f, inputs)
     """
     floats: list[Any] = []
 
@@ -110,5 +128,12 @@ def recorded_ops() -> list[Op]:
     -------
     list of Op
         The ops.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> names = [op.name for op in xp.testing.recorded_ops()]
+    >>> "tanh" in names, "floor" in names
+    (True, False)
     """
     return [op for op in REGISTRY.values() if op.recorded]

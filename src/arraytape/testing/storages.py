@@ -1,12 +1,13 @@
 """Storages that stand in for other hardware and other libraries, to test code against.
 
-    with testing.on(testing.hostile()):     # creation functions make data that raises when looked at
-        check_gradients(f, [x])
-
 ``hostile`` behaves like a GPU's or a lazy library's data at its strictest: bool(), float(), len()
 and iteration raise, every result is an array, and no NumPy function takes it.  ``strict`` is that over
 array_api_strict, which has nothing beyond the standard, and several devices that do not mix.
 ``frozen`` is ``hostile`` with data that cannot be written to, as JAX's.
+
+>>> import arraytape as xp
+>>> with xp.testing.storages.on(xp.testing.storages.hostile()):  # data that raises when looked at
+...     xp.testing.check_gradients(lambda x: xp.sum(xp.exp(x)), [xp.asarray([1.0, 2.0])])
 """
 
 from __future__ import annotations
@@ -120,6 +121,17 @@ def hostile() -> BoxedStorage:
     -------
     Storage
         The storage, whose device is "hostile:0".
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> with xp.testing.storages.on(xp.testing.storages.hostile()):
+    ...     x = xp.asarray([1.0, 2.0])
+    ...     y = xp.exp(x)  # the op computes, and no code of its own looks at a value
+    >>> y.device
+    'hostile:0'
+    >>> print(y)  # a copy on the host, as of CUDA's data
+    [2.71828183 7.3890561 ]
     """
     storage = BoxedStorage("hostile", Boxes, numpy_namespace, ("hostile:0",))
     enter(storage)
@@ -134,6 +146,15 @@ def frozen() -> BoxedStorage:
     -------
     Storage
         The storage, whose device is "frozen:0".
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> with xp.testing.storages.on(xp.testing.storages.frozen()):
+    ...     x = xp.asarray([1.0, 2.0])
+    ...     x[0] = 5.0  # the handle moves on; the data under it cannot be written to
+    >>> print(x)
+    [5. 2.]
     """
     storage = FrozenStorage("frozen", Boxes, numpy_namespace, ("frozen:0",))
     enter(storage)
@@ -153,6 +174,15 @@ def strict() -> BoxedStorage:
     ------
     ImportError
         When the package array-api-strict is not installed.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> with xp.testing.storages.on(xp.testing.storages.strict()):
+    ...     x = xp.asarray([1.0, 2.0])
+    ...     y = xp.sum(x)
+    >>> x.device
+    array_api_strict.Device('CPU_DEVICE')
     """
     import array_api_strict
 
@@ -191,5 +221,14 @@ def on(storage: Storage, device: Any = None) -> DefaultDevice:
     -------
     context manager
         Gives nothing.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> storage = xp.testing.storages.hostile()
+    >>> with xp.testing.storages.on(storage):
+    ...     x = xp.zeros(3)
+    >>> x.device
+    'hostile:0'
     """
     return DefaultDevice(storage.devices()[0] if device is None else device)

@@ -1,0 +1,207 @@
+"""What the mark check_gradients asks for: a test's calls of some functions, kept and checked."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array.array import Array, wrap
+from .._array.views import current
+from .._storage.storage import storage_of
+from .._util import nest
+from .._util.errors import describe, shown, user_line
+from .checking import check_gradients
+
+PAIR = "check_gradients: a test returns (f, inputs), or a list of such pairs, got {}"
+FLOATING = "fc"
+
+
+class Call(NamedTuple):
+    """One call: the function, its arguments as they were, and the line that made it."""
+
+    function: Callable[..., Any]
+    arguments: inspect.BoundArguments
+    line: str
+
+
+class Calls:
+    """Within the block, calls of some functions are kept, with their arguments as they were.
+
+    They are replaced in the test's module and in all modules of the package that they are from, under
+    whatever name.  What a kept call calls itself is not kept.  limit : how many of each function.
+    """
+
+    def __init__(
+        self, functions: Sequence[Any], module: ModuleType | None, limit: int = 10
+    ) -> None:
+        self.functions = [named(f) for f in functions]
+        self.module, self.limit = module, limit
+        self.made: dict[Callable[..., Any], int] = dict.fromkeys(self.functions, 0)
+        self.kept: list[Call] = []
+        self.replaced: list[tuple[dict[str, Any], str, Any]] = []
+        self.busy = False
+
+    def __enter__(self) -> Calls:
+        found = [(f, names, name) for f in self.functions for names, name in self.places_of(f)]
+        for f, names, name in found:
+            self.replaced.append((names, name, f))
+            names[name] = self.keeping(f)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for names, name, f in reversed(self.replaced):
+            names[name] = f
+        self.replaced.clear()
+
+    def places_of(self, f: Callable[..., Any]) -> list[tuple[dict[str, Any], str]]:
+        """The names by which a test, or the function's own package, calls it; LookupError for none."""
+        package = f.__module__.partition(".")[0]
+        loaded = [m for name, m in [*sys.modules.items()] if name.partition(".")[0] == package]
+        modules = [vars(m) for m in (self.module, *loaded) if isinstance(m, ModuleType)]
+        found = [(names, name) for names in modules for name in [*names] if names[name] is f]
+        if not found:
+            raise LookupError(
+                f"check_gradients: {f.__qualname__} is no function of a module that a test could call. "
+                "For a method, let the test end by `return f, inputs` with an f that calls it"
+            )
+        return found
+
+    def keeping(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, with its outermost calls kept."""
+
+        @functools.wraps(f)
+        def call(*args: Any, **keywords: Any) -> Any:
+            if self.busy:
+                return f(*args, **keywords)
+            self.made[f] += 1
+            kept = self.snapshot(f, args, keywords) if self.made[f] <= self.limit else None
+            self.busy = True
+            try:
+                result = f(*args, **keywords)
+            finally:
+                self.busy = False
+            if kept and any(is_floating(y) for y in nest.leaves(result)):
+                self.kept.append(kept)
+            return result
+
+        return call
+
+    def snapshot(self, f: Callable[..., Any], args: Any, keywords: Any) -> Call | None:
+        """A call as it is made, if an argument has a floating-point Array in it."""
+        try:
+            bound = inspect.signature(f).bind(*args, **keywords)
+        except (TypeError, ValueError):
+            return None  # an error of the call's own, which comes next
+        if not any(is_floating(x) for x in nest.leaves(list(bound.arguments.values()))):
+            return None
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = nest.pack(value, [snapshot(x) for x in nest.leaves(value)])
+        return Call(f, bound, user_line())
+
+    def check(self, options: dict[str, Any]) -> None:
+        """AssertionError where gradients of a kept call differ from differences, or nothing was kept."""
+        for call in self.kept:
+            check_call(call, options)
+        for f in self.functions:
+            if not any(call.function is f for call in self.kept):
+                raise AssertionError(
+                    f"check_gradients: the test called {f.__qualname__} {self.made[f]} times, never "
+                    "from a floating-point array of xp to another one"
+                )
+
+
+def named(f: Any) -> Callable[..., Any]:
+    """A function, which may be given as "module.name"."""
+    if isinstance(f, str):
+        module, _, name = f.rpartition(".")
+        try:
+            f = getattr(import_module(module), name)
+        except (AttributeError, ImportError, ValueError) as error:
+            raise LookupError(f"check_gradients: there is no function {f!r}: {error}") from error
+    if not callable(f) or not hasattr(f, "__module__") or not hasattr(f, "__qualname__"):
+        raise TypeError(f"check_gradients: takes functions, or their names, got {describe(f)}")
+    found: Callable[..., Any] = f
+    return found
+
+
+def is_floating(x: Any) -> bool:
+    """Whether a leaf is an Array of floating-point numbers."""
+    return isinstance(x, Array) and x.dtype.kind in FLOATING
+
+
+def snapshot(x: Any) -> Any:
+    """A leaf as it is now: an Array as one of its own, which nothing follows."""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    return constant(x) if isinstance(x, Array) else x
+
+
+def constant(x: Array) -> Array:
+    """The values of an Array on its device, with no tape's ids."""
+    _, data = current(x)
+    return wrap(storage_of(data).copy(data))
+
+
+def check_call(call: Call, options: dict[str, Any]) -> None:
+    """Compare the gradients of one call by all Arrays among its arguments."""
+    arguments = call.arguments.arguments
+    varied = {
+        name: value
+        for name, value in arguments.items()
+        if any(is_floating(x) for x in nest.leaves(value))
+    }
+
+    def again(*values: Any) -> Any:
+        fresh = {
+            name: nest.pack(value, [snapshot(x) for x in nest.leaves(value)])
+            for name, value in arguments.items()
+            if name not in varied
+        }
+        given = {**fresh, **dict(zip(varied, values, strict=True))}
+        bound = inspect.BoundArguments(
+            call.arguments.signature, {name: given[name] for name in arguments}
+        )
+        result = call.function(*bound.args, **bound.kwargs)
+        leaves = nest.leaves(result)
+        arrays = all(isinstance(y, Array) for y in leaves)
+        return result if arrays else [y for y in leaves if is_floating(y)]
+
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    again.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, kind) for name in varied]
+    )
+    try:
+        compare(again, list(varied.values()), options)
+    except AssertionError as error:
+        name = call.function.__qualname__
+        raise AssertionError(f"{name}, as called at {call.line}: {error}") from None
+
+
+def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
+    """``check_gradients``, whose error says what the tape warned of; without one, it is warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_gradients(f, inputs, **options)
+    for said in caught:
+        warnings.warn_explicit(said.message, said.category, said.filename, said.lineno)
+
+
+def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool) -> None:
+    """Compare the gradients of the functions that a test returned, or call them where there are none."""
+    pairs = result if isinstance(result, list) else [result]
+    for pair in pairs:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and callable(pair[0])):
+            raise TypeError(PAIR.format(shown(pair)))
+        f, inputs = pair
+        if differentiates:
+            compare(f, inputs, options)
+        else:
+            f(*inputs) if type(inputs) in (list, tuple) else f(inputs)

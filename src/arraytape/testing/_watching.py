@@ -1,0 +1,69 @@
+"""Tapes that watch what the namespace's functions make, for tests of code that makes its own arrays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from .._array.array import namespace
+from .._tape.tape import GradientTape
+from .._util.locks import reentrant_lock
+
+# What makes arrays of anything but arrays: everything else follows from these.
+MAKERS = (
+    "arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",
+    "ones_like", "zeros", "zeros_like",
+)  # fmt: skip
+TAPE: ContextVar[GradientTape | None] = ContextVar("TAPE", default=None)
+LOCK = reentrant_lock()
+REPLACED: dict[str, Any] = {}  # the namespace's own functions, while a block is open
+BLOCKS: list[object] = []  # the open ones, of all threads
+
+
+@contextmanager
+def watching() -> Iterator[GradientTape]:
+    """A persistent tape that watches every floating-point array which the namespace makes here."""
+    with GradientTape(persistent=True) as tape, makers_watched():
+        token = TAPE.set(tape)
+        try:
+            yield tape
+        finally:
+            TAPE.reset(token)
+
+
+@contextmanager
+def makers_watched() -> Iterator[None]:
+    """Replace the namespace's functions that make arrays until the last such block ends."""
+    xp, block = namespace(), object()
+    with LOCK:
+        if not BLOCKS:
+            REPLACED.update({name: getattr(xp, name) for name in MAKERS})
+        BLOCKS.append(block)
+        for name, make in REPLACED.items():
+            setattr(xp, name, watched(make))
+    try:
+        yield
+    finally:
+        with LOCK:
+            BLOCKS.remove(block)
+            if not BLOCKS:
+                for name, make in REPLACED.items():
+                    setattr(xp, name, make)
+                REPLACED.clear()
+
+
+def watched(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose floating-point results the tape of this thread or task watches."""
+
+    @functools.wraps(make)
+    def call(*args: Any, **keywords: Any) -> Any:
+        made = make(*args, **keywords)
+        tape = TAPE.get()
+        if tape is not None and made.dtype.kind in "fc":
+            tape.watch(made)
+        return made
+
+    return call

@@ -1,0 +1,169 @@
+"""The plugin of pytest: the fixture ``xp``, its marks, and the mark ``check_gradients``.
+
+``_arraytape_pytest`` registers it when a run asks for it.  PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from .._array.array import namespace
+from .._util.errors import shown
+from ._called import Calls, check_returned
+from .xp_backends import NAMES, STRICT, available, on
+
+CHOSEN = pytest.StashKey[Any]()  # the names of the backends, in order
+CHOICES = {"np_only": {"numpy"}, "cpu_only": {*NAMES} - {"hostile", "frozen"}}
+OPTIONS = {"of", "order", "modes", "rtol", "seeds", "h", "calls"}
+INSTALL = "array-api-strict is not installed: pip install array-api-strict"
+
+
+# --- which backends -------------------------------------------------------------------------------
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the option or the setting; a usage error for names that there are not."""
+    given = config.getoption("xp_backends")
+    where = "xp_backends" if given is None else "--xp-backends"
+    chosen = names_in(config.getini("xp_backends") if given is None else [given], where)
+    if given is not None and STRICT in chosen and "all" not in given and STRICT not in available():
+        raise pytest.UsageError(f"--xp-backends: {INSTALL}")
+    config.stash[CHOSEN] = chosen
+
+
+def names_in(given: Iterable[str], where: str) -> list[str]:
+    """The backends that are named, each once, in the order of NAMES."""
+    found = [name.replace("-", "_") for text in given for name in text.replace(",", " ").split()]
+    wrong = [name for name in found if name not in (*NAMES, "all")]
+    if wrong or not found:
+        said = f"there is no backend {wrong[0]!r}" if wrong else "no backend is named"
+        raise pytest.UsageError(f"{where}: {said}; there are {', '.join(NAMES)}, and all")
+    return [name for name in NAMES if name in found or "all" in found]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """The line at the top."""
+    return f"xp: {', '.join(config.stash[CHOSEN])}"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test for each backend where the fixture ``xp`` is the one below, and no other."""
+    if "xp_backend" in metafunc.fixturenames:
+        metafunc.parametrize("xp_backend", metafunc.config.stash[CHOSEN], indirect=True)
+
+
+@pytest.fixture
+def xp_backend(request: pytest.FixtureRequest) -> str:
+    """The name of the backend that the test runs on."""
+    name: str = request.param
+    obey_marks(request.node, name)
+    if name not in available():
+        pytest.skip(INSTALL)
+    return name
+
+
+@pytest.fixture
+def xp(xp_backend: str) -> Iterator[Any]:
+    """The array API namespace that the test runs on, one backend after the other."""
+    with on(xp_backend) as made:
+        yield made
+
+
+# --- skip_xp_backends, xfail_xp_backends ----------------------------------------------------------
+def obey_marks(item: pytest.Item, name: str) -> None:
+    """Skip a test, or expect it to fail, where one of its marks says so."""
+    for mark in item.iter_markers("skip_xp_backends"):
+        if concerns(mark, name, {"reason"}):
+            pytest.skip(mark.kwargs.get("reason") or f"not on {name}")
+    for mark in item.iter_markers("xfail_xp_backends"):
+        if concerns(mark, name, {"reason", "strict"}):
+            options = {key: mark.kwargs[key] for key in ("strict",) if key in mark.kwargs}
+            reason = mark.kwargs.get("reason") or f"fails on {name}"
+            item.add_marker(pytest.mark.xfail(reason=reason, **options))
+
+
+def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
+    """Whether a mark is about this backend; the test fails when it says what cannot be understood."""
+    if unknown := {*mark.kwargs} - {*CHOICES, "exceptions"} - others:
+        raise failure(f"{mark.name} takes no {shown(min(unknown))}")
+    exceptions = mark.kwargs.get("exceptions", ())
+    if wrong := [one for one in (*mark.args, *exceptions) if one not in NAMES]:
+        raise failure(
+            f"{mark.name}: there is no backend {shown(wrong[0])}; there are {', '.join(NAMES)}"
+        )
+    chosen = [CHOICES[key] for key in CHOICES if mark.kwargs.get(key)]
+    if not mark.args and not chosen:
+        raise failure(f"{mark.name} names no backend, nor {' or '.join(CHOICES)}=True")
+    skipped = {*mark.args, *(one for kept in chosen for one in {*NAMES} - kept)}
+    return name in skipped - {*exceptions}
+
+
+def failure(message: str) -> BaseException:
+    """The failure of a test that says all in its message: no traceback, which would be of ours."""
+    return pytest.fail.Exception(message, pytrace=False)
+
+
+# --- check_gradients ------------------------------------------------------------------------------
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    """A marked test, and then the gradients of what it calls and returns, as part of the test."""
+    marks = list(pyfuncitem.iter_markers("check_gradients"))
+    if not marks:
+        return (yield)
+    functions, options = asked_for(marks)
+    limit = options.pop("calls", 10)
+    differentiates = pyfuncitem.funcargs.get("xp", namespace()) is namespace()
+    returned: list[Any] = []
+    with Calls(functions if differentiates else [], pyfuncitem.module, limit) as calls:
+        test = pyfuncitem.obj
+        pyfuncitem.obj = keeping_result(test, returned)
+        try:
+            result = yield
+        finally:
+            pyfuncitem.obj = test
+    if not functions and not returned:
+        raise failure(
+            "check_gradients names no function, and the test returns none: name those that it calls, as "
+            "in check_gradients(of=library.f), or end it by `return f, [x, y]`"
+        )
+    try:
+        for pair in returned:
+            check_returned(pair, options, differentiates=differentiates)
+        calls.check(options)
+    except AssertionError as error:
+        raise failure(str(error)) from None
+    return result
+
+
+def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
+    """The functions that a test's marks name, and their options, of which the nearest mark's count."""
+    functions: list[Any] = []
+    options: dict[str, Any] = {}
+    for mark in marks:
+        # A mark with a function alone, ``mark(f)``, would be a decorator of f.
+        if mark.args:
+            raise failure("check_gradients takes functions by of=, as in of=library.f")
+        if unknown := {*mark.kwargs} - OPTIONS:
+            raise failure(f"check_gradients takes no {shown(min(unknown))}")
+        options = {**mark.kwargs, **options}
+        named = mark.kwargs.get("of", ())
+        functions += named if isinstance(named, list | tuple) else [named]
+    options.pop("of", None)
+    return functions, options
+
+
+def keeping_result(test: Any, returned: list[Any]) -> Any:
+    """A test that gives nothing, and what it gave put aside; a coroutine function as it is."""
+    if inspect.iscoroutinefunction(test):
+        return test
+
+    @functools.wraps(test)
+    def call(*args: Any, **keywords: Any) -> None:
+        result = test(*args, **keywords)
+        if result is not None:
+            returned.append(result)
+
+    return call
