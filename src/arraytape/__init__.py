@@ -2,6 +2,8 @@
 
 ``import arraytape as xp`` gives a Python array API namespace whose every op is recorded on the
 gradient tapes that are active in the thread, with tf.GradientTape's semantics.
+
+PYTEST_DONT_REWRITE
 """
 
 import sys as _sys
@@ -195,6 +197,7 @@ if _typing.TYPE_CHECKING:
         prod,
         std,
         sum,
+        sum_adjoint,  # noqa: F401  (as cofactors)
         var,
     )
     from .ops.utility_functions import all, any, diff
@@ -300,7 +303,7 @@ _CHAPTERS = (
 # with some that are not public, for which rules ask the namespace;
 _FOR_RULES = (
     "cofactors", "inverse_again", "matmul_adjoint", "power_derivative", "reinterpreted",
-    "sinc_derivative", "solve_again",
+    "sinc_derivative", "solve_again", "sum_adjoint",
 )  # fmt: skip
 # modules; and other names by the module that has them.
 _MODULES = {

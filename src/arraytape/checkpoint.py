@@ -1,13 +1,19 @@
 """Checkpoints: the Variables of Modules and optimizers in a safetensors file.
 
-    from arraytape import checkpoint
-
-    checkpoint.save("run.safetensors", {"model": model, "optimizer": optimizer})
-    checkpoint.load("run.safetensors", {"model": model, "optimizer": optimizer})
-
 A file holds numbers and names, and no code: there is no pickle.  It appears under its name when it is
 complete and was read back, and nothing is assigned before all of it was checked.  It needs the package
 safetensors: ``pip install 'arraytape[checkpoint]'``.
+
+>>> import os, tempfile
+>>> import arraytape as xp
+>>> model = xp.nn.Dense(2, seed=0)
+>>> y = model(xp.ones((1, 3)))
+>>> with tempfile.TemporaryDirectory() as folder:
+...     path = os.path.join(folder, "run.safetensors")
+...     xp.checkpoint.save(path, {"model": model})
+...     found = xp.checkpoint.load(path, {"model": model})
+>>> sorted(found)
+['model.bias', 'model.kernel']
 """
 
 from __future__ import annotations
@@ -84,6 +90,18 @@ def save(path: PathLike, state: Any) -> None:
         call).
     OSError
         When the file cannot be written, is no regular file, or does not hold what was written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import arraytape as xp
+    >>> model = xp.nn.Dense(2, seed=0)
+    >>> y = model(xp.ones((1, 3)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.safetensors")
+    ...     xp.checkpoint.save(path, {"model": model})
+    ...     print(sorted(xp.checkpoint.load(path)))
+    ['model.bias', 'model.kernel']
     """
     safetensors = package()
     target = existing("save", path)
@@ -150,6 +168,20 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
     ValueError
         When the file is damaged or no checkpoint, or its names, shapes or dtypes are not those of the
         Variables.  No Variable has changed then.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import arraytape as xp
+    >>> first, second = xp.nn.Dense(2, seed=0), xp.nn.Dense(2, seed=1)
+    >>> x = xp.ones((1, 3))
+    >>> before = first(x), second(x)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.safetensors")
+    ...     xp.checkpoint.save(path, {"model": first})
+    ...     names = list(xp.checkpoint.load(path, {"model": second}))
+    >>> names, bool(xp.all(first(x) == second(x)))
+    (['model.kernel', 'model.bias'], True)
     """
     package()
     values = read(as_path("load", path))

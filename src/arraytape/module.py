@@ -31,16 +31,49 @@ class Module:
 
     Examples
     --------
-    >>> from arraytape import Variable
-    >>> class Line(Module):
+    >>> import arraytape as xp
+    >>> class Line(xp.Module):
     ...     def __init__(self):
-    ...         super().__init__()
-    ...         self.slope, self.offset = Variable(2.0, name="slope"), Variable(0.0, name="offset")
-    ...
+    ...         super().__init__(name="line")
+    ...         self.slope = xp.Variable(2.0, name="slope")
+    ...         self.seen = xp.Variable(0, trainable=False, name="seen")
     ...     def __call__(self, x):
-    ...         return self.slope * x + self.offset
-    >>> [variable.name for variable in Line().variables]
-    ['slope', 'offset']
+    ...         return self.slope * x
+    >>> line = Line()
+    >>> line.name, [variable.name for variable in line.variables]
+    ('line', ['slope', 'seen'])
+    >>> [variable.name for variable in line.trainable_variables]
+    ['slope']
+    >>> [variable.name for variable in line.non_trainable_variables]
+    ['seen']
+    >>> with xp.GradientTape() as tape:
+    ...     loss = line(xp.asarray(3.0)) ** 2
+    >>> print(tape.gradient(loss, line.trainable_variables)[0])
+    36.0
+
+    Modules hold Modules, at any depth and in lists and dicts:
+
+    >>> class Two(xp.Module):
+    ...     def __init__(self):
+    ...         super().__init__(name="two")
+    ...         self.lines = [Line(), Line()]
+    ...     def __call__(self, x):
+    ...         return self.lines[1](self.lines[0](x))
+    >>> two = Two()
+    >>> list(two.named_variables()), [module.name for module in two.submodules]
+    (['lines.0.slope', 'lines.0.seen', 'lines.1.slope', 'lines.1.seen'], ['line', 'line'])
+    >>> two.summary(xp.asarray(1.0))
+    Two 'two'
+    ------------------------------------------------------------
+    layer (type)             output shape  parameters  trainable
+    ------------------------------------------------------------
+    two (Two)                ()                     4  in part
+      lines.0 'line' (Line)  ()                     2  in part
+      lines.1 'line' (Line)  ()                     2  in part
+    ------------------------------------------------------------
+    parameters:     4 (32 bytes)
+    trainable:      2
+    not trainable:  2
     """
 
     _module_name: str | None = None  # so that a subclass may forget super().__init__()

@@ -44,6 +44,23 @@ class Variable(Array):
     ------
     TypeError
         When trainable is neither True nor False, or name is no str; and as of ``asarray``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable([1.0, 2.0], name="v")
+    >>> v
+    Variable(Array([1., 2.], dtype=float64, device='cpu'), name='v')
+    >>> with xp.GradientTape() as tape:  # watches v, as it is trainable
+    ...     loss = xp.sum(v**2)
+    >>> print(v.assign_sub(0.25 * tape.gradient(loss, v)))
+    [0.5 1. ]
+    >>> print(v.assign_add([1.0, 1.0]))
+    [1.5 2. ]
+    >>> print(v.assign([5.0, 6.0]), v.value())
+    [5. 6.] [5. 6.]
+    >>> v.name, v.trainable, v.path
+    ('v', True, '')
     """
 
     # _tid is -2 for ever, so that every read asks ``_sync``.

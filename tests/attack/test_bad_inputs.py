@@ -46,7 +46,8 @@ WITHOUT = {  # what no call attacks, and why
     "GradientTape.stop_recording": NO_ARGUMENTS, "GradientTape.watched_variables": NO_ARGUMENTS,
     "interop.install": NO_ARGUMENTS + ", and cannot be taken back", "testing.recorded_ops": NO_ARGUMENTS,
     "testing.storages.frozen": NO_ARGUMENTS, "testing.storages.hostile": NO_ARGUMENTS,
-    "testing.storages.strict": NO_ARGUMENTS, "LostGradientError": "an exception",
+    "testing.storages.strict": NO_ARGUMENTS, "testing.xp_backends.available": NO_ARGUMENTS,
+    "LostGradientError": "an exception",
     **{f"testing.benchmarks.TapeBenchmarks.{name}": "asv calls it" for name in (
         "arrays", "loss", "setup", "time_gradient", "time_value", "track_exits", "track_overhead",
         "track_gradient_overhead", "track_peak_bytes", "track_records")},

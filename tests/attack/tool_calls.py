@@ -284,6 +284,7 @@ def enter_testing(call):
         testing.as_function, [REGISTRY["exp"], REGISTRY["exp"].samples[0], [a]], {}))  # fmt: skip
     call("testing.benchmarks.TapeBenchmarks", lambda e: (measured, [[a, b], product, None], {}))
     call("testing.storages.on", lambda e: (on, [testing.storages.hostile(), None], {}))
+    call("testing.xp_backends.on", lambda e: (on_backend, ["frozen"], {}))
 
 
 def measured(arrays, loss, watched):
@@ -306,6 +307,12 @@ def on(storage, device):
     """The dtype of what is made where a storage is the default."""
     with testing.storages.on(storage, device):
         return str(xp.ones(3).dtype)
+
+
+def on_backend(name):
+    """The dtype of what is made on a backend."""
+    with testing.xp_backends.on(name) as here:
+        return str(here.ones(3).dtype)
 
 
 def enter_implicit(call):

@@ -169,6 +169,122 @@ def test_a_hierarchical_model_has_its_exact_posterior(likelihood):
     assert figures(checks, "furthest from the exact means:")[0] <= 4.0
 
 
+def finished(name, folder, *options):
+    """What a program printed, which ended well, warned of nothing and drew a picture."""
+    picture = folder / "plot.png"
+    done = run(name, *options, "--out", str(picture))
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert done.stderr == ""
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return done.stdout
+
+
+def test_the_smallest_changes_of_measurements_turn_the_decision_of_a_pipeline(tmp_path):
+    said = finished("counterfactuals.py", tmp_path, "--patients", "6")
+    assert "(<= 1e-06)" in said
+    assert figures(said, "decisions turned, in scikit-learn") == [6.0, 6.0]
+    assert figures(said, "... already after 99% of the way") == [0.0, 6.0]
+    assert figures(said, "measurements changed, median, L1")[0] <= 3.0
+    (found,), (nearest,) = (
+        figures(said, name) for name in ("change, median (L1)", "nearest patient, median (L1)")
+    )
+    assert found < 0.5 * nearest
+
+
+def test_a_metric_is_learned_to_scikit_learns_own_objective(tmp_path):
+    said = finished("metric_learning.py", tmp_path, "--steps", "60")
+    assert "(<= 1e-06)" in said
+    names = "PCA", "mean, scikit-learn's NCA", "mean, by tape", "few pixels, by tape"
+    pca, theirs, ours, few = (figures(said, name) for name in names)
+    assert ours[0] == pytest.approx(theirs[0], abs=0.01)  # the mean chance
+    assert few[2] > theirs[2] > pca[2] + 5.0  # percent right
+    assert few[3] < 45 < theirs[3]  # pixels
+
+
+def test_keplers_orbit_of_mars_is_nearly_that_of_today(tmp_path):
+    said = finished("kepler_orbit.py", tmp_path)
+    assert "(<= 1e-06)" in said
+    for name, within in (("period (days)", 0.03), ("eccentricity", 0.0005), ("perihelion", 0.6)):
+        fitted, error, modern = figures(said, name)
+        assert 0.0 < error < 0.5 * within
+        assert abs(fitted - modern) < within
+    assert figures(said, "Kepler's ellipse") == pytest.approx([1.16, 1.93], abs=0.02)
+    assert figures(said, "even circle")[1] > 20.0
+
+
+def test_a_crumpled_photograph_is_straightened(tmp_path):
+    said = finished("register_images.py", tmp_path, "--steps", "25", "--checks", "5")
+    assert "(<= 1e-06)" in said
+    before, after = (figures(said, name) for name in ("before", "every 2 pixels"))
+    assert before[0] > 7.0
+    assert after[0] < 0.3  # pixels
+
+
+def test_filters_end_at_the_known_optimum_and_go_beyond_it(tmp_path):
+    said = finished("design_filters.py", tmp_path)
+    assert "(<= 1e-05)" in said
+    names = "remez", "linear phase, by gradient", "less late, by gradient"
+    (late, best), (same, ours), (less, other) = (figures(said, name) for name in names)
+    assert late == same > less
+    assert ours == pytest.approx(best, rel=0.005)
+    assert best < other < 1.2 * best
+    assert figures(said, "largest tap's difference from remez:")[0] < 1e-3
+    weighting = said.partition("A-weighting")[2]
+    assert figures(weighting, "bilinear_zpk")[0] > 15.0
+    assert figures(weighting, "by gradient")[0] < 0.1  # dB
+    assert "(stable)" in weighting
+
+
+def test_a_neural_ode_tells_lynx_and_hares_as_well_as_the_equations(tmp_path):
+    said = finished("lynx_and_hares.py", tmp_path)
+    assert "(<= 1e-06)" in said
+    before = figures(said, "nothing changes")[1:]
+    for name in ("Lotka and Volterra", "neural ODE", "both together"):
+        _, learned, *after = figures(said, name)
+        assert learned < 0.2
+        assert all(one < 0.65 * other for one, other in zip(after, before, strict=True))
+
+
+def test_a_viscosity_is_read_off_noisy_velocities(tmp_path):
+    said = finished("burgers_viscosity.py", tmp_path, "--steps", "400")
+    assert "(<= 1e-06)" in said
+    assert figures(said, "... by the network")[0] == pytest.approx(0.05, rel=0.03)
+    assert figures(said, "... by the exact solution")[0] == pytest.approx(0.05, rel=0.01)
+    assert figures(said, "velocity at 2000 other places, off by (rms)")[0] < 0.01  # the noise
+
+
+def test_canonical_correlations_have_the_errors_that_drawing_again_finds(tmp_path):
+    said = finished("canonical_correlations.py", tmp_path, "--draws", "400", "--checks", "5")
+    assert "(<= 1e-06)" in said
+    ours, theirs = (
+        figures(said, name) for name in ("canonical correlations", "... of scikit-learn's CCA")
+    )
+    assert ours == theirs
+    derivatives, drawn, left_out = (
+        figures(part, "    standard error") for part in said.split("\n\n")[1:4]
+    )
+    assert derivatives[:2] == pytest.approx(left_out[:2], rel=0.05)
+    assert derivatives[:2] == pytest.approx(drawn[:2], rel=0.15)
+    assert min(figures(said, "    correlation with the slopes")) > 0.99
+
+
+def test_a_posterior_is_the_exact_one_where_that_is_known(tmp_path):
+    said = finished("posterior_of_betas.py", tmp_path, "--steps", "200")
+    assert "(<= 1e-05)" in said
+    for name in ("IBM", "AAPL", "MSFT", "XRX", "ADBE"):
+        _, error, beta, deviation, weighed, around, degrees = figures(said, name)
+        assert abs(beta - weighed) < 0.1 * around
+        assert deviation == pytest.approx(around, rel=0.05)
+        assert around < error
+        assert 2.0 < degrees < 6.0
+    assert figures(said, "draws that count, of 100")[0] > 60.0
+    density, baseline = (
+        figures(said, name)[0]
+        for name in ("log density of a later month, posterior", "... least squares")
+    )
+    assert density > baseline + 0.05
+
+
 def digits(folder, name, *options):
     """A run of train_digits with files of this name; its output, and the checkpoint."""
     picture, file = folder / f"{name}.png", folder / f"{name}.safetensors"
@@ -252,6 +368,9 @@ BAD_OPTIONS = (
     ("hyperparameters_by_gradient.py", ["--steps", "0"], "not an integer of at least 1"),
     ("influence_of_training_points.py", ["--out", "plot.txt"], "must end in one of"),
     ("maximum_likelihood.py", ["--draws", "19"], "not an integer of at least 20"),
+    ("counterfactuals.py", ["--patients", "0"], "not an integer of at least 1"),
+    ("register_images.py", ["--out", "plot.txt"], "must end in one of"),
+    ("canonical_correlations.py", ["--draws", "1"], "not an integer of at least 2"),
 )
 
 

@@ -15,6 +15,7 @@ PRIVATE = (
     "cofactors",
     "inverse_again",
     "matmul_adjoint",
+    "sum_adjoint",
     "solve_again",
     "power_derivative",
     "sinc_derivative",

@@ -18,7 +18,8 @@ def ratios(monkeypatch):
     yield readme_ratios
     sys.path[:] = path
     for name in set(sys.modules) - before:
-        if name.partition(".")[0] in ("readme_ratios", "benchmarks", "run", "smoke"):
+        mine = ("readme_ratios", "benchmark_figures", "benchmarks", "run", "smoke")
+        if name.partition(".")[0] in mine:
             del sys.modules[name]
 
 
@@ -30,6 +31,14 @@ def test_the_table_has_a_row_for_each_step(ratios):
     numbers = re.findall(r"\| ([\d.]+) \| ([\d.]+) \|", table)
     assert len(numbers) >= len(rows)
     assert ratios.put_in(written, table.strip()) == written
+
+
+def test_the_picture_of_the_benchmarks_page_shows_that_table(ratios):
+    import benchmark_figures
+
+    assert benchmark_figures.main(["--check"]) == 0, "run python tools/benchmark_figures.py"
+    page = benchmark_figures.PAGE.read_text(encoding="utf-8")
+    assert all(f"| {words} | " in page for _, _, words in benchmark_figures.SHOWN)
 
 
 @pytest.mark.slow

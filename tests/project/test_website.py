@@ -8,7 +8,7 @@ import re
 import pytest
 
 from helpers.repository import ROOT
-from website import check, docstrings, formulas, gallery, reference, sources
+from website import check, docstrings, formulas, gallery, points, reference, sources, uses
 
 DESCRIBED = re.compile(
     r"^ *\.\. (?:auto(?:function|class|method|property|attribute|module)|py:\w+):: ([\w.]+)",
@@ -48,14 +48,27 @@ def test_the_links_of_a_page_lead_somewhere(name):
         ("../replay.md", "docs/decisions/0001-flat-records.md", "../replay.md"),
         ("decisions/", "docs/architecture.md", "decisions/README.md"),
         ("graph_ridge.svg", "docs/diagnose_graph.md", "graph_ridge.svg"),
+        ("docs/epidemic.png", "README.md", "epidemic.png"),
+        ("public_names.txt", "docs/policies.md", f"{sources.REPOSITORY}/docs/public_names.txt"),
         ("../Makefile", "docs/errors.md", f"{sources.REPOSITORY}/Makefile"),
         ("../tests/attack", "docs/errors.md", f"{sources.REPOSITORY}/tests/attack/README.md"),
+        (
+            "../../examples/pca_influence.py",
+            "docs/tutorials/influence.md",
+            "../gallery/pca_influence.md",
+        ),
+        ("examples/command_line.py", "README.md", f"{sources.REPOSITORY}/examples/command_line.py"),
         ("https://numpy.org", "README.md", "https://numpy.org"),
         ("#here", "README.md", "#here"),
     ],
 )
 def test_a_link_of_the_repository_fits_into_the_site(target, path, expected):
     assert sources.link(target, path) == expected
+
+
+def test_without_a_gallery_links_to_programs_lead_to_the_repository():
+    program = "examples/pca_influence.py"
+    assert sources.link(program, "README.md", gallery=False) == f"{sources.REPOSITORY}/{program}"
 
 
 def test_a_link_to_nothing_is_an_error_that_names_the_page():
@@ -85,7 +98,7 @@ def test_every_public_name_is_described_once(pages):
 
 def test_every_page_of_the_reference_is_in_one_toctree(pages):
     listed = [
-        f"{reference.FOLDER}/{line.strip()}"
+        f"{reference.FOLDER}/{line.strip(' >').rpartition('<')[2]}"
         for text in pages.values()
         for line in text.partition(".. toctree::")[2].splitlines()
         if line.strip() and not line.strip().startswith(":")
@@ -111,6 +124,46 @@ def test_members_are_described_by_what_they_are(pages):
     tape = pages["reference/arraytape.GradientTape"]
     assert "   .. automethod:: arraytape.GradientTape.gradient\n" in tape
     assert ".. autoproperty:: arraytape.Array.T\n" in pages["reference/arraytape.Array"]
+
+
+def test_a_page_says_where_its_name_is_used(pages):
+    page = pages["reference/arraytape.diagnose.explain"]
+    assert ".. rubric:: Used in\n\n:doc:`Diagnostics: why is my gradient None" in page
+    assert "</diagnose>`" in page
+    assert "Used in" not in pages["reference/arraytape.special.obl_cv"]
+
+
+def test_names_are_found_by_what_the_code_imports():
+    code = [
+        "import arraytape as xp\nfrom arraytape import nn",
+        "from arraytape.optimizers import Adam as A",
+        "xp.linalg.svd(x).S\nnn.Dense(3)\nA(0.1)\nother.exp(x)\nxp.linalg.svd(y)",
+        "an unfinished line(",
+        "import arraytape\narraytape.exp(x).shape",
+    ]
+    assert uses.uses(code, reference.public()) == {
+        "arraytape.linalg.svd": 2, "arraytape.nn.Dense": 1, "arraytape.optimizers.Adam": 1,
+        "arraytape.exp": 1,
+    }  # fmt: skip
+
+
+def test_the_special_points_of_a_name_are_those_of_its_own():
+    lines = [
+        "## Kinks, corners",
+        "| function | at | arraytape | PyTorch |",
+        "| --- | --- | --- | --- |",
+        "| `xp.abs(x)` | `x = 0.0` | `0.0` | `0.0` |",
+        "| `second: xp.abs(x)` | `x = 0.0` | `0.0` | `0.0` |",
+        "## Logarithms",
+        "| `xp.log(x)` | `x = 0.0` | `inf` | `inf` |",
+        "| `xp.log1p(x)` | `x = -1.0` | `inf` | `inf` |",
+    ]
+    found = points.points_of(lines)
+    names = ("abs", "log", "log1p")
+    assert [len(points.of(f"arraytape.{name}", found)) for name in names] == [2, 1, 1]
+    table = points.table(points.of("arraytape.abs", found))
+    assert "``xp.abs(x)``, second derivative\n" in table
+    assert "`Kinks, corners <../explanation/numerics.html#kinks-corners>`__" in table
 
 
 # --- docstrings -----------------------------------------------------------------------------------
@@ -139,6 +192,29 @@ def test_an_indented_block_is_code():
 )
 def test_other_docstrings_stay_as_they_are(text):
     assert docstrings.marked(text) == text
+
+
+@pytest.mark.parametrize(
+    ("signature", "parameters", "returns", "expected"),
+    [
+        ("(x, /)", ["x : Array"], "Array", ("(x: Array, /)", "Array")),
+        ("(v, z, /)", ["v, z : Array or number"], "Array",
+         ("(v: Array | float, z: Array | float, /)", "Array")),
+        ("(*operands: Any)", ["a, b : Array"], "tuple of Array",
+         ("(a: Array, b: Array, /)", "tuple[Array, ...]")),
+        ("(x: Any, q: Any = None)", ["x : Array", "q : Array, optional"], "Array",
+         ("(x: Array, q: Array | None = None)", "Array")),
+        ("(f: Any)", ["f : what it takes"], "Array", ("(f: Any)", "Array")),
+        ("(x: Array, /, *, k: int = 0)", ["x : Array"], "Array", None),
+        ("()", [], "Array", None),
+    ],
+)  # fmt: skip
+def test_a_signature_without_types_has_those_of_the_docstring(
+    signature, parameters, returns, expected
+):
+    entries = "".join(f"{line}\n    What.\n" for line in parameters)
+    text = f"Do it.\n\nParameters\n----------\n{entries}\nReturns\n-------\n{returns}\n    It.\n"
+    assert docstrings.typed(signature, text) == expected
 
 
 # --- formulas -------------------------------------------------------------------------------------

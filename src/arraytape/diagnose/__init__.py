@@ -5,6 +5,15 @@
 ``explain`` says in one paragraph why a gradient is what it is; ``lines`` notes all ops of a program with
 their lines for it; ``nans`` finds the op that made a NaN or an infinity; ``graph`` draws what a tape
 recorded; ``on_gradient``, ``saved_data`` and ``save_on_disk`` are hooks into the backward pass.
+
+>>> import arraytape as xp
+>>> x = xp.asarray([1.5, 2.5])
+>>> with xp.GradientTape() as tape:
+...     tape.watch(x)
+...     y = xp.where(x > 9.0, xp.exp(x), 0.0)
+>>> said = xp.diagnose.explain(tape, y, x)
+>>> print(said.partition(":")[0])
+The gradient is zero
 """
 
 from typing import TYPE_CHECKING

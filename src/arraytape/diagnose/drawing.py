@@ -70,6 +70,19 @@ def graph(
         When the first argument is no tape, or targets or sources are no Arrays.
     ValueError
         When format or fold is another word.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> with xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = xp.sum(xp.exp(x) * x)
+    >>> picture = xp.diagnose.graph(tape, y, x)  # SVG; a notebook shows IPython.display.SVG(picture)
+    >>> print(picture[:4])
+    <svg
+    >>> print(xp.diagnose.graph(tape, y, x, "dot").count("->"))
+    4
     """
     if not isinstance(tape, GradientTape):
         raise TypeError(f"graph() takes a GradientTape, got {describe(tape)} [at {user_line()}]")

@@ -50,6 +50,16 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
     Notes
     -----
     It runs a backward pass to see what the gradient is.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> with xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = xp.where(x > 9.0, xp.exp(x), 0.0)
+    >>> print(xp.diagnose.explain(tape, y, x))
+    The gradient is zero: it came through exp and where, and where took the other operand in ...
     """
     recording = recording_of(tape)
     for x, what in ((target, "target"), (source, "source")):

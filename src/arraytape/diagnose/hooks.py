@@ -26,13 +26,6 @@ from .._util.errors import describe, entrance, user_line
 def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     """Have ``f`` called with the gradient of a value when a backward pass has all of it.
 
-        with GradientTape() as tape:
-            tape.watch(x)
-            y = exp(x)
-            on_gradient(y, print)                        # sees it
-            on_gradient(y, lambda g: clip(g, -1.0, 1.0))  # replaces it
-            z = sum(y * y)
-
     It acts on the value that ``x`` holds now, on every tape that records it here; no new Array is
     needed.
 
@@ -66,6 +59,20 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     called for a value to which no gradient comes, nor by a ForwardAccumulator; once for each row of a
     Jacobian; again where a gradient holds a NaN, and so is computed a second time, guarded.  A write to
     the Array that it is given changes no gradient.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0])
+    >>> with xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = xp.exp(x)
+    ...     look = xp.diagnose.on_gradient(y, print)  # sees the gradient of y
+    ...     clip = xp.diagnose.on_gradient(y, lambda g: xp.clip(g, -10.0, 10.0))  # replaces it
+    ...     z = xp.sum(y * y)
+    >>> print(tape.gradient(z, x))
+    [ 5.43656366 14.7781122 ]
+    [14.7781122  73.89056099]
     """
     if not callable(f):
         raise TypeError(f"on_gradient() takes a function, got {describe(f)} [at {user_line()}]")
@@ -175,12 +182,8 @@ class Saving(Context):
 def saved_data(pack: Pack, unpack: Unpack) -> Saving:
     """Within it, what tapes keep for the backward pass is in the hands of two functions.
 
-        with saved_data(lambda x: astype(x, float16), lambda x: astype(x, float64)):
-            with GradientTape() as tape:
-                ...
-
-    as ``torch.autograd.graph.saved_tensors_hooks``.  It concerns the tapes that record here, or are
-    entered here, while the block is open; a gradient may be taken after it.
+    They are those of ``torch.autograd.graph.saved_tensors_hooks``.  It concerns the tapes that record
+    here, or are entered here, while the block is open; a gradient may be taken after it.
 
     Parameters
     ----------
@@ -207,6 +210,21 @@ def saved_data(pack: Pack, unpack: Unpack) -> Saving:
     What ``pack`` raises, the op raises, and is not recorded.  An array that several records keep is
     packed once.  Of blocks in each other the innermost counts.  What ``recompute_grad`` and
     ``custom_gradient`` keep and data of a ``vmap`` are left as they are.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> def pack(x):
+    ...     return xp.astype(x, xp.float32)
+    >>> def unpack(x):
+    ...     return xp.astype(x, xp.float64)
+    >>> x = xp.asarray([0.1, 0.2])
+    >>> with xp.diagnose.saved_data(pack, unpack), xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = xp.sum(xp.exp(x))
+    >>> error = tape.gradient(y, x) - xp.exp(x)  # what was kept in single precision
+    >>> bool(xp.all(xp.abs(error) < 1e-7)), bool(xp.any(error != 0.0))
+    (True, True)
     """
     return Saving(Packing(pack, unpack))
 
@@ -240,6 +258,19 @@ def save_on_disk(
     OSError
         When the directory is not there; from the op, when a file cannot be written; from the gradient,
         when one cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import arraytape as xp
+    >>> x = xp.ones(10_000)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with xp.diagnose.saved_data(*xp.diagnose.save_on_disk(folder)), xp.GradientTape() as tape:
+    ...         tape.watch(x)
+    ...         y = xp.sum(xp.exp(x))
+    ...     gradient = tape.gradient(y, x)
+    >>> print(gradient[0])
+    2.718281828459045
     """
     if not isinstance(smallest, int):
         raise TypeError(

@@ -165,5 +165,15 @@ def lines() -> Noting:
     -----
     Each op takes several times as long as without.  It uses ``sys.setprofile``: a profiler that uses
     it, too, sees nothing meanwhile.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.5, 2.5])
+    >>> with xp.diagnose.lines() as seen, xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = xp.floor(x)
+    >>> print(xp.diagnose.explain(tape, y, x, seen))
+    The gradient is None: floor at ... has no derivative, by declaration, so its result is ...
     """
     return Noting()

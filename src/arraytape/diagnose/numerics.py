@@ -68,6 +68,16 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
     A tape keeps what its rules ask for, not every value: where values are missing, the paragraph says
     so.  ``GradientTape(check_numerics=True)`` looks at each op as it runs.  The backward pass is the
     guarded one: what a selection did not take is left out.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([0.0, 1.0])
+    >>> with xp.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = xp.sum(xp.sqrt(x))
+    >>> print(xp.diagnose.nans(tape, y, x).partition(":")[0])
+    In the gradient, the rule of sqrt made an infinity
     """
     recording = recording_of(tape)
     if recording.used_up or not recording.entered:

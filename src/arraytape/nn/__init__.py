@@ -4,6 +4,11 @@
 
 It is imported on demand, and nothing in the core knows it.  Layers, activations and losses also take
 arrays of other libraries of the standard, and compute with these.
+
+>>> import arraytape as xp
+>>> model = xp.nn.Sequential([xp.nn.Dense(8, "relu", seed=0), xp.nn.Dense(1, seed=1)])
+>>> model(xp.ones((4, 3))).shape
+(4, 1)
 """
 
 from typing import TYPE_CHECKING

@@ -29,6 +29,15 @@ def relu(x: A, /) -> A:
     -------
     Array
         Of the shape and dtype of ``x``.  The derivative at 0 is 0, as TensorFlow's and PyTorch's.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([-1.0, 0.0, 2.0])
+    >>> print(xp.nn.relu(x))
+    [0. 0. 2.]
+    >>> print(xp.grad(lambda x: xp.sum(xp.nn.relu(x)))(x))
+    [0. 0. 1.]
     """
     xp, given = real("relu", x)
     return xp.where(given <= 0, 0, given)  # type: ignore[no-any-return]
@@ -46,6 +55,15 @@ def sigmoid(x: A, /) -> A:
     -------
     Array
         Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([-1000.0, 0.0, 2.0])
+    >>> print(xp.nn.sigmoid(x))
+    [0.         0.5        0.88079708]
+    >>> print(xp.grad(lambda x: xp.sum(xp.nn.sigmoid(x)))(x))
+    [0.         0.25       0.10499359]
     """
     xp, given = inexact("sigmoid", x)
     positive = given > 0
@@ -65,6 +83,15 @@ def softplus(x: A, /) -> A:
     -------
     Array
         Of the shape of ``x``.  The derivative is the sigmoid: 1 at infinity, 0.5 at 0.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([-2.0, 0.0, 2.0])
+    >>> print(xp.nn.softplus(x))
+    [0.12692801 0.69314718 2.12692801]
+    >>> print(xp.grad(lambda x: xp.sum(xp.nn.softplus(x)))(x))
+    [0.11920292 0.5        0.88079708]
     """
     xp, given = inexact("softplus", x)
     positive = given > 0
@@ -85,6 +112,13 @@ def tanh(x: A, /) -> A:
     -------
     Array
         Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([-1.0, 0.0, 1.0])
+    >>> print(xp.nn.tanh(x))
+    [-0.76159416  0.          0.76159416]
     """
     return library_of("tanh", x).tanh(x)  # type: ignore[no-any-return]
 
@@ -103,6 +137,15 @@ def softmax(x: A, /, axis: int = -1) -> A:
     -------
     Array
         Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0, 3.0])
+    >>> print(xp.nn.softmax(x))
+    [0.09003057 0.24472847 0.66524096]
+    >>> print(xp.grad(lambda x: xp.nn.softmax(x)[2])(x))
+    [-0.05989202 -0.1628034   0.22269543]
     """
     xp, below = below_zero("softmax", x, axis)
     e = xp.exp(below)
@@ -123,6 +166,15 @@ def log_softmax(x: A, /, axis: int = -1) -> A:
     -------
     Array
         Of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> x = xp.asarray([1.0, 2.0, 3.0])
+    >>> print(xp.nn.log_softmax(x))
+    [-2.40760596 -1.40760596 -0.40760596]
+    >>> print(xp.grad(lambda x: -xp.nn.log_softmax(x)[2])(x))
+    [ 0.09003057  0.24472847 -0.33475904]
     """
     xp, below = below_zero("log_softmax", x, axis)
     total = xp.sum(xp.exp(below), axis=axis, keepdims=True)

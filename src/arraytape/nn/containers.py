@@ -27,10 +27,18 @@ class Sequential(Module):
     Examples
     --------
     >>> import arraytape as xp
-    >>> from arraytape import nn
-    >>> model = Sequential([nn.Dense(8, "relu", seed=0), nn.Dropout(0.1, seed=1), nn.Dense(2, seed=2)])
-    >>> model(xp.ones((4, 3)), training=True).shape
+    >>> model = xp.nn.Sequential()
+    >>> model.add(xp.nn.Dense(8, "relu", seed=0))
+    >>> model.add(xp.nn.Dropout(0.1, seed=1))
+    >>> model.add(xp.nn.Dense(2, seed=2))
+    >>> x = xp.ones((4, 3))
+    >>> model(x, training=True).shape
     (4, 2)
+    >>> [variable.shape for variable in model.trainable_variables]
+    [(3, 8), (8,), (8, 2), (2,)]
+    >>> layer = model.pop()
+    >>> layer.name, model(x).shape
+    ('dense', (4, 8))
     """
 
     def __init__(self, layers: Iterable[Callable[..., Any]] = (), name: str | None = None) -> None:
@@ -132,8 +140,10 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     >>> x = xp.ones((3, 2))
     >>> y = layer(x)
     >>> values = {name: v.value() for name, v in layer.named_variables().items()}
-    >>> xp.grad(lambda values: xp.sum(functional_call(layer, values, x)))(values)["bias"].tolist()
-    [3.0]
+    >>> def loss(values):
+    ...     return xp.sum(xp.nn.functional_call(layer, values, x))
+    >>> print(xp.grad(loss)(values)["bias"])
+    [3.]
     """
     if not isinstance(module, Module):
         raise TypeError(

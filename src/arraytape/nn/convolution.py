@@ -27,8 +27,8 @@ Sizes = int | Sequence[int]
 class Convolution(Layer):
     """What ``Conv1D`` and ``Conv2D`` share."""
 
-    axes = 0
-    paddings: tuple[str, ...] = ("valid", "same")
+    _axes = 0
+    _paddings: tuple[str, ...] = ("valid", "same")
     kernel: Variable | None
     bias: Variable | None
 
@@ -48,12 +48,12 @@ class Convolution(Layer):
     ) -> None:
         super().__init__(name, seed)
         owner = type(self).__name__
-        self.least_axes = self.axes + 1
+        self.least_axes = self._axes + 1
         self.filters = whole(owner, "filters", filters)
-        self.kernel_size = sizes_of(owner, "kernel_size", kernel_size, self.axes)
-        self.strides = sizes_of(owner, "strides", strides, self.axes)
-        self.padding = one_of(owner, "padding", padding, self.paddings)
-        self.dilation_rate = sizes_of(owner, "dilation_rate", dilation_rate, self.axes)
+        self.kernel_size = sizes_of(owner, "kernel_size", kernel_size, self._axes)
+        self.strides = sizes_of(owner, "strides", strides, self._axes)
+        self.padding = one_of(owner, "padding", padding, self._paddings)
+        self.dilation_rate = sizes_of(owner, "dilation_rate", dilation_rate, self._axes)
         self.activation = activation_of(owner, activation)
         self.use_bias = flag(owner, "use_bias", use_bias)
         self.kernel_initializer = initializers.get(kernel_initializer)
@@ -147,25 +147,25 @@ class Conv1D(Convolution):
         title="A convolution along one axis.", axes="(..., places, channels)", or_pair="",
         paddings='"valid", "same", "causal"',
         causal='\n        "causal": zeros before the data alone: no result depends on later places.',
-        example='Conv1D(4, 3, padding="same", seed=0)(xp.ones((2, 10, 3))).shape\n    (2, 10, 4)',
+        example='xp.nn.Conv1D(4, 3, padding="same", seed=0)(xp.ones((2, 10, 3))).shape\n    (2, 10, 4)',
     )  # fmt: skip
-    axes = 1
-    paddings = ("valid", "same", "causal")
+    _axes = 1
+    _paddings = ("valid", "same", "causal")
 
 
 class Conv2D(Convolution):
     __doc__ = CONVOLUTION.format(
         title="A convolution along two axes.", axes="(..., rows, columns, channels)",
         or_pair=" or pair of int", paddings='"valid", "same"', causal="",
-        example="Conv2D(4, 3, strides=2, seed=0)(xp.ones((2, 9, 9, 3))).shape\n    (2, 4, 4, 4)",
+        example="xp.nn.Conv2D(4, 3, strides=2, seed=0)(xp.ones((2, 9, 9, 3))).shape\n    (2, 4, 4, 4)",
     )  # fmt: skip
-    axes = 2
+    _axes = 2
 
 
 class Pooling(Layer):
     """What the layers that pool windows share."""
 
-    axes = 0
+    _axes = 0
 
     def __init__(
         self,
@@ -176,14 +176,14 @@ class Pooling(Layer):
     ) -> None:
         super().__init__(name)
         owner = type(self).__name__
-        self.least_axes = self.axes + 1
-        self.pool_size = sizes_of(owner, "pool_size", pool_size, self.axes)
+        self.least_axes = self._axes + 1
+        self.pool_size = sizes_of(owner, "pool_size", pool_size, self._axes)
         given = self.pool_size if strides is None else strides
-        self.strides = sizes_of(owner, "strides", given, self.axes)
+        self.strides = sizes_of(owner, "strides", given, self._axes)
         self.padding = one_of(owner, "padding", padding, ("valid", "same"))
 
     def _windows(self) -> Windows:
-        return Windows(self, self.pool_size, self.strides, (1,) * self.axes, self.padding)
+        return Windows(self, self.pool_size, self.strides, (1,) * self._axes, self.padding)
 
 
 class MaxPooling(Pooling):
@@ -226,7 +226,7 @@ class AveragePooling(Pooling):
         library = library_of(self.name, x)
         x, windows = inexact(library, x), self._windows()
         total = functools.reduce(operator.add, windows.of(library, x, 0.0))
-        lengths = tuple(x.shape[-1 - self.axes : -1])
+        lengths = tuple(x.shape[-1 - self._axes : -1])
         there: Any = np.ones((*lengths, 1))
         counts = functools.reduce(operator.add, windows.of(np, there, 0.0))
         return total / library.astype(constant(library, counts, x), x.dtype)
@@ -259,43 +259,43 @@ TWO = {"axes": "(..., rows, columns, channels)", "or_pair": " or pair of int"}
 class MaxPooling1D(MaxPooling):
     __doc__ = POOLING.format(
         title="The greatest element of each window along one axis.", **ONE,
-        example="MaxPooling1D(3)(xp.ones((2, 9, 4))).shape\n    (2, 3, 4)",
+        example="xp.nn.MaxPooling1D(3)(xp.ones((2, 9, 4))).shape\n    (2, 3, 4)",
     )  # fmt: skip
-    axes = 1
+    _axes = 1
 
 
 class MaxPooling2D(MaxPooling):
     __doc__ = POOLING.format(
         title="The greatest element of each window along two axes.", **TWO,
-        example="MaxPooling2D()(xp.ones((2, 8, 6, 4))).shape\n    (2, 4, 3, 4)",
+        example="xp.nn.MaxPooling2D()(xp.ones((2, 8, 6, 4))).shape\n    (2, 4, 3, 4)",
     )  # fmt: skip
-    axes = 2
+    _axes = 2
 
 
 class AveragePooling1D(AveragePooling):
     __doc__ = POOLING.format(
         title="The mean of each window along one axis.", **ONE,
-        example="AveragePooling1D(3)(xp.ones((2, 9, 4))).shape\n    (2, 3, 4)",
+        example="xp.nn.AveragePooling1D(3)(xp.ones((2, 9, 4))).shape\n    (2, 3, 4)",
     )  # fmt: skip
-    axes = 1
+    _axes = 1
 
 
 class AveragePooling2D(AveragePooling):
     __doc__ = POOLING.format(
         title="The mean of each window along two axes.", **TWO,
-        example="AveragePooling2D()(xp.ones((2, 8, 6, 4))).shape\n    (2, 4, 3, 4)",
+        example="xp.nn.AveragePooling2D()(xp.ones((2, 8, 6, 4))).shape\n    (2, 4, 3, 4)",
     )  # fmt: skip
-    axes = 2
+    _axes = 2
 
 
 class GlobalPooling(Layer):
     """What the layers that pool all places share."""
 
-    axes, reduction = 0, ""
+    _axes, _reduction = 0, ""
 
     def __init__(self, keepdims: bool = False, name: str | None = None) -> None:
         super().__init__(name)
-        self.least_axes = self.axes + 1
+        self.least_axes = self._axes + 1
         self.keepdims = flag(type(self).__name__, "keepdims", keepdims)
 
     def call(self, x: Any) -> Any:
@@ -312,8 +312,8 @@ class GlobalPooling(Layer):
             One number for each channel.
         """
         library = library_of(self.name, x)
-        over = tuple(range(-1 - self.axes, -1))
-        return getattr(library, self.reduction)(
+        over = tuple(range(-1 - self._axes, -1))
+        return getattr(library, self._reduction)(
             inexact(library, x), axis=over, keepdims=self.keepdims
         )
 
@@ -339,33 +339,33 @@ GLOBAL = """{title}
 class GlobalAveragePooling1D(GlobalPooling):
     __doc__ = GLOBAL.format(
         title="The mean over all places.", axes=ONE["axes"],
-        example="GlobalAveragePooling1D()(xp.ones((2, 9, 4))).shape\n    (2, 4)",
+        example="xp.nn.GlobalAveragePooling1D()(xp.ones((2, 9, 4))).shape\n    (2, 4)",
     )  # fmt: skip
-    axes, reduction = 1, "mean"
+    _axes, _reduction = 1, "mean"
 
 
 class GlobalAveragePooling2D(GlobalPooling):
     __doc__ = GLOBAL.format(
         title="The mean over all rows and columns.", axes=TWO["axes"],
-        example="GlobalAveragePooling2D()(xp.ones((2, 9, 9, 4))).shape\n    (2, 4)",
+        example="xp.nn.GlobalAveragePooling2D()(xp.ones((2, 9, 9, 4))).shape\n    (2, 4)",
     )  # fmt: skip
-    axes, reduction = 2, "mean"
+    _axes, _reduction = 2, "mean"
 
 
 class GlobalMaxPooling1D(GlobalPooling):
     __doc__ = GLOBAL.format(
         title="The greatest element over all places.", axes=ONE["axes"],
-        example="GlobalMaxPooling1D()(xp.ones((2, 9, 4))).shape\n    (2, 4)",
+        example="xp.nn.GlobalMaxPooling1D()(xp.ones((2, 9, 4))).shape\n    (2, 4)",
     )  # fmt: skip
-    axes, reduction = 1, "max"
+    _axes, _reduction = 1, "max"
 
 
 class GlobalMaxPooling2D(GlobalPooling):
     __doc__ = GLOBAL.format(
         title="The greatest element over all rows and columns.", axes=TWO["axes"],
-        example="GlobalMaxPooling2D()(xp.ones((2, 9, 9, 4))).shape\n    (2, 4)",
+        example="xp.nn.GlobalMaxPooling2D()(xp.ones((2, 9, 9, 4))).shape\n    (2, 4)",
     )  # fmt: skip
-    axes, reduction = 2, "max"
+    _axes, _reduction = 2, "max"
 
 
 class Windows:

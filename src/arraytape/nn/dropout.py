@@ -56,8 +56,11 @@ class Dropout(Layer):
     Examples
     --------
     >>> import arraytape as xp
-    >>> Dropout(0.5, seed=0)(xp.ones(4), training=True, key=1).tolist()
-    [0.0, 2.0, 0.0, 0.0]
+    >>> layer = xp.nn.Dropout(0.5, seed=0)
+    >>> print(layer(xp.ones(4), training=True, key=1))
+    [0. 2. 0. 0.]
+    >>> print(layer(xp.ones(4)))
+    [1. 1. 1. 1.]
     """
 
     least_axes = 0

@@ -1,10 +1,14 @@
 """Initializers: what layers' Variables hold at first, drawn by NumPy's generators.
 
-    nn.Dense(64, kernel_initializer="he_normal", seed=0)
-    nn.Dense(64, kernel_initializer=nn.initializers.Orthogonal(gain=2.0, seed=0))
-
 An initializer is called with a shape, a dtype and a generator, and gives a NumPy array.  One that was
 given a seed of its own draws from that.
+
+>>> import arraytape as xp
+>>> layer = xp.nn.Dense(64, kernel_initializer="he_normal", seed=0)
+>>> orthogonal = xp.nn.initializers.Orthogonal(gain=2.0, seed=0)
+>>> layer = xp.nn.Dense(64, kernel_initializer=orthogonal)
+>>> orthogonal((3, 2)).shape
+(3, 2)
 """
 
 from __future__ import annotations
@@ -36,6 +40,17 @@ class Initializer:
     ----------
     seed : int, numpy.random.Generator or None
         Where the values come from; None: from the generator of the layer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> class Diagonal(xp.nn.initializers.Initializer):
+    ...     def draw(self, shape, generator):
+    ...         return np.eye(*shape)
+    >>> layer = xp.nn.Dense(2, kernel_initializer=Diagonal())
+    >>> print(layer(xp.asarray([[1.0, 2.0]])))
+    [[1. 2.]]
     """
 
     def __init__(self, seed: Seed = None) -> None:
@@ -82,6 +97,14 @@ class Constant(Initializer):
     ----------
     value : float, default 0
         The number.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.nn.initializers.Constant(0.5)((2, 2))
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    >>> layer = xp.nn.Dense(2, bias_initializer=xp.nn.initializers.Constant(0.5))
     """
 
     def __init__(self, value: float = 0.0) -> None:
@@ -95,14 +118,28 @@ class Constant(Initializer):
 
 
 class Zeros(Constant):
-    """Zeros."""
+    """Zeros.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.nn.initializers.Zeros()((2,))
+    array([0., 0.])
+    """
 
     def __init__(self) -> None:
         super().__init__(0.0)
 
 
 class Ones(Constant):
-    """Ones."""
+    """Ones.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.nn.initializers.Ones()((2,))
+    array([1., 1.])
+    """
 
     def __init__(self) -> None:
         super().__init__(1.0)
@@ -119,6 +156,13 @@ class RandomNormal(Initializer):
         Its standard deviation.
     seed : int, numpy.random.Generator or None
         Where the values come from; None: from the generator of the layer.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> values = xp.nn.initializers.RandomNormal(stddev=0.1, seed=0)((100, 100))
+    >>> bool(abs(values.std() - 0.1) < 1e-2)
+    True
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: Seed = None) -> None:
@@ -143,6 +187,13 @@ class TruncatedNormal(RandomNormal):
         The standard deviation before the cut.
     seed : int, numpy.random.Generator or None
         Where the values come from; None: from the generator of the layer.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> values = xp.nn.initializers.TruncatedNormal(stddev=0.1, seed=0)((100, 100))
+    >>> bool(abs(values).max() <= 0.2)
+    True
     """
 
     @entrance
@@ -163,6 +214,13 @@ class RandomUniform(Initializer):
         Between which values it lies.
     seed : int, numpy.random.Generator or None
         Where the values come from; None: from the generator of the layer.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> values = xp.nn.initializers.RandomUniform(-0.1, 0.1, seed=0)((100, 100))
+    >>> bool(abs(values).max() <= 0.1)
+    True
     """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: Seed = None) -> None:
@@ -193,6 +251,14 @@ class VarianceScaling(Initializer):
     References
     ----------
     He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", section 2.2.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> initializer = xp.nn.initializers.VarianceScaling(2.0, "fan_out", "uniform", seed=0)
+    >>> values = initializer((400, 100))
+    >>> bool(abs(values.std() - (2.0 / 100) ** 0.5) < 1e-2)
+    True
     """
 
     def __init__(
@@ -226,10 +292,10 @@ class VarianceScaling(Initializer):
 class Scaled(VarianceScaling):
     """A ``VarianceScaling`` with a name: scale, mode and distribution are its class's."""
 
-    of_class: ClassVar[tuple[float, str, str]]
+    _of_class: ClassVar[tuple[float, str, str]]
 
     def __init__(self, seed: Seed = None) -> None:
-        super().__init__(*self.of_class, seed)
+        super().__init__(*self._of_class, seed)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(seed={shown(self.seed)})"
@@ -247,9 +313,17 @@ class GlorotUniform(Scaled):
     ----------
     Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward neural
     networks", equation 16.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> initializer = xp.nn.initializers.GlorotUniform(seed=0)
+    >>> values = initializer((400, 100))
+    >>> bool(abs(values.std() - (2 / (400 + 100)) ** 0.5) < 1e-3)
+    True
     """
 
-    of_class = (1.0, "fan_avg", "uniform")
+    _of_class = (1.0, "fan_avg", "uniform")
 
 
 class GlorotNormal(Scaled):
@@ -264,9 +338,17 @@ class GlorotNormal(Scaled):
     ----------
     Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward neural
     networks", equation 12.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> initializer = xp.nn.initializers.GlorotNormal(seed=0)
+    >>> values = initializer((400, 100))
+    >>> bool(abs(values.std() - (2 / (400 + 100)) ** 0.5) < 1e-3)
+    True
     """
 
-    of_class = (1.0, "fan_avg", "truncated_normal")
+    _of_class = (1.0, "fan_avg", "truncated_normal")
 
 
 class HeUniform(Scaled):
@@ -280,9 +362,17 @@ class HeUniform(Scaled):
     References
     ----------
     He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", equation 10.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> initializer = xp.nn.initializers.HeUniform(seed=0)
+    >>> values = initializer((400, 100))
+    >>> bool(abs(values.std() - (2 / 400) ** 0.5) < 1e-3)
+    True
     """
 
-    of_class = (2.0, "fan_in", "uniform")
+    _of_class = (2.0, "fan_in", "uniform")
 
 
 class HeNormal(Scaled):
@@ -296,9 +386,17 @@ class HeNormal(Scaled):
     References
     ----------
     He, Zhang, Ren and Sun 2015, "Delving deep into rectifiers", equation 10.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> initializer = xp.nn.initializers.HeNormal(seed=0)
+    >>> values = initializer((400, 100))
+    >>> bool(abs(values.std() - (2 / 400) ** 0.5) < 1e-3)
+    True
     """
 
-    of_class = (2.0, "fan_in", "truncated_normal")
+    _of_class = (2.0, "fan_in", "truncated_normal")
 
 
 class LecunUniform(Scaled):
@@ -312,9 +410,17 @@ class LecunUniform(Scaled):
     References
     ----------
     LeCun, Bottou, Orr and Müller 1998, "Efficient BackProp", equation 16.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> initializer = xp.nn.initializers.LecunUniform(seed=0)
+    >>> values = initializer((400, 100))
+    >>> bool(abs(values.std() - (1 / 400) ** 0.5) < 1e-3)
+    True
     """
 
-    of_class = (1.0, "fan_in", "uniform")
+    _of_class = (1.0, "fan_in", "uniform")
 
 
 class LecunNormal(Scaled):
@@ -328,9 +434,17 @@ class LecunNormal(Scaled):
     References
     ----------
     LeCun, Bottou, Orr and Müller 1998, "Efficient BackProp", equation 16.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> initializer = xp.nn.initializers.LecunNormal(seed=0)
+    >>> values = initializer((400, 100))
+    >>> bool(abs(values.std() - (1 / 400) ** 0.5) < 1e-3)
+    True
     """
 
-    of_class = (1.0, "fan_in", "truncated_normal")
+    _of_class = (1.0, "fan_in", "truncated_normal")
 
 
 class Orthogonal(Initializer):
@@ -350,6 +464,14 @@ class Orthogonal(Initializer):
     Saxe, McClelland and Ganguli 2014, "Exact solutions to the nonlinear dynamics of learning in deep
     linear neural networks".  Mezzadri 2007, "How to generate random matrices from the classical
     compact groups", section 5, for the signs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import arraytape as xp
+    >>> q = xp.nn.initializers.Orthogonal(seed=0)((3, 2))
+    >>> bool(np.allclose(q.T @ q, np.eye(2)))
+    True
     """
 
     def __init__(self, gain: float = 1.0, seed: Seed = None) -> None:
@@ -400,6 +522,12 @@ def get(identifier: Any) -> Callable[..., Any]:
         When it is neither.
     ValueError
         When there is no such name.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.nn.initializers.get("he_normal")
+    HeNormal(seed=None)
     """
     if isinstance(identifier, type) and issubclass(identifier, Initializer):
         return identifier()

@@ -37,6 +37,22 @@ class Layer(Module):
         How messages call it, and the first part of its Variables' names.
     seed : int, numpy.random.Generator or None
         Where its Variables' first values come from; layers with the same integer and sizes start alike.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> class Scale(xp.nn.Layer):
+    ...     least_axes = 1  # of the data
+    ...     def make(self, x):
+    ...         self.add_weight("factor", (x.shape[-1],), x, "ones")
+    ...     def call(self, x):
+    ...         return x * self.factor
+    >>> layer = Scale("scale")
+    >>> layer.build(xp.ones((4, 3)))  # or the first call
+    >>> [variable.name for variable in layer.variables]
+    ['scale/factor']
+    >>> layer(xp.ones((4, 3))).shape
+    (4, 3)
     """
 
     least_axes = 1
@@ -217,11 +233,16 @@ class Dense(Layer):
     Examples
     --------
     >>> import arraytape as xp
-    >>> layer = Dense(2, activation="relu", seed=0)
-    >>> layer(xp.ones((4, 3))).shape
+    >>> layer = xp.nn.Dense(2, activation="relu", seed=0)
+    >>> x = xp.ones((4, 3))
+    >>> layer(x).shape
     (4, 2)
     >>> [variable.name for variable in layer.trainable_variables]
     ['dense/kernel', 'dense/bias']
+    >>> with xp.GradientTape() as tape:
+    ...     loss = xp.sum(layer(x) ** 2)
+    >>> [gradient.shape for gradient in tape.gradient(loss, layer.trainable_variables)]
+    [(3, 2), (2,)]
     """
 
     kernel: Variable | None
@@ -303,7 +324,8 @@ class Embedding(Layer):
     Examples
     --------
     >>> import arraytape as xp
-    >>> Embedding(10, 3, seed=0)(xp.asarray([[1, 2], [1, 9]])).shape
+    >>> layer = xp.nn.Embedding(10, 3, seed=0)
+    >>> layer(xp.asarray([[1, 2], [1, 9]])).shape
     (2, 2, 3)
     """
 
@@ -382,7 +404,7 @@ class Flatten(Layer):
     Examples
     --------
     >>> import arraytape as xp
-    >>> Flatten()(xp.ones((4, 3, 2))).shape
+    >>> xp.nn.Flatten()(xp.ones((4, 3, 2))).shape
     (4, 6)
     """
 

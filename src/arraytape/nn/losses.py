@@ -39,6 +39,21 @@ def softmax_cross_entropy(labels: Any, logits: Array, axis: int = -1) -> Array:
     ValueError
         When the shapes do not fit, or a class does not exist.  On a GPU, where looking at the labels
         would stop the queue, and under ``vmap`` the loss of such an example is NaN instead.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> logits = xp.asarray([[2.0, 0.0], [1.0, 3.0]])
+    >>> labels = xp.asarray([0, 0])
+    >>> losses = xp.nn.softmax_cross_entropy(labels, logits)
+    >>> print(losses)
+    [0.12692801 2.12692801]
+
+    The gradient is the probability of each class, less 1 at the right one:
+
+    >>> print(xp.grad(lambda logits: xp.sum(xp.nn.softmax_cross_entropy(labels, logits)))(logits))
+    [[-0.11920292  0.11920292]
+     [-0.88079708  0.88079708]]
     """
     xp, logits = inexact("softmax_cross_entropy", logits)
     labels = asarray_like(xp, labels, logits)
@@ -105,6 +120,15 @@ def mean_squared_error(labels: Any, predictions: Array, axis: int | None = None)
         When ``predictions`` is no Array.
     ValueError
         When the shapes differ.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> labels, predictions = xp.asarray([1.0, 2.0]), xp.asarray([1.5, 1.0])
+    >>> print(xp.nn.mean_squared_error(labels, predictions))
+    0.625
+    >>> print(xp.grad(lambda p: xp.nn.mean_squared_error(labels, p))(predictions))
+    [ 0.5 -1. ]
     """
     xp = library_of("mean_squared_error: predictions", predictions, "must be an Array")
     labels = asarray_like(xp, labels, predictions)

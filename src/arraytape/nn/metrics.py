@@ -1,13 +1,15 @@
 """Metrics: figures over all batches of an epoch, summed up in Variables.
 
-    accuracy = nn.metrics.SparseCategoricalAccuracy()
-    for x, labels in batches:
-        accuracy.update_state(labels, model(x))
-    print(float(accuracy.result()))
-    accuracy.reset_state()
-
 Labels come first, as in Keras.  State is never recorded, so a result is a number and no target for a
 tape.  Sums are in double precision.
+
+>>> import arraytape as xp
+>>> accuracy = xp.nn.metrics.SparseCategoricalAccuracy()
+>>> for labels, predictions in [([1], [[0.1, 0.9]]), ([0], [[0.2, 0.8]])]:  # batches
+...     accuracy.update_state(labels, predictions)
+>>> print(accuracy.result())
+0.5
+>>> accuracy.reset_state()
 """
 
 from __future__ import annotations
@@ -45,6 +47,24 @@ class Metric(Module):
     ----------
     name : str, optional
         How messages call it, and the first part of its Variables' names.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> class Largest(xp.nn.metrics.Metric):
+    ...     def __init__(self):
+    ...         super().__init__(name="largest")
+    ...         self.value = self.add_variable((), "value")
+    ...     def update_state(self, values):
+    ...         self.value.assign(xp.maximum(self.value.value(), xp.max(xp.asarray(values))))
+    ...     def result(self):
+    ...         return self.value.value()
+    >>> largest = Largest()
+    >>> print(largest([1.0, 5.0]), largest([2.0]))
+    5.0 5.0
+    >>> largest.reset_state()
+    >>> print(largest([2.0]))
+    2.0
     """
 
     @entrance
@@ -121,6 +141,15 @@ class Sum(Metric):
     ----------
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> total = xp.nn.metrics.Sum()
+    >>> total.update_state([1.0, 2.0])
+    >>> total.update_state(3.0, sample_weight=2.0)
+    >>> print(total.result())
+    9.0
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -185,10 +214,11 @@ class Mean(Averaged):
 
     Examples
     --------
-    >>> loss = Mean()
+    >>> import arraytape as xp
+    >>> loss = xp.nn.metrics.Mean()
     >>> loss.update_state([1.0, 2.0])
     >>> loss.update_state(6.0)
-    >>> float(loss.result())
+    >>> print(loss.result())
     3.0
     """
 
@@ -234,6 +264,14 @@ class Accuracy(Compared):
     ----------
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> accuracy = xp.nn.metrics.Accuracy()
+    >>> accuracy.update_state([1, 2, 3], [1, 2, 4])
+    >>> print(accuracy.result())
+    0.6666666666666666
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
@@ -250,6 +288,14 @@ class BinaryAccuracy(Compared):
         How messages call it.
     threshold : float, default 0.5
         Predictions above it count as 1.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> accuracy = xp.nn.metrics.BinaryAccuracy()
+    >>> accuracy.update_state([1, 0, 1], [0.9, 0.2, 0.4])
+    >>> print(accuracy.result())
+    0.6666666666666666
     """
 
     def __init__(self, name: str | None = None, threshold: float = 0.5) -> None:
@@ -269,6 +315,14 @@ class CategoricalAccuracy(Compared):
     ----------
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> accuracy = xp.nn.metrics.CategoricalAccuracy()
+    >>> accuracy.update_state([[0, 1], [1, 0]], [[0.1, 0.9], [0.4, 0.6]])
+    >>> print(accuracy.result())
+    0.5
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
@@ -284,6 +338,14 @@ class SparseCategoricalAccuracy(Compared):
     ----------
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> accuracy = xp.nn.metrics.SparseCategoricalAccuracy()
+    >>> accuracy.update_state([1, 0], [[0.1, 0.9], [0.4, 0.6]])
+    >>> print(accuracy.result())
+    0.5
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
@@ -304,6 +366,14 @@ class MeanSquaredError(Compared):
     ----------
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> error = xp.nn.metrics.MeanSquaredError()
+    >>> error.update_state([1.0, 2.0], [1.5, 1.0])
+    >>> print(error.result())
+    0.625
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
@@ -319,6 +389,14 @@ class RootMeanSquaredError(MeanSquaredError):
     ----------
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> error = xp.nn.metrics.RootMeanSquaredError()
+    >>> error.update_state([1.0, 2.0], [4.0, 6.0])
+    >>> print(error.result())
+    3.5355339059327378
     """
 
     def result(self) -> Array:
@@ -339,6 +417,14 @@ class MeanAbsoluteError(Compared):
     ----------
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> error = xp.nn.metrics.MeanAbsoluteError()
+    >>> error.update_state([1.0, 2.0], [1.5, 1.0])
+    >>> print(error.result())
+    0.75
     """
 
     def _compare(self, y_true: Any, y_pred: Any) -> Array:
@@ -392,6 +478,14 @@ class Precision(Confusion):
         Predictions above it are positive.
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> precision = xp.nn.metrics.Precision()
+    >>> precision.update_state([1, 0, 1, 0], [0.9, 0.8, 0.2, 0.1])
+    >>> print(precision.result())
+    0.5
     """
 
     true_positives: Variable
@@ -423,6 +517,14 @@ class Recall(Confusion):
         Predictions above it are positive.
     name : str, optional
         How messages call it.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> recall = xp.nn.metrics.Recall()
+    >>> recall.update_state([1, 0, 1, 0], [0.9, 0.8, 0.2, 0.1])
+    >>> print(recall.result())
+    0.5
     """
 
     true_positives: Variable
@@ -466,6 +568,14 @@ class AUC(Confusion):
     ----------
     Davis and Goadrich 2006, "The relationship between precision-recall and ROC curves", section 4: the
     area between two points of the former is not a trapezoid.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> auc = xp.nn.metrics.AUC()
+    >>> auc.update_state([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9])
+    >>> print(auc.result())
+    0.75
     """
 
     true_positives: Variable

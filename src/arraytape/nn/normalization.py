@@ -41,6 +41,17 @@ class LayerNormalization(Layer):
     References
     ----------
     Ba, Kiros and Hinton 2016, "Layer normalization", equation 4.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> layer = xp.nn.LayerNormalization(epsilon=0.0)
+    >>> x = xp.asarray([[1.0, 3.0], [10.0, 30.0]])
+    >>> print(layer(x))
+    [[-1.  1.]
+     [-1.  1.]]
+    >>> [variable.name for variable in layer.trainable_variables]
+    ['layer_normalization/gamma', 'layer_normalization/beta']
     """
 
     gamma: Variable | None
@@ -143,12 +154,13 @@ class BatchNormalization(Layer):
     Examples
     --------
     >>> import arraytape as xp
-    >>> layer = BatchNormalization(momentum=0.5, epsilon=0.0)
+    >>> layer = xp.nn.BatchNormalization(momentum=0.5, epsilon=0.0)
     >>> x = xp.asarray([[1.0], [3.0]])
-    >>> layer(x, training=True).tolist()
-    [[-1.0], [1.0]]
-    >>> float(layer.moving_mean[0])
-    1.0
+    >>> print(layer(x, training=True))
+    [[-1.]
+     [ 1.]]
+    >>> print(layer.moving_mean, layer.moving_variance)
+    [1.] [1.]
     """
 
     gamma: Variable | None

@@ -5,6 +5,14 @@
 ``SGD``, ``Adam`` and others take a step for each set of gradients, of a size that one of ``schedules``
 may give; ``LBFGS`` and ``minimize_scipy`` hand a whole problem to SciPy, which is imported when they are
 called.  Updates are state and never recorded.
+
+>>> import arraytape as xp
+>>> v, optimizer = xp.Variable([1.0, -2.0]), xp.optimizers.SGD(0.25)
+>>> with xp.GradientTape() as tape:
+...     loss = xp.sum(v**2)
+>>> optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+>>> print(v)
+[ 0.5 -1. ]
 """
 
 from typing import TYPE_CHECKING

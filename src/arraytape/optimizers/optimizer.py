@@ -60,6 +60,28 @@ class Optimizer(Module):
     References
     ----------
     Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> class Heavy(xp.optimizers.Optimizer):
+    ...     slot_names = ("velocity",)
+    ...     def update(self, g, variable, slots, rate, step):
+    ...         (velocity,) = slots
+    ...         velocity.assign(0.9 * velocity - rate * g)
+    ...         variable.assign_add(velocity)
+    >>> v, bias = xp.Variable([1.0, -2.0], name="v"), xp.Variable(1.0, name="bias")
+    >>> optimizer = Heavy(0.1, weight_decay=0.01)
+    >>> optimizer.exclude_from_weight_decay(var_names=["bias"])
+    >>> optimizer.build([v, bias])  # or the first step
+    >>> optimizer.learning_rate = 0.2
+    >>> with xp.GradientTape() as tape:
+    ...     loss = xp.sum(v**2) + bias**2
+    >>> optimizer.apply_gradients(zip(tape.gradient(loss, [v, bias]), [v, bias]))
+    >>> print(v, bias, optimizer.slots["velocity"][0])
+    [ 0.598 -1.196] 0.6 [-0.4  0.8]
+    >>> optimizer.slot("velocity", v).shape, optimizer.real_slots
+    ((2,), ())
     """
 
     slot_names: tuple[str, ...] = ()
@@ -397,7 +419,7 @@ class Updated:
         for step in range(count):
             place = (self.last + step) % count
             if self.variables[place] is variable:
-                self.last = place + 1
+                self.last = (place + 1) % count  # after a whole step as before it
                 return place
         return None
 

@@ -45,12 +45,14 @@ class SGD(Optimizer):
     Examples
     --------
     >>> import arraytape as xp
-    >>> v = xp.Variable(2.0)
-    >>> with xp.GradientTape() as tape:
-    ...     loss = v**2
-    >>> SGD(learning_rate=0.25).apply_gradients([(tape.gradient(loss, v), v)])
-    >>> float(v)
-    1.0
+    >>> v = xp.Variable([1.0, -2.0])
+    >>> optimizer = xp.optimizers.SGD(0.25, momentum=0.5)
+    >>> for _ in range(3):
+    ...     with xp.GradientTape() as tape:
+    ...         loss = xp.sum(v**2)
+    ...     optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+    >>> print(v)
+    [-0.25  0.5 ]
     """
 
     def __init__(
@@ -119,6 +121,18 @@ class Adam(Optimizer):
     ----------
     Kingma and Ba 2015, "Adam: a method for stochastic optimization", section 2.
     Reddi, Kale and Kumar 2018, "On the convergence of Adam and beyond", algorithm 2.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable([1.0, -2.0])
+    >>> optimizer = xp.optimizers.Adam(0.5)
+    >>> for _ in range(3):
+    ...     with xp.GradientTape() as tape:
+    ...         loss = xp.sum(v**2)
+    ...     optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+    >>> print(v)
+    [-0.33590323 -0.53697576]
     """
 
     slot_names: tuple[str, ...] = ("mean", "square")
@@ -198,6 +212,18 @@ class AdamW(Adam):
     References
     ----------
     Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithm 2.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable([1.0, -2.0])
+    >>> optimizer = xp.optimizers.AdamW(0.5, weight_decay=0.1)
+    >>> for _ in range(3):
+    ...     with xp.GradientTape() as tape:
+    ...         loss = xp.sum(v**2)
+    ...     optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+    >>> print(v)
+    [-0.37432736 -0.33932708]
     """
 
     def __init__(
@@ -245,6 +271,18 @@ class RMSprop(Optimizer):
     ----------
     Hinton 2012, "Neural networks for machine learning", lecture 6e.  Graves 2013, "Generating sequences
     with recurrent neural networks", equations 38 to 41, for ``centered``.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable([1.0, -2.0])
+    >>> optimizer = xp.optimizers.RMSprop(0.1)
+    >>> for _ in range(3):
+    ...     with xp.GradientTape() as tape:
+    ...         loss = xp.sum(v**2)
+    ...     optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+    >>> print(v)
+    [ 0.3691806  -1.30871788]
     """
 
     real_slots = ("square",)
@@ -320,6 +358,18 @@ class Adagrad(Optimizer):
     ----------
     Duchi, Hazan and Singer 2011, "Adaptive subgradient methods for online learning and stochastic
     optimization", figure 1.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable([1.0, -2.0])
+    >>> optimizer = xp.optimizers.Adagrad(0.5)
+    >>> for _ in range(3):
+    ...     with xp.GradientTape() as tape:
+    ...         loss = xp.sum(v**2)
+    ...     optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+    >>> print(v)
+    [ 0.16145572 -0.98571907]
     """
 
     slot_names = ("accumulator",)
@@ -400,6 +450,18 @@ class Lion(Optimizer):
     References
     ----------
     Chen et al. 2023, "Symbolic discovery of optimization algorithms", algorithm 2.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable([1.0, -2.0])
+    >>> optimizer = xp.optimizers.Lion(0.25)
+    >>> for _ in range(3):
+    ...     with xp.GradientTape() as tape:
+    ...         loss = xp.sum(v**2)
+    ...     optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+    >>> print(v)
+    [ 0.25 -1.25]
     """
 
     slot_names = ("mean",)
