@@ -17,7 +17,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs clean
+.PHONY: help demo quick test lint numpy scipy sklearn interop soak bench bench-check dashboard ratios smoke docs dist fresh clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -67,14 +67,26 @@ bench-check: .venv/.dev  ## Compare counts and ratios with those of a commit (BA
 dashboard: .venv/.dev  ## Measure commits with asv (COMMITS="v0.3 main", or the last tags, LAST=5), pages in asv_bench/html
 	$(BIN)/python asv_bench/dashboard.py $(COMMITS) $(if $(LAST),--last $(LAST))
 
-ratios: .venv/.dev  ## Measure and write README's table of ratios; PY_PEERS=python adds PyTorch's and JAX's
+ratios: .venv/.dev  ## Measure and write README's table of ratios, and the figures of docs/benchmarks.md; PY_PEERS=python adds PyTorch's and JAX's
 	PYTHONPATH=src $(BIN)/python tools/readme_ratios.py
+	$(BIN)/python tools/benchmark_figures.py
 
 smoke: .venv/.dev  ## Run each benchmark once, to see that it runs
 	$(BIN)/python asv_bench/run.py --smoke
 
 docs: .venv/.docs  ## Build the site in build/docs/html: examples run, warnings are errors, links are checked
 	PYTHONPATH=tools $(BIN)/python -m website
+
+dist: .venv/.release  ## Build wheel and sdist in dist/, and check them as a package index does
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents --toplevel arraytape,_arraytape_pytest.py dist/*.whl
+
+fresh:  ## Install the wheel of dist/ into a new environment with its two dependencies, and run the quickstart there
+	$(PYTHON) -m venv --clear build/fresh
+	build/fresh/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/fresh/bin/python tools/quickstart.py
 
 clean:  ## Remove the environment, the caches and what was built
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
@@ -93,6 +105,10 @@ clean:  ## Remove the environment, the caches and what was built
 .venv/.docs: pyproject.toml | .venv/pyvenv.cfg
 	$(PIP_INSTALL) --editable ".[docs]"
 	@touch $@ .venv/.demo
+
+.venv/.release: pyproject.toml | .venv/pyvenv.cfg
+	$(PIP_INSTALL) --editable ".[release]"
+	@touch $@
 
 .venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

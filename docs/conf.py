@@ -31,6 +31,7 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 90
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -38,6 +39,7 @@ numpydoc_class_members_toctree = False
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "arraytape"
+templates_path = ["_templates"]
 html_static_path = [os.path.join(os.path.dirname(__file__), "_static")]
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -152,11 +152,11 @@ def table(found: Tree) -> str:
     return "\n".join(rows)
 
 
-def with_table(page: str, written: str) -> str:
+def with_table(page: str, written: str, begin: str = BEGIN, end: str = END) -> str:
     """A page with the table between the two marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{written}\n\n{END}{after}"
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{written}\n\n{end}{after}"
 
 
 # --- the picture ----------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ A verdict is not believed but checked (see ``verdicts``):
 - ``peer``: the derivative exists and finite differences give arraytape's, not the peer's.
 - ``convention``: no derivative exists there (differences from the two sides part or diverge), and
   arraytape's slope is a number or an infinity, not NaN.
-- ``loud``: arraytape gives NaN or an infinity, where README.md says so or the value is not finite.
+- ``loud``: arraytape gives NaN or an infinity, where docs/explanation/numerics.md
+  says so or the value is not finite.
 - ``value``: the standard leaves the value undefined, so there is nothing to check.
 """
 
@@ -31,7 +32,7 @@ SHARED = "what a selection did not take gets exactly 0, however infinite its slo
 NORMS = "the slope of a norm at 0 is 0; abs has slope 0 there, in JAX 1"
 OPERAND = "an operand that is NaN and so the result takes the gradient"
 VECTORS = (
-    "cotangents of coinciding values and their vectors tell no gradient: NaN, as README.md says"
+    "cotangents of coinciding values and their vectors tell no gradient: NaN, as the page says"
 )
 KNOWN = (
     # What was not taken.
@@ -99,7 +100,7 @@ KNOWN = (
             "the second derivative of det is exact where singular values are 0; NaN in PyTorch")
       for label in ("[[0. 0. 0.]", "at [[0.,0.,0.]")),
     Known("linalg.slogdet", "at [[0.,0.,0.]", "torch jax", "gradient", "loud",
-          "the value is -inf: slope inf, as README.md says; in PyTorch and JAX NaN, or some NaN"),
+          "the value is -inf: slope inf, as the page says; in PyTorch and JAX NaN, or some NaN"),
     Known("linalg.svd", "at [[1.,1.", "torch jax", "curvature", "loud",
           "U S Vh of a matrix of low rank: exact to first order, NaN to second, in JAX wrong"),
     Known("linalg.svd", "at [[1.,1.", "torch jax", "", "peer",

@@ -264,6 +264,18 @@ def shared(xp: Any, index_add: Function, copied: Function) -> dict[str, Function
         "matmul_adjoint": lambda x, y, first, second: (
             (xp.conj(x).mT if first else x) @ (xp.conj(y).mT if second else y)
         ),
+        "sum_adjoint": lambda x, into, along, keepdims: xp.broadcast_to(
+            x
+            if keepdims or along is None or not into
+            else xp.reshape(
+                x,
+                [
+                    1 if i in {a % len(into) for a in np.atleast_1d(along)} else n
+                    for i, n in enumerate(into)
+                ],
+            ),
+            into,
+        ),
         "solve_again": lambda x, b, adjoint=False: xp.linalg.solve(
             xp.conj(x).mT if adjoint else x, b
         ),

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from sphinx.cmd.build import main as sphinx
 
+import name_examples
+
 from . import check, gallery, reference, sources
 
 BUILD = sources.ROOT / "build" / "docs"
@@ -39,7 +41,8 @@ def main() -> int:
     places = ["-c", str(sources.DOCS), "-d", str(DOCTREES), str(SOURCE), str(HTML)]
     if code := sphinx([*strict, *places]):
         return code
-    wrong = [*check.faults(HTML)]
+    missing = name_examples.without_example(reference.public())
+    wrong = [*check.faults(HTML), *(f"{name} has no example" for name in missing)]
     print(*wrong, sep="\n", end="\n" if wrong else "")
     print(f"{len([*HTML.rglob('*.html')])} pages in {HTML}: {time.perf_counter() - begin:.0f} s")
     if wrong:
@@ -61,8 +64,10 @@ def forget_unless(state: str) -> None:
 
 def write_sources(without_gallery: bool) -> None:
     """Bring the sources up to date: pages of the repository, of the reference, of the gallery."""
-    texts = {f"{name}.md": sources.source(file) for name, file in sources.pages().items()}
-    texts |= {f"{name}.rst": text for name, text in reference.sources().items()}
+    gallery_too = not without_gallery
+    found = sources.pages().items()
+    texts = {f"{name}.md": sources.source(file, gallery_too) for name, file in found}
+    texts |= {f"{name}.rst": text for name, text in reference.sources(gallery_too).items()}
     if without_gallery:
         texts[f"{gallery.FOLDER}/index.md"] = gallery.INTRODUCTION
     else:
@@ -70,7 +75,7 @@ def write_sources(without_gallery: bool) -> None:
     wanted = {SOURCE / name for name in texts}
     for name, text in texts.items():
         sources.write(SOURCE / name, text)
-    wanted |= {copy(file, SOURCE) for file in sources.DOCS.glob("*.svg")}
+    wanted |= {copy(file, SOURCE) for file in sources.pictures()}
     if not without_gallery:
         files = [*gallery.programs(), *RUNS.glob("*.png"), *RUNS.glob("*.txt")]
         wanted |= {copy(file, SOURCE / gallery.FOLDER) for file in files}

@@ -13,19 +13,18 @@ import sys
 import time
 from pathlib import Path
 
-from .sources import ROOT
+from .sources import GALLERY as FOLDER
+from .sources import ROOT, SHARED
 
 EXAMPLES = ROOT / "examples"
-SHARED = "command_line.py"  # no program
-FOLDER = "gallery"
 SMALL = {"larger_than_memory": ["--partitions", "4", "--rows", "20000", "--steps", "12"]}
 FILES = {"train_digits": "--checkpoint", "larger_than_memory": "--checkpoint"}
 LIMIT = 300  # seconds for a program
 INTRODUCTION = """\
 # Gallery
 
-Programs on real data, in each of which a gradient through installed code solves a problem. The pictures
-and what the programs print were made when these pages were built.
+Programs, nearly all on real data, in each of which a gradient through installed code solves a problem.
+The pictures and what the programs print were made when these pages were built.
 
 """
 

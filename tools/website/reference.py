@@ -12,14 +12,38 @@ from typing import Any
 
 import arraytape as xp
 
+from . import points, uses
 from .sources import DOCS, ROOT
 
 PACKAGE = xp.__name__
 FOLDER = "reference"
 VALUES = f"{PACKAGE}.values"  # the page of constants and data types
 CONVENTIONS = (
-    "Derivatives at ties, zeros and bounds: `conventions <../overview.html#conventions>`__."
+    "Derivatives at ties, zeros and bounds: `conventions <../explanation/numerics.html>`__."
 )
+VALUES_EXAMPLES = """\
+>>> import arraytape as xp
+>>> xp.__version__.count("."), xp.__array_api_version__ >= "2024.12"
+(2, True)
+>>> print(xp.pi, xp.e, xp.inf, xp.nan)
+3.141592653589793 2.718281828459045 inf nan
+>>> x = xp.asarray([1.0, 2.0, 3.0])
+>>> print(x[:, xp.newaxis].shape)
+(3, 1)
+
+Data types are NumPy's, and compare with those of arrays:
+
+>>> x.dtype == xp.float64
+True
+>>> print([xp.astype(x, dtype).dtype.itemsize for dtype in (xp.float16, xp.float32, xp.float64)])
+[2, 4, 8]
+>>> print([xp.ones(1, dtype=dtype).nbytes for dtype in (xp.complex64, xp.complex128, xp.bool)])
+[8, 16, 1]
+>>> print([xp.iinfo(dtype).max for dtype in (xp.int8, xp.int16, xp.int32, xp.int64)])
+[127, 32767, 2147483647, 9223372036854775807]
+>>> print([xp.iinfo(dtype).max for dtype in (xp.uint8, xp.uint16, xp.uint32, xp.uint64)])
+[255, 65535, 4294967295, 18446744073709551615]
+"""
 INTRODUCTION = """\
 Every public name, by module. ``import arraytape as xp`` is all that has to be imported: ``xp.nn.Dense``
 imports ``arraytape.nn``. The page of an op says its derivative, and what a tape keeps for it.
@@ -75,17 +99,18 @@ def first_names(names: Names) -> dict[str, str]:
 
 
 # --- pages ----------------------------------------------------------------------------------------
-def sources() -> dict[str, str]:
+def sources(with_gallery: bool = True) -> dict[str, str]:
     """The text of each page, by its name in the site."""
     names = public()
     firsts = first_names(names)
+    below = Below(names, firsts, with_gallery)
     modules = [PACKAGE, *(name for name, value in names.items() if isinstance(value, ModuleType))]
     pages = {module: module_page(module, names, firsts) for module in modules}
     values = [name for name in names if on_the_page_of_values(name, names)]
     pages[VALUES] = values_page(values, names)
     for name, value in names.items():
         if callable(value) and not is_member(name, names) and not is_value(name, value):
-            pages[file_of(name, names)] = page(name, value, names, firsts)
+            pages[file_of(name, names)] = page(name, value, names, firsts) + below(name, value)
     pages["index"] = heading("Public names") + INTRODUCTION + toctree([*modules, VALUES])
     return {f"{FOLDER}/{name}": text for name, text in pages.items()}
 
@@ -117,13 +142,29 @@ def page(name: str, value: Any, names: Names, firsts: dict[str, str]) -> str:
         same = f"   The same {kind} as :py:obj:`{firsts[name]}`."
         return text + f".. py:{kind}:: {name}{signature(value)}\n\n{same}\n"
     if not isinstance(value, type):
-        text += f".. autofunction:: {name}\n"
-        return text + (
-            f"\n{CONVENTIONS}\n" if "Derivative" in (inspect.getdoc(value) or "") else ""
-        )
+        return f"{text}.. autofunction:: {name}\n"
     text += f".. autoclass:: {name}\n"
     members = [member for member in names if owner(member) == name]
     return text + "".join(f"\n   .. {directive(m, names[m], value)}:: {m}\n" for m in members)
+
+
+class Below:
+    """What stands below the description of a name: its special points, and pages that use it."""
+
+    def __init__(self, names: Names, firsts: dict[str, str], with_gallery: bool) -> None:
+        self.points, self.firsts = points.points(), firsts
+        self.used_in = uses.used_in(names, with_gallery)
+
+    def __call__(self, name: str, value: Any) -> str:
+        if name in self.firsts:
+            return ""
+        same = [name, *(other for other, first in self.firsts.items() if first == name)]
+        found = [point for one in same for point in points.of(one, self.points)]
+        text = points.table(found) if found else ""
+        if not isinstance(value, type) and "Derivative" in (inspect.getdoc(value) or ""):
+            text += f"\n{CONVENTIONS}\n"
+        pages = {page.name: page for one in same for page in self.used_in.get(one, ())}
+        return text + (uses.listing([*pages.values()]) if pages else "")
 
 
 def directive(member: str, value: Any, cls: type) -> str:
@@ -143,7 +184,7 @@ def signature(value: Any) -> str:
 
 def values_page(names: Iterable[str], all_names: Names) -> str:
     """The page of constants and data types."""
-    text = heading("Constants and data types")
+    text = heading("Constants and data types") + f"{VALUES_EXAMPLES}\n"
     for name in names:
         value = all_names[name]
         what = summary(name, value, {})
@@ -164,7 +205,9 @@ def module_page(module: str, names: Names, firsts: dict[str, str]) -> str:
     below = [
         page for page in listed.values() if page not in (VALUES,) and not is_module(page, names)
     ]
-    return text + toctree(below, ":hidden:")
+    # By their own names, as they stand below that of the module.
+    entries = [f"{page.rpartition('.')[2].removesuffix('-class')} <{page}>" for page in below]
+    return text + toctree(entries, ":hidden:")
 
 
 def is_module(name: str, names: Names) -> bool:

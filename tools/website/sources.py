@@ -15,7 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 REPOSITORY = "https://github.com/arraytape/arraytape/blob/main"
 # Pages that do not lie in docs/, and their names in the site.
-BESIDE = {"README.md": "overview", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
+BESIDE = {
+    "README.md": "overview",
+    "CONTRIBUTING.md": "contributing",
+    "CHANGELOG.md": "changelog",
+    "SECURITY.md": "security",
+}
+GALLERY = "gallery"  # the folder of the site with a page for each program of examples/
+SHARED = "command_line.py"  # no program
 LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
 FENCE = re.compile(r"^ *```")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", flags=re.M | re.S)
@@ -28,6 +35,8 @@ def page_of(path: str) -> str | None:
     if path in BESIDE:
         return BESIDE[path]
     folder, _, rest = path.partition("/")
+    if folder == "examples" and rest != SHARED and re.fullmatch(r"\w+\.py", rest):
+        return f"{GALLERY}/{rest.removesuffix('.py')}"
     return rest.removesuffix(".md") if folder == "docs" and rest.endswith(".md") else None
 
 
@@ -38,22 +47,27 @@ def pages() -> dict[str, Path]:
     return {name: named[name] for name in sorted(filter(None, named))}
 
 
-def source(file: Path) -> str:
-    """The text of a page, as it stands in the site."""
-    text = "\n".join(lines_with_links(file)) + "\n"
+def pictures() -> list[Path]:
+    """The pictures that pages show; in the site they lie beside its pages."""
+    return [*DOCS.glob("*.svg"), *DOCS.glob("*.png")]
+
+
+def source(file: Path, gallery: bool = True) -> str:
+    """The text of a page, as it stands in the site: with a gallery to link to, or without."""
+    text = "\n".join(lines_with_links(file, gallery)) + "\n"
     return text + LISTED if file.name == "README.md" and file.parent != ROOT else text
 
 
-def lines_with_links(file: Path) -> Iterator[str]:
+def lines_with_links(file: Path, gallery: bool) -> Iterator[str]:
     """The lines of a page, whose links outside of code lead where they should in the site."""
     path, code = file.relative_to(ROOT).as_posix(), False
     for line in file.read_text(encoding="utf-8").splitlines():
         fence = FENCE.match(line)
         code ^= bool(fence)
-        yield line if code or fence else LINK.sub(lambda m: f"]({link(m[1], path)})", line)
+        yield line if code or fence else LINK.sub(lambda m: f"]({link(m[1], path, gallery)})", line)
 
 
-def link(target: str, path: str) -> str:
+def link(target: str, path: str, gallery: bool = True) -> str:
     """Where a link on the page of this path leads in the site.  LookupError when nothing is there."""
     if re.match(r"[a-z]+:|#", target):
         return target
@@ -64,8 +78,10 @@ def link(target: str, path: str) -> str:
     if (ROOT / place / "README.md").exists():
         place += "/README.md"
     here, there = page_of(path), page_of(place)
-    if there is None and place.startswith("docs/"):
-        return target  # a picture
+    if not gallery and place.startswith("examples/"):
+        there = None
+    if there is None and (ROOT / place) in pictures():
+        return posixpath.relpath(place.removeprefix("docs/"), posixpath.dirname(here or "") or ".")
     if here is None or there is None:
         return f"{REPOSITORY}/{place}{hash_}{anchor}"
     return posixpath.relpath(there, posixpath.dirname(here) or ".") + f".md{hash_}{anchor}"

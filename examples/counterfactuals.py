@@ -1,0 +1,183 @@
+"""Ask scikit-learn's SVC what would have changed its mind, through the pipeline it stands in.
+
+    python examples/counterfactuals.py --out counterfactuals.png
+
+StandardScaler, PCA and a support vector machine, fitted on 400 patients, call tumours malignant or
+benign by 30 measurements. Of each of the others: which is the smallest change of the measurements
+that turns the decision? Small in the sum of the changes (L1, each in standard deviations), so that it
+names a few measurements. That is a program with one constraint, the decision, which SciPy's SLSQP
+solves when it knows the decision's gradient by the measurements. `decision_function` of the fitted
+pipeline has one inside `arraytape.interop.sklearn()`.
+
+Each found change is then given to scikit-learn on NumPy data: the decision turns, and before 99% of
+the way it does not. The baseline is the nearest patient of whom the pipeline says the other.
+"""
+
+import os
+import sys
+
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn read it when they are imported
+
+import matplotlib
+
+matplotlib.use("Agg")  # draws into a file: no screen needed
+
+import matplotlib.pyplot as plt
+import numpy as np
+from command_line import integer, parser_with_out, verdict
+from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import arraytape as xp
+from arraytape import interop
+
+PATIENTS = 400  # with which the pipeline is fitted
+MARGIN = 1e-6  # by which a decision is to be turned
+COUNTED = 0.01  # standard deviations from which on a measurement counts as changed
+DIFFERENCE = 1e-5  # standard deviations: the step of the central finite differences
+TOLERANCE = 1e-6  # for the largest relative difference between the two gradients
+
+
+class Decision:
+    """The pipeline's decision about one patient as a function of changes, in standard deviations."""
+
+    def __init__(self, pipeline, patient, spread) -> None:
+        self.pipeline, self.patient, self.spread = pipeline, patient, spread
+
+    def __call__(self, changes):
+        """Positive: benign.  changes: NumPy's or ours."""
+        return self.pipeline.decision_function((self.patient + changes * self.spread)[None, :])[0]
+
+    def gradient(self, changes):
+        with interop.sklearn():
+            return np.asarray(xp.grad(self)(xp.asarray(changes)))
+
+
+def smallest_change(decision, limits, norm):
+    """The change with the smallest L1 or squared L2 norm that turns the decision.
+
+    limits: how far each measurement may move, (2, n).  For L1, a change is the difference of two that
+    are not negative, whose sum is then its norm.
+    """
+    was = np.sign(decision(np.zeros(limits.shape[1])))
+    if norm == 1:
+        n = limits.shape[1]
+        change, by_parts = lambda v: v[:n] - v[n:], lambda g: np.concat([g, -g])
+        size, slope = np.sum, np.ones_like
+        bounds = [(0.0, most) for most in (*limits[1], *-limits[0])]
+    else:
+        change, by_parts = lambda v: v, lambda g: g
+        size, slope = lambda v: np.sum(v**2), lambda v: 2.0 * v
+        bounds = [*limits.T]
+    turned = {
+        "type": "ineq",
+        "fun": lambda v: -was * decision(change(v)) - MARGIN,
+        "jac": lambda v: by_parts(-was * decision.gradient(change(v))),
+    }
+    options = {"maxiter": 200, "ftol": 1e-9}
+    start = np.full(len(bounds), 1e-3)
+    found = minimize(size, start, jac=slope, bounds=bounds, constraints=turned, options=options)
+    return change(found.x) if found.success else None
+
+
+def worst_difference(decisions):
+    """How far gradients are from central differences, relative to the largest slope of each."""
+    errors = []
+    for decision in decisions:
+        zero = np.zeros_like(decision.patient)
+        steps = DIFFERENCE * np.eye(zero.size)
+        central = [(decision(e) - decision(-e)) / (2.0 * DIFFERENCE) for e in steps]
+        away = np.abs(decision.gradient(zero) - central)
+        errors.append(np.max(away) / np.max(np.abs(central)))
+    return max(errors)
+
+
+def draw(names, change, title, sizes, out) -> None:
+    figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
+    shown = np.argsort(-np.abs(change["L1"]) - 1e-3 * np.abs(change["L2"]))[:12][::-1]
+    for offset, (norm, color) in enumerate({"L2": "tab:gray", "L1": "tab:red"}.items()):
+        places = np.arange(len(shown)) + 0.4 * offset - 0.2
+        left.barh(places, change[norm][shown], 0.4, color=color, label=f"smallest in {norm}")
+    left.axvline(0.0, color="black", linewidth=0.8)
+    left.set_yticks(range(len(shown)), [names[i] for i in shown])
+    left.set(title=title, xlabel="change (standard deviations)")
+    left.legend(loc="lower left")
+
+    nearest, found = sizes
+    right.axline((1, 1), slope=1, color="black", linewidth=0.8, label="as far as a patient")
+    right.scatter(nearest, found, s=16, color="tab:red", alpha=0.7, label="one patient")
+    right.set(title="How far away the other decision is", xscale="log", yscale="log")
+    right.set(xlabel="nearest patient with the other decision (L1, standard deviations)")
+    right.set(ylabel="smallest change, by gradient (L1)")
+    right.legend()
+    figure.savefig(out, dpi=120)
+    plt.close(figure)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = parser_with_out(__doc__.split("\n", 1)[0], "counterfactuals.png")
+    option = parser.add_argument
+    option("--patients", type=integer(1), default=40, help="to be explained (%(default)s)")
+    option("--seed", type=integer(0), default=0, help="seed of the split (%(default)s)")
+    options = parser.parse_args(arguments)
+
+    bunch = load_breast_cancer()
+    split = train_test_split(
+        bunch.data, bunch.target, train_size=PATIENTS, random_state=options.seed
+    )
+    train, test, learned, truth = split
+    pipeline = make_pipeline(StandardScaler(), PCA(10), SVC(C=10.0, gamma=0.02))
+    pipeline.fit(train, learned)
+    print(f"right about {pipeline.score(test, truth):.1%} of {len(test)} patients\n")
+
+    spread, said = train.std(axis=0), pipeline.predict(train)
+    extremes = np.stack([train.min(axis=0), train.max(axis=0)])
+    decisions = [Decision(pipeline, patient, spread) for patient in test[: options.patients]]
+    rows, turned, early = [], 0, 0
+    for patient, decision in enumerate(decisions):
+        was = int(pipeline.predict(decision.patient[None])[0])
+        # nothing that no patient of the training data had
+        limits = np.clip((extremes - decision.patient) / spread, [[-np.inf], [0]], [[0], [np.inf]])
+        change = {f"L{norm}": smallest_change(decision, limits, norm) for norm in (1, 2)}
+        if any(one is None for one in change.values()):
+            print(f"patient {patient}: SLSQP found no change")
+            continue
+        ways = (1.0, 0.99)
+        after = [(np.sign(decision(way * change["L1"])) > 0) != was for way in ways]
+        turned, early = turned + after[0], early + after[1]
+        others = np.abs((train[said != was] - decision.patient) / spread).sum(axis=1)
+        rows.append((patient, was, change, others.min()))
+
+    found = np.array([np.abs(change["L1"]).sum() for _, _, change, _ in rows])
+    nearest = np.array([other for *_, other in rows])
+    counts = {
+        norm: np.median([np.sum(np.abs(change[norm]) > COUNTED) for _, _, change, _ in rows])
+        for norm in ("L1", "L2")
+    }
+    names = [name.replace("error", "(error)") for name in bunch.feature_names]
+    malignant = [row for row in rows if row[1] == 0]
+    shown, _, change, _ = min(malignant or rows, key=lambda row: np.abs(row[2]["L1"]).sum())
+    kind = "malignant" if malignant else bunch.target_names[rows[0][1]]
+    print(f"patient {shown}, {kind}, would be the other by")
+    for i in np.flatnonzero(np.abs(change["L1"]) > COUNTED):
+        value, other = test[shown, i], test[shown, i] + change["L1"][i] * spread[i]
+        print(f"    {names[i]:<26}{value:>10.4g} -> {other:.4g}")
+    print(f"\n{'decisions turned, in scikit-learn':<46}{turned:>4} of {len(decisions)}")
+    print(f"{'... already after 99% of the way':<46}{early:>4} of {len(decisions)}")
+    print(f"{'measurements changed, median, L1':<46}{counts['L1']:>6.1f} of {len(names)}")
+    print(f"{'measurements changed, median, L2':<46}{counts['L2']:>6.1f} of {len(names)}")
+    print(f"{'change, median (L1)':<46}{np.median(found):>6.2f}")
+    print(f"{'nearest patient, median (L1)':<46}{np.median(nearest):>6.2f}")
+    title = f"What would turn the decision about patient {shown} ({kind})"
+    draw(names, change, title, (nearest, found), options.out)
+    code = verdict(worst_difference(decisions[:5]), TOLERANCE, options.out)
+    return code if turned == len(rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""The code of the pages: blocks that run, and what they say that they print.
+
+    python tools/page_code.py docs/from_torch_jax_autograd.md
+
+runs the blocks of other libraries that are installed, and compares what they print.  These are marked
+``py`` and begin with an import of it.  Blocks marked ``python`` are arraytape's, which tests run.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.util
+import io
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+BLOCK = re.compile(r"^```(python|py)\n(.*?)^```", flags=re.S | re.M)
+LIBRARY = re.compile(r"(?:import|from) (\w+)")
+
+
+def blocks_of(page: Path, mark: str = "python") -> list[str]:
+    """The blocks of code of a page that have this mark."""
+    return blocks_in(page.read_text(encoding="utf-8"), mark)
+
+
+def blocks_in(text: str, mark: str = "python") -> list[str]:
+    """The blocks of code in a text that have this mark."""
+    return [code for name, code in BLOCK.findall(text) if name == mark]
+
+
+def shown_in(block: str) -> list[str]:
+    """What a block says that its calls of print print: the comment at the end of each."""
+    lines = block.splitlines()
+    calls = [
+        node
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
+    calls.sort(key=lambda call: call.lineno)
+    ends = [
+        lines[(call.end_lineno or 1) - 1].encode()[call.end_col_offset :].decode() for call in calls
+    ]
+    return [end.removeprefix("  # ") for end in ends if end.startswith("  # ")]
+
+
+def matches(line: str, expected: str) -> bool:
+    """Whether a line is the expected one, in which ``...`` stands for anything."""
+    return bool(re.fullmatch(".*".join(map(re.escape, expected.split("..."))), line))
+
+
+def difference(block: str, printed: list[str]) -> str:
+    """In which line a block printed something else than it says; "" when in none."""
+    expected = shown_in(block)
+    for line, shown in zip(printed, expected, strict=False):
+        if not matches(line, shown):
+            return f"{line!r} is not {shown!r}"
+    return "" if len(printed) >= len(expected) else "it prints less than it says"
+
+
+def run_others(page: Path) -> tuple[Counter[str], list[str]]:
+    """Run the blocks of other libraries: how many of each ran, and what differs."""
+    scopes: dict[str, dict[str, Any]] = {}
+    ran: Counter[str] = Counter()
+    wrong = []
+    for block in blocks_of(page, "py"):
+        found = LIBRARY.match(block)
+        name = found[1] if found else ""
+        if not name or importlib.util.find_spec(name) is None:
+            continue
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(block, f"{page.stem}, {name}", "exec"), scopes.setdefault(name, {}))
+        ran[name] += 1
+        if say := difference(block, out.getvalue().splitlines()):
+            wrong.append(f"{page.name}, {name}: {say}\n{block}")
+    return ran, wrong
+
+
+def main(arguments: list[str]) -> int:
+    code = 0
+    for name in arguments:
+        ran, wrong = run_others(Path(name))
+        print(name, *(f"{library}: {count} blocks" for library, count in ran.items()), sep="; ")
+        print(*wrong, sep="\n", end="\n" if wrong else "")
+        code |= bool(wrong) | (not ran)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

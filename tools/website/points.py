@@ -1,0 +1,67 @@
+"""Special points: rows of the tables of a page that use a public name, for the name's own page.
+
+A row is `function`, `at` and derivatives, each in backquotes; the first derivative is arraytape's.
+Where the function begins with "second: ", it is that of the first derivative.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .sources import DOCS
+
+PAGE = "explanation/numerics"  # of docs/
+SECOND = "second: "
+CELL = re.compile(r" *`([^`]+)` *")
+
+
+class Point(NamedTuple):
+    """A function at a point, its derivative there, and the heading below which it stands."""
+
+    function: str
+    at: str
+    derivative: str
+    heading: str
+
+
+def points() -> list[Point]:
+    """All points of the page, if it is there."""
+    file = DOCS / f"{PAGE}.md"
+    return points_of(file.read_text(encoding="utf-8").splitlines()) if file.exists() else []
+
+
+def points_of(lines: Iterable[str]) -> list[Point]:
+    found, heading = [], ""
+    for line in lines:
+        if line.startswith("## "):
+            heading = line[3:].strip()
+        cells = [CELL.fullmatch(cell) for cell in line.strip().strip("|").split(" | ")]
+        if len(cells) > 2 and all(cells):
+            found.append(Point(*(cell[1] for cell in cells[:3] if cell), heading))
+    return found
+
+
+def of(name: str, among: Iterable[Point]) -> list[Point]:
+    """The points of a public name: ``xp.linalg.svd`` stands for ``arraytape.linalg.svd``."""
+    called = re.compile(rf"\bxp\.{re.escape(name.partition('.')[2])}\b(?!\.)")
+    return [point for point in among if called.search(point.function)]
+
+
+def table(found: Iterable[Point]) -> str:
+    """The points as reStructuredText, each with a link to where it stands."""
+    rows = ["", ".. rubric:: At special points", "", ".. list-table::", "   :header-rows: 1", ""]
+    rows += ["   * - function", "     - at", "     - derivative", "     - see"]
+    for point in found:
+        code = point.function.removeprefix(SECOND)
+        order = ", second derivative" if code != point.function else ""
+        rows += [f"   * - ``{code}``{order}", f"     - ``{point.at}``"]
+        rows += [f"     - ``{point.derivative}``", f"     - {link(point.heading)}"]
+    return "\n".join([*rows, ""])
+
+
+def link(heading: str) -> str:
+    """A link to a heading of the page, by MyST's anchor."""
+    anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    return f"`{heading} <../{PAGE}.html#{anchor}>`__"
