@@ -370,6 +370,7 @@ def test_recursion():
     assert factorial.counts["replayed"] == 2
 
 
+@pytest.mark.usefixtures("with_all_bits")
 def test_a_module_that_is_trained():
     class Net(xp.Module):
         def __init__(self):
