@@ -15,7 +15,6 @@ from arraytape.replay.passes import blocks as blocks_module
 from arraytape.replay.passes import simplify as simplify_module
 from arraytape.replay.passes.blocks import ADDED, BLOCKED, blocked
 from arraytape.replay.passes.factors import factored
-from arraytape.replay.passes.looks import with_bounds, without_implied_looks
 from arraytape.replay.passes.rounding import deciding, rounded
 from arraytape.replay.passes.simplify import simplified
 from arraytape.replay.passes.sums import with_dots, with_products
@@ -27,6 +26,7 @@ from arraytape.replay.text.source import Source
 from arraytape.replay.tracing.storage import TRACED
 from arraytape.replay.tracing.trace import Trace
 from arraytape.replay.tracing.traced import ACTIVE
+from helpers.raw_programs import same, traced
 
 xp = TRACED.xp
 SHAPE = (4, 3)
@@ -147,15 +147,6 @@ def small_choices(monkeypatch):
 def data(seed):
     rng = np.random.default_rng(seed)
     return [rng.standard_normal(SHAPE) for _ in range(2)]
-
-
-def same(found, expected, exact):
-    for ours, wanted in zip(found, expected, strict=True):
-        assert (ours.shape, ours.dtype) == (wanted.shape, wanted.dtype)
-        if exact:
-            assert ours.tobytes() == wanted.tobytes()
-        else:
-            np.testing.assert_array_equal(ours, wanted)  # 0.0 and -0.0 are equal
 
 
 @pytest.mark.slow
@@ -393,39 +384,6 @@ def test_memory_is_used_again_in_another_shape():
     assert source.kept.bytes == 96
     for seed in range(3):
         same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
-
-
-# --- looks for NaN ------------------------------------------------------------------------------------
-def test_a_product_that_is_only_looked_at_is_computed_where_it_may_have_nan():
-    def calls(x, y):
-        z = xp.matmul(xp.exp(x), xp.matrix_transpose(y))
-        assert not TRACED.has_nan(z)
-        assert not TRACED.has_nan(xp.sum(y, axis=0))
-        return [x + y]
-
-    source = Source(simplified(traced(calls, data(1))), "program")
-    before, after = source.text.split("if not", 1)
-    assert "matmul" not in before
-    assert "matmul" in after
-    x, y = data(2)
-    cases = [(x, y, True), (x * np.nan, y, False), (x, y * np.nan, False)]
-    overflows, infinite = np.full(SHAPE, 1e200), np.full(SHAPE, np.inf)
-    cases += [(x, overflows, True), (x, infinite, True)]
-    mixed = infinite.copy()
-    mixed[0] = -np.inf
-    cases += [(x, mixed, False), (x, np.where(mixed < 0, 1e308, -1e308), True)]
-    zeros = np.full(SHAPE, -np.inf)  # exp gives 0, and 0 * inf is NaN
-    cases += [(zeros, infinite, False)]
-    for a, b, holds in cases:
-        with np.errstate(all="ignore"):
-            plain = [np.exp(a) @ b.mT, b.sum(axis=0)]
-            assert holds == (not any(np.isnan(z).any() for z in plain))
-        with np.errstate(over="raise" if b is y else "ignore", invalid="ignore"):
-            if holds:
-                source.function(a, b)
-            else:
-                with pytest.raises(GuardFailed):
-                    source.function(a, b)
 
 
 # --- ties, and numbers beside maxima ------------------------------------------------------------------
@@ -937,17 +895,6 @@ def test_without_sums_blocks_have_the_same_bits(small_blocks):
         same(source.function(*data(seed))[0], program.run(data(seed))[0], exact=True)
 
 
-def traced(calls, inputs):
-    """The program of a function."""
-    trace = Trace()
-    token = ACTIVE.set(trace)
-    try:
-        trace.program.outputs = [y.node for y in calls(*map(trace.input, inputs))]
-    finally:
-        ACTIVE.reset(token)
-    return trace.program
-
-
 def test_shifted_views_of_memory_that_is_reused_are_read_before_it_is_written(small_blocks):
     def calls(x, y):
         z = x * y + 1.0
@@ -1193,89 +1140,6 @@ def test_a_look_for_nan_that_a_gradient_implies_is_not_taken():
         for found, wanted in zip(*pair, strict=True):
             np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
     assert f.counts["replayed"] == 1
-
-
-@pytest.mark.parametrize(
-    "last",
-    [
-        lambda x: x[1:],
-        lambda x: xp.where(x > 0, x, 0.0),
-        lambda x: x**0.0,
-        lambda x: xp.astype(x, np.int64),
-        lambda x: TRACED.put(x, slice(None), 1.0),
-    ],
-)
-def test_a_look_stays_where_nan_may_get_lost(last):
-    def calls(x):
-        assert not xp.any(xp.not_equal(x, x))
-        y = last(x * 2.0)
-        TRACED.has_nan(y)
-        return [y]
-
-    program = simplified(traced(calls, [np.ones(4)]))
-    assert without_implied_looks(program) is program
-
-
-def squares(x):
-    """A polynomial with its gradient, which sums of squares bound."""
-    a, b = x[1:] - x[:-1] ** 2, 1.0 - x[:-1]
-    loss = xp.sum(a * a) + xp.sum(b * b)
-    gradient = xp.scatter_add(4.0 * a * x[:-1], x.shape, slice(None, -1)) + 0.5
-    assert not TRACED.has_nan(gradient)
-    return [loss, gradient]
-
-
-@pytest.mark.parametrize(
-    ("change", "fails"),
-    [
-        ({}, False),
-        ({7: np.nan}, True),
-        ({5000: np.nan}, True),
-        ({7: 1e60}, False),
-        ({7: -1e200}, False),
-        ({7: np.inf}, False),
-    ],
-)
-def test_moderate_sums_of_squares_make_a_look_unnecessary(change, fails):
-    x = np.random.default_rng(0).standard_normal(5001)
-    program = rounded(simplified(traced(squares, [x])))
-    short = with_bounds(program)
-    assert "looked_at" in [node.op for node in short.nodes]
-    for at, value in change.items():
-        x[at] = value
-    for run in (program.run, short.run, Source(short, "program").function):
-        given = (x,) if run.__name__ == "program" else ([x],)
-        with np.errstate(all="ignore"):
-            if fails:
-                with pytest.raises(GuardFailed):
-                    run(*given)
-            else:
-                same(run(*given)[0][1:], program.run([x])[0][1:], exact=True)
-
-
-@pytest.mark.parametrize(
-    "gradient",
-    [
-        lambda a, x, y: a * y,
-        lambda a, x, y: xp.log(a),
-        lambda a, x, y: a * np.nan,
-        lambda a, x, y: TRACED.put(a, slice(2, 4), np.inf),
-        lambda a, x, y: xp.exp(a),
-        lambda a, x, y: a * a * a * a * a * a * a,
-        lambda a, x, y: a / 0.0,
-    ],
-)
-def test_a_look_is_taken_where_sums_of_squares_do_not_say(gradient):
-    def calls(x, y):
-        a = x - 1.0
-        found = gradient(a, x, y)
-        TRACED.has_nan(found)
-        return [xp.sum(a * a), found]
-
-    given = [np.linspace(2.0, 3.0, 5000), np.ones(5000)]
-    with np.errstate(all="ignore"):
-        program = rounded(simplified(traced(calls, given)))
-    assert not any(node.op == "looked_at" for node in with_bounds(program).nodes)
 
 
 # --- parts that overlap, in blocks --------------------------------------------------------------------

@@ -80,9 +80,9 @@ class Plan:
         simple = self.program
         if blocks:
             self.program = rounded(self.program)
-        self.program = without_implied_looks(with_rare_ties(self.program))
+        self.program = with_bounds(without_implied_looks(with_rare_ties(self.program)))
         if blocks:
-            self.program = blocked(factored(with_bounds(self.program)))
+            self.program = blocked(factored(self.program))
         taken = {"idle", "memory", *dir(np), *globals(), *(node.op for node in self.program.nodes)}
         self.source = Source(self.program, f"{name}_" if name in taken else name)
         self.names = call.names

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .passes.blocks import blocked
+from .passes.looks import with_bounds
 from .passes.rounding import rounded
 from .passes.simplify import copied, simplified, without_dead_code
 from .program import CONSTANT, INPUT, Node, Program, operands
@@ -56,7 +57,8 @@ class Pulled:
         front.nodes = whole.nodes
         front = without_dead_code(front)
         back, self.used = with_inputs(back, self.saved, whole.inputs[:first])
-        sources = Source(blocked(front), name), Source(blocked(back), f"{name}_pull")
+        parts_of_both = ((front, name), (back, f"{name}_pull"))
+        sources = [Source(blocked(with_bounds(part)), own) for part, own in parts_of_both]
         self.run, self.run_back = (source.function for source in sources)
         self.text = "\n\n".join([source.text for source in sources])
 

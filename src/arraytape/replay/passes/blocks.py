@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..program import CONSTANT, INPUT, Node, Program, operands, result_of
+from .nodes import like, packed
 from .rounding import added
-from .simplify import MASKED, copied, is_positive_zero, like, mapped, packed, without_dead_code
+from .simplify import MASKED, copied, is_positive_zero, mapped, without_dead_code
 from .sums import is_sum
 from .ufuncs import CASTS, ufunc_of
 

@@ -15,7 +15,8 @@ import numpy as np
 from ..._storage import numpy_namespace, standard
 from ..._storage.factors import LEAST, LOWER, Elimination, libraries, over_triangle
 from ..program import Node, Program
-from .simplify import like, mapped, without_dead_code
+from .nodes import like
+from .simplify import mapped, without_dead_code
 
 SOLVE, SLOGDET, INVERSE, AGAIN = "linalg.solve", "linalg.slogdet", "linalg.inv", "inverse_again"
 FACTORING = (SOLVE, SLOGDET, INVERSE, AGAIN)

@@ -15,27 +15,34 @@ import numpy as np
 
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, key_of, operands
+from .nodes import (
+    New,
+    again,
+    axes_of,
+    like,
+    number_of,
+    pairs,
+    same_layout,
+    zeros,
+)
 from .simplify import (
     MASKED,
     RULES,
-    SMALL,
-    New,
     Rules,
     factors,
     folded,
     is_basic,
     is_negative,
     is_zero,
-    like,
     mapped,
-    number_of,
     rewritten,
-    same_layout,
     shared,
     with_signs_joined,
     without_dead_code,
 )
-from .sums import DOT, again_in, axes_of, with_dots, with_products
+from .softmax import RULES as SOFTMAX
+from .softmax import slope_of_log_total, sum_of_shares
+from .sums import DOT, with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
 LEAST = 4  # times: how much smaller what is divided by must be, for its reciprocal to be worth it
@@ -70,8 +77,12 @@ def loosened(program: Program, rules: Rules) -> Program:
     known: dict[Any, Node] = {}
     extremes: set[Node] = set()
     before = iter(program.nodes)
-    ties = partial(none_of_ties, extremes)
-    rules = {**rules, "divide": (ties, *rules.get("divide", ()))}
+    of_extremes: Rules = {
+        "add": (partial(slope_of_log_total, extremes),),
+        "divide": (partial(none_of_ties, extremes),),
+        "multiply": (partial(slope_of_log_total, extremes),),
+    }
+    rules = joined(of_extremes, rules)
 
     def loose(node: Node) -> Node:
         return shared(folded(rewritten(folded(node), loose, rules)), known)
@@ -110,30 +121,6 @@ def is_nan(node: Node) -> bool:
 
 
 # --- sums and rows ------------------------------------------------------------------------------------
-def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape with 1 for axes."""
-    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
-
-
-def bare(x: Any) -> Any:
-    """What has the elements of x in their order, before it got its shape."""
-    while type(x) is Node and x.op in ("expand_dims", "reshape", "reshaped", "getitem"):
-        inner = x.args[0]
-        if inner.size != x.size or (x.op == "getitem" and not is_whole(x.args[1])):
-            break
-        x = inner
-    return x
-
-
-def is_whole(key: Any) -> bool:
-    """Whether a key that leaves all elements leaves them in their order."""
-    parts = key if type(key) is tuple else (key,)
-    return all(
-        part is None or part is Ellipsis or type(part) is int or part == slice(None)
-        for part in parts
-    )
-
-
 def sum_of_negative(node: Node, new: New) -> Node | None:
     """The sum of ``-x`` is the negative of a sum."""
     x = node.args[0]
@@ -154,13 +141,6 @@ def sum_with_known(node: Node, new: New) -> Node | None:
     return None
 
 
-def again(node: Node, *args: Any) -> Node:
-    """The same call of something else."""
-    other = like(node, node.op, node.call, *args)
-    other.keywords = node.keywords
-    return other
-
-
 def factor_out(node: Node, new: New) -> Node | None:
     """``sum(x * (y * c))`` is ``sum(x * y) * c``, where c has one positive number for each row."""
     axes, product = axes_of(node), node.args[0]
@@ -177,108 +157,7 @@ def factor_out(node: Node, new: New) -> Node | None:
     return None
 
 
-# --- softmax: s = e / t, where t is the sum of e = exp(...) -------------------------------------------
-def total_axes(t: Any, e: Any) -> tuple[int, ...] | None:
-    """The axes over which t, in the shape of rows of e, is the sum of e; None where it is not."""
-    whole = bare(t)
-    if type(e) is not Node or e.op != "exp" or type(whole) is not Node or whole.op != "sum":
-        return None
-    axes = axes_of(whole) if whole.args[0] is e else None
-    return axes if axes is not None and t.shape == kept(e.shape, axes) else None
-
-
-def share_axes(s: Any) -> tuple[int, ...] | None:
-    """The axes over which s is a softmax."""
-    divided = type(s) is Node and s.op == "divide" and type(s.args[1]) is Node
-    return total_axes(s.args[1], s.args[0]) if divided else None
-
-
-def pairs(node: Any, op: str) -> list[tuple[Any, Any]]:
-    """The operands of a call of two, both ways; none where a node is no such call."""
-    if type(node) is not Node or node.op != op or node.keywords or node.dtype.kind != "f":
-        return []
-    return [node.args, node.args[::-1]]
-
-
-def slope_of_share(node: Node, new: New) -> Node | None:
-    """``a / t - sum(a * (s / t))`` is ``(a - sum(a * s)) / t``."""
-    first, total = node.args
-    if not (type(total) is type(first) is Node and first.op == "divide" and total.op == "sum"):
-        return None
-    a, t = first.args
-    for x, y in pairs(total.args[0], "multiply"):
-        if x is not a or type(y) is not Node or y.op != "divide" or y.args[1] is not t:
-            continue
-        axes = share_axes(y.args[0])
-        if axes is None or y.args[0].args[1] is not t or axes != axes_of(total):
-            continue
-        if total.shape == t.shape and a.shape == node.shape:
-            weighted = new(like(total.args[0], "multiply", np.multiply, a, y.args[0]))
-            rest = new(like(node, "subtract", np.subtract, a, new(again(total, weighted))))
-            return like(node, "divide", np.true_divide, rest, t)
-    return None
-
-
-def share_in_product(node: Node, new: New) -> Node | None:
-    """``x / t * e`` is ``x * s``."""
-    for x, e in pairs(node, "multiply"):
-        quotient = type(x) is Node and x.op == "divide" and x.shape == node.shape
-        if quotient and total_axes(x.args[1], e) is not None and e.shape == node.shape:
-            share = new(like(e, "divide", np.true_divide, e, x.args[1]))
-            return like(node, "multiply", np.multiply, x.args[0], share)
-    return None
-
-
-def sum_of_slope(node: Node, new: New) -> Node | None:
-    """``sum((a - sum(a * s)) * s)`` is 0: a softmax ignores what is added to all of a row.
-
-    Where a has NaN so has what is multiplied with s, in the whole row.
-    """
-    axes = axes_of(node)
-    for rest, s in pairs(node.args[0], "multiply"):
-        if share_axes(s) != axes or axes is None or type(rest) is not Node or rest.op != "subtract":
-            continue
-        a, total = rest.args
-        own = type(total) is Node and total.op == "sum" and axes_of(total) == axes
-        if (
-            own
-            and total.shape == kept(s.shape, axes)
-            and (a, s) in pairs(total.args[0], "multiply")
-        ):
-            return zeros(node)
-    return None
-
-
-def sum_of_shares(node: Node, new: New) -> Node | None:
-    """``sum(c / t * e)`` is c, where c has one number for each row."""
-    axes = axes_of(node)
-    for x, e in pairs(node.args[0], "multiply"):
-        quotient = bare(x)
-        if type(quotient) is not Node or quotient.op != "divide" or axes is None:
-            continue
-        c, t = quotient.args
-        if (
-            type(c) is not Node
-            or type(t) is not Node
-            or c.size != node.size
-            or c.dtype != node.dtype
-        ):
-            continue
-        rows = type(e) is Node and x.shape == kept(e.shape, axes) and bare(t).op == "sum"
-        if rows and total_axes(again_in(t, x.shape), e) == axes and e.shape == node.args[0].shape:
-            return again_in(c, node.shape, new)
-    return None
-
-
 # --- zeros --------------------------------------------------------------------------------------------
-def zeros(node: Node) -> Node:
-    """Zeros in the place of a node."""
-    if node.size * node.dtype.itemsize > SMALL:
-        return like(node, "zeros", np.zeros, node.shape, node.dtype)
-    value = np.zeros(node.shape, node.dtype)
-    return Node(CONSTANT, like=value, value=value)
-
-
 def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
     """0 divided by a count of ties is 0; each row has one, since extremes are guarded against NaN."""
     x, count = node.args
@@ -480,16 +359,22 @@ def added_before(node: Node, new: New) -> Node | None:
     )
 
 
+def joined(*parts: Rules) -> Rules:
+    """All rules of each op, in their order."""
+    ops = dict.fromkeys(op for rules in parts for op in rules)
+    return {op: tuple([rule for rules in parts for rule in rules.get(op, ())]) for op in ops}
+
+
 LOOSER: Rules = {
     "add": (common_factor, added_twice),
     MASKED: (choice_of_zeros,),
     "matmul": (outer,),
-    "multiply": (share_in_product, numbers_joined),
+    "multiply": (numbers_joined,),
     "put": (added_before,),
-    "subtract": (slope_of_share, common_factor),
-    "sum": (sum_of_negative, sum_of_slope, sum_of_shares, sum_with_known, factor_out),
+    "subtract": (common_factor,),
+    "sum": (sum_of_negative, sum_with_known, factor_out),
     "where": (choice_of_zeros,),
 }
-LOOSE: Rules = {op: (*LOOSER.get(op, ()), *RULES.get(op, ())) for op in {**RULES, **LOOSER}}
+LOOSE = joined(SOFTMAX, LOOSER, RULES)
 
 __all__ = ["rounded"]

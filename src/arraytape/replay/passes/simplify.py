@@ -13,9 +13,8 @@ import numpy as np
 from ..._storage import numpy_namespace
 from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
+from .nodes import SMALL, New, like, number_of, packed, same_layout
 
-SMALL = 1 << 16  # bytes of a result that is computed once and for all
-New = Callable[[Node], Node]  # what a node made by a rule becomes
 Rules = Mapping[str, tuple[Callable[[Node, New], Node | None], ...]]
 NONE: Mapping[Node, Node] = MappingProxyType({})
 MASKED = "masked"
@@ -173,24 +172,6 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
     return node
 
 
-def same_layout(x: Any, node: Node) -> bool:
-    """Whether an operand is a node of the shape, dtype and strides of another one."""
-    return type(x) is Node and (x.shape, x.dtype, x.strides) == (
-        node.shape,
-        node.dtype,
-        node.strides,
-    )
-
-
-def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
-    """The strides of new data."""
-    strides: list[int] = []
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
-
-
 def nothing_changed(node: Node, new: New) -> Node | None:
     """Casts, reshapes, broadcasts and copies that change nothing are their operand."""
     x = node.args[0]
@@ -248,13 +229,6 @@ def mean(node: Node, new: New) -> Node | None:
     whole = like(node, "sum", numpy_namespace.sum, x)
     whole.keywords = dict(node.keywords)
     return like(node, "divide", np.true_divide, new(whole), node.dtype.type(count))
-
-
-def like(node: Node, op: str, call: Any, *args: Any) -> Node:
-    """Another call in the place of a node."""
-    new = Node(op, call, args)
-    new.shape, new.dtype, new.strides = node.shape, node.dtype, node.strides
-    return new
 
 
 def unspread(node: Node, new: New) -> Node | None:
@@ -452,16 +426,6 @@ def is_positive_zero(x: Any) -> bool:
 
 
 # --- signs and factors, with the same bits ------------------------------------------------------------
-def number_of(x: Any) -> float | None:
-    """The number that an operand is, or has in each element, or None."""
-    if type(x) in (int, float):
-        return float(x)
-    if type(x) is not Node or x.op != CONSTANT or x.dtype.kind != "f" or not x.size:
-        return None
-    first = x.value[(0,) * x.value.ndim]
-    return float(first) if x.shape == () or (x.value == first).all() else None
-
-
 def factors(x: Any) -> tuple[float, Node] | None:
     """A number and the node of floats that it is multiplied with."""
     if type(x) is not Node or x.op != "multiply" or x.keywords or x.dtype.kind != "f":

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, operands
-from .simplify import New, like, mapped, number_of, packed, same_layout, without_dead_code
+from .nodes import again_in, axes_of, like, number_of, packed, same_layout
+from .simplify import mapped, without_dead_code
 from .ufuncs import CASTS
 
 DOT = "dot"
@@ -160,26 +161,4 @@ def product(node: Node, ones: Ones) -> Node | None:
 
 
 # --- parts of sums ------------------------------------------------------------------------------------
-def axes_of(node: Node) -> tuple[int, ...] | None:
-    """The axes that a plain sum or extreme value of floats goes over, or None."""
-    x, options = node.args[0], node.keywords
-    if len(node.args) != 1 or type(x) is not Node or options.get("dtype") is not None:
-        return None
-    if x.dtype != node.dtype or node.dtype.kind != "f" or not x.size:
-        return None
-    axis, count = options.get("axis"), len(x.shape)
-    axes = range(count) if axis is None else axis if type(axis) is tuple else (axis,)
-    return tuple(sorted([one % count for one in axes])) if count else None
-
-
-def again_in(x: Node, shape: Any, new: New | None = None) -> Node:
-    """An operand in a shape."""
-    if x.shape == shape:
-        return x
-    other = Node("reshape", numpy_namespace.reshape, (x, shape))
-    other.shape, other.dtype, other.view = shape, x.dtype, True
-    other.strides = packed(shape, x.dtype.itemsize)
-    return other if new is None else new(other)
-
-
-__all__ = ["DOT", "again_in", "axes_of", "dot", "is_sum", "with_dots", "with_products"]
+__all__ = ["DOT", "dot", "is_sum", "with_dots", "with_products"]

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Program, operands
-from .simplify import MASKED, is_positive_zero, like, mapped, packed, same_layout, without_dead_code
+from .nodes import like, packed, same_layout
+from .simplify import MASKED, is_positive_zero, mapped, without_dead_code
 from .ufuncs import CASTS
 
 SPREADS = ("broadcast_to", "broadcast_view", "expand_dims", "reshape")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..passes.blocks import ADDED, Blocks
-from ..passes.simplify import INTEGERS, MASKED, same_layout
+from ..passes.nodes import same_layout
+from ..passes.simplify import INTEGERS, MASKED
 from ..passes.sums import DOT, is_sum
 from ..passes.ufuncs import (
     CASTS,

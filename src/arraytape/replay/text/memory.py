@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from ..passes.simplify import same_layout
+from ..passes.nodes import same_layout
 from ..passes.ufuncs import ufunc_of
 from ..program import FOREIGN, Node, Program, operands
 

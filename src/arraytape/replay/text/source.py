@@ -6,7 +6,6 @@ program touches little memory.
 
 from __future__ import annotations
 
-import functools
 import linecache
 import math
 from collections.abc import Callable
@@ -17,7 +16,9 @@ from weakref import finalize
 import numpy as np
 
 from ..passes.blocks import BLOCK, BLOCKED
-from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic, packed, same_layout
+from ..passes.looks import LOOKED_AT, Look
+from ..passes.nodes import packed, same_layout
+from ..passes.simplify import FULL_SHAPE, INTEGERS, MASKED, is_basic
 from ..passes.sums import DOT
 from ..passes.ufuncs import (
     CASTS,
@@ -72,7 +73,6 @@ class Source:
         self.arrays: dict[Node, str] = {}  # names of the arrays that scalars are taken of
         self.lines: list[str] = []
         self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
-        self.squares: dict[Node, str] = {}  # names of their sums, of values that guards look at
         self.kept = Memory()
         self.new_number = count().__next__
         self.views: dict[str, str] = {}  # names of views of other memory, by their text
@@ -127,11 +127,13 @@ class Source:
                 self.constant(node)
         for place, node in enumerate(self.program.nodes):
             looks = guards.get(node, [])
-            if not self.only_looked_at(node, looks):
-                if node.op not in (INPUT, CONSTANT):
-                    self.call(place, node)
-                for i in looks:
-                    self.guard(i, self.program.guards[i])
+            if node.op == LOOKED_AT:
+                self.look(node, looks)
+                looks = []
+            elif node.op not in (INPUT, CONSTANT):
+                self.call(place, node)
+            for i in looks:
+                self.guard(i, self.program.guards[i])
             self.drop(place)
         taken: set[Node] = set()
         outputs = [self.given(node, taken) for node in self.program.outputs]
@@ -614,37 +616,18 @@ class Source:
             self.views = {text: name for text, name in self.views.items() if name not in names}
             self.lines.append(f"del {', '.join(sorted(names))}")
 
-    def only_looked_at(self, node: Node, looks: list[int]) -> bool:
-        """Look for NaN in a product or sum that nothing else reads, where it may have some.
-
-        It has none where the sums of its operands' squares are finite, with room for rounding: no part
-        of any sum exceeds the product of their roots (Cauchy-Schwarz).
-        """
-        if not looks or node in self.last or node.op not in ("matmul", "sum") or not node.shape:
-            return False
-        kinds = {self.program.guards[i].kind for i in looks}
-        floats = all(type(x) is Node and x.shape and x.dtype.kind == "f" for x in node.args)
-        if kinds != {"no NaN"} or not floats:
-            return False
-        squares = [self.square_of(x) for x in node.args]
-        self.scope["isnan"] = np.isnan
-        most = self.named(f"most_{node.dtype}", most_of(node.dtype))
-        args = [self.text_of(x, True) for x in node.args]
-        args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
-        whole = f"{self.function_of(node)}({', '.join(args)})"
+    def look(self, node: Node, guards: list[int]) -> None:
+        """Look for NaN where sums of squares are not moderate."""
+        look: Look = node.call  # type: ignore[assignment]
+        number = len(look.given)
+        given, sums = ([self.text_of(x, True) for x in node.args[:number]],
+                       [self.names[x] for x in node.args[number:]])  # fmt: skip
+        most = " and ".join([f"{one} < {look.most!r}" for one in sums]) or "False"
+        has_nan = self.named("has_nan", look.has_nan)
         self.lines += [
-            f"if not ({' and '.join([f'{x} < {most}' for x in squares])}):",
-            f"    if isnan({whole}).any(): failed(guards[{looks[0]}])",
+            f"if not ({most}):",
+            f"    if {has_nan}({', '.join(given)}): failed(guards[{guards[0]}])",
         ]
-        return True
-
-    def square_of(self, x: Node) -> str:
-        """A name for the sum of squares of a value, for looks at what is made of it."""
-        if x not in self.squares:
-            self.squares[x] = f"q{len(self.squares)}"
-            flat = self.text_of(x, True) + ("" if len(x.shape) == 1 else ".ravel('K')")
-            self.lines.append(f"q = {flat}; {self.squares[x]} = q.dot(q)")
-        return self.squares[x]
 
     def guard(self, i: int, guard: Guard) -> None:
         name = self.names[guard.node]
@@ -661,12 +644,6 @@ class Source:
         else:
             look = f"{name}.tobytes() != {self.named(f'k{len(self.scope)}', guard.expected)}"
         self.lines.append(f"if {look}: failed(guards[{i}])")
-
-
-@functools.cache
-def most_of(dtype: np.dtype[Any]) -> Any:
-    """What sums of squares may be at most for no sum of products to overflow, however it is rounded."""
-    return np.finfo(dtype).max / 1024
 
 
 def for_blas(x: Any) -> bool:

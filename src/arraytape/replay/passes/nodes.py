@@ -1,0 +1,123 @@
+"""Nodes that take the place of others, and what rules ask about nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._storage import numpy_namespace
+from ..program import CONSTANT, Node
+
+SMALL = 1 << 16  # bytes of a result that is computed once and for all
+New = Callable[[Node], Node]  # what a node made by a rule becomes
+
+
+def like(node: Node, op: str, call: Any, *args: Any) -> Node:
+    """Another call in the place of a node."""
+    new = Node(op, call, args)
+    new.shape, new.dtype, new.strides = node.shape, node.dtype, node.strides
+    return new
+
+
+def again(node: Node, *args: Any) -> Node:
+    """The same call of something else."""
+    other = like(node, node.op, node.call, *args)
+    other.keywords = node.keywords
+    return other
+
+
+def zeros(node: Node) -> Node:
+    """Zeros in the place of a node."""
+    if node.size * node.dtype.itemsize > SMALL:
+        return like(node, "zeros", np.zeros, node.shape, node.dtype)
+    value = np.zeros(node.shape, node.dtype)
+    return Node(CONSTANT, like=value, value=value)
+
+
+def again_in(x: Node, shape: Any, new: New | None = None) -> Node:
+    """An operand in a shape."""
+    if x.shape == shape:
+        return x
+    other = Node("reshape", numpy_namespace.reshape, (x, shape))
+    other.shape, other.dtype, other.view = shape, x.dtype, True
+    other.strides = packed(shape, x.dtype.itemsize)
+    return other if new is None else new(other)
+
+
+def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
+    """The strides of new data."""
+    strides: list[int] = []
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def same_layout(x: Any, node: Node) -> bool:
+    """Whether an operand is a node of the shape, dtype and strides of another one."""
+    return type(x) is Node and (x.shape, x.dtype, x.strides) == (
+        node.shape,
+        node.dtype,
+        node.strides,
+    )
+
+
+def number_of(x: Any) -> float | None:
+    """The number that an operand is, or has in each element, or None."""
+    if type(x) in (int, float):
+        return float(x)
+    if type(x) is not Node or x.op != CONSTANT or x.dtype.kind != "f" or not x.size:
+        return None
+    first = x.value[(0,) * x.value.ndim]
+    return float(first) if x.shape == () or (x.value == first).all() else None
+
+
+def pairs(node: Any, op: str) -> list[tuple[Any, Any]]:
+    """The operands of a call of two, both ways; none where a node is no such call."""
+    if type(node) is not Node or node.op != op or node.keywords or node.dtype.kind != "f":
+        return []
+    return [node.args, node.args[::-1]]
+
+
+def axes_of(node: Node) -> tuple[int, ...] | None:
+    """The axes that a plain sum or extreme value of floats goes over, or None."""
+    x, options = node.args[0], node.keywords
+    if len(node.args) != 1 or type(x) is not Node or options.get("dtype") is not None:
+        return None
+    if x.dtype != node.dtype or node.dtype.kind != "f" or not x.size:
+        return None
+    axis, count = options.get("axis"), len(x.shape)
+    axes = range(count) if axis is None else axis if type(axis) is tuple else (axis,)
+    return tuple(sorted([one % count for one in axes])) if count else None
+
+
+def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with 1 for axes."""
+    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
+
+
+def bare(x: Any) -> Any:
+    """What has the elements of x in their order, before it got its shape."""
+    while type(x) is Node and x.op in ("expand_dims", "reshape", "reshaped", "getitem"):
+        inner = x.args[0]
+        if inner.size != x.size or (x.op == "getitem" and not is_whole(x.args[1])):
+            break
+        x = inner
+    return x
+
+
+def is_whole(key: Any) -> bool:
+    """Whether a key that leaves all elements leaves them in their order."""
+    parts = key if type(key) is tuple else (key,)
+    return all(
+        part is None or part is Ellipsis or type(part) is int or part == slice(None)
+        for part in parts
+    )
+
+
+__all__ = [
+    "SMALL", "New", "again", "again_in", "axes_of", "bare", "is_whole", "kept", "like", "number_of",
+    "packed", "pairs", "same_layout", "zeros",
+]  # fmt: skip

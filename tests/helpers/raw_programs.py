@@ -1,0 +1,26 @@
+"""Programs of raw calls, without a wrapped function around them."""
+
+import numpy as np
+
+from arraytape.replay.tracing.trace import Trace
+from arraytape.replay.tracing.traced import ACTIVE
+
+
+def traced(calls, inputs):
+    """The program of a function."""
+    trace = Trace()
+    token = ACTIVE.set(trace)
+    try:
+        trace.program.outputs = [y.node for y in calls(*map(trace.input, inputs))]
+    finally:
+        ACTIVE.reset(token)
+    return trace.program
+
+
+def same(found, expected, exact):
+    for ours, wanted in zip(found, expected, strict=True):
+        assert (ours.shape, ours.dtype) == (wanted.shape, wanted.dtype)
+        if exact:
+            assert ours.tobytes() == wanted.tobytes()
+        else:
+            np.testing.assert_array_equal(ours, wanted)  # 0.0 and -0.0 are equal

@@ -1,0 +1,223 @@
+"""Looks for NaN are taken where there may be some, and where nothing else says that there are none."""
+
+import numpy as np
+import pytest
+
+from arraytape.replay.passes.looks import LOOKED_AT, with_bounds, without_implied_looks
+from arraytape.replay.passes.rounding import rounded
+from arraytape.replay.passes.simplify import simplified
+from arraytape.replay.program import INPUT, GuardFailed
+from arraytape.replay.text.source import Source
+from arraytape.replay.tracing.storage import TRACED
+from helpers.raw_programs import same, traced
+
+xp = TRACED.xp
+SHAPE = (4, 3)
+
+
+def data(seed):
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal(SHAPE) for _ in range(2)]
+
+
+def holds(run, *given):
+    """Whether a program's guards hold."""
+    try:
+        with np.errstate(all="ignore"):
+            run(*given)
+    except GuardFailed:
+        return False
+    return True
+
+
+def test_a_product_that_is_only_looked_at_is_computed_where_it_may_have_nan():
+    def calls(x, y):
+        z = xp.matmul(xp.exp(x), xp.matrix_transpose(y))
+        assert not TRACED.has_nan(z)
+        assert not TRACED.has_nan(xp.sum(y, axis=0))
+        return [x + y]
+
+    source = Source(with_bounds(simplified(traced(calls, data(1)))), "program")
+    assert "mT" not in source.text
+    assert source.text.count("has_nan") == 2
+    x, y = data(2)
+    cases = [(x, y, True), (x * np.nan, y, False), (x, y * np.nan, False)]
+    overflows, infinite = np.full(SHAPE, 1e200), np.full(SHAPE, np.inf)
+    cases += [(x, overflows, True), (x, infinite, True)]
+    mixed = infinite.copy()
+    mixed[0] = -np.inf
+    cases += [(x, mixed, False), (x, np.where(mixed < 0, 1e308, -1e308), True)]
+    zeros = np.full(SHAPE, -np.inf)  # exp gives 0, and 0 * inf is NaN
+    cases += [(zeros, infinite, False)]
+    for a, b, holds in cases:
+        with np.errstate(all="ignore"):
+            plain = [np.exp(a) @ b.mT, b.sum(axis=0)]
+            assert holds == (not any(np.isnan(z).any() for z in plain))
+        with np.errstate(over="raise" if b is y else "ignore", invalid="ignore"):
+            if holds:
+                source.function(a, b)
+            else:
+                with pytest.raises(GuardFailed):
+                    source.function(a, b)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        lambda x: x[1:],
+        lambda x: xp.where(x > 0, x, 0.0),
+        lambda x: x**0.0,
+        lambda x: xp.astype(x, np.int64),
+        lambda x: TRACED.put(x, slice(None), 1.0),
+    ],
+)
+def test_a_look_stays_where_nan_may_get_lost(last):
+    def calls(x):
+        assert not xp.any(xp.not_equal(x, x))
+        y = last(x * 2.0)
+        TRACED.has_nan(y)
+        return [y]
+
+    program = simplified(traced(calls, [np.ones(4)]))
+    assert without_implied_looks(program) is program
+
+
+def squares(x):
+    """A polynomial with its gradient, which sums of squares bound."""
+    a, b = x[1:] - x[:-1] ** 2, 1.0 - x[:-1]
+    loss = xp.sum(a * a) + xp.sum(b * b)
+    gradient = xp.scatter_add(4.0 * a * x[:-1], x.shape, slice(None, -1)) + 0.5
+    assert not TRACED.has_nan(gradient)
+    return [loss, gradient]
+
+
+@pytest.mark.parametrize(
+    ("change", "fails"),
+    [
+        ({}, False),
+        ({7: np.nan}, True),
+        ({5000: np.nan}, True),
+        ({7: 1e60}, False),
+        ({7: -1e200}, False),
+        ({7: np.inf}, False),
+    ],
+)
+def test_moderate_sums_of_squares_make_a_look_unnecessary(change, fails):
+    x = np.random.default_rng(0).standard_normal(5001)
+    program = rounded(simplified(traced(squares, [x])))
+    short = with_bounds(program)
+    assert "looked_at" in [node.op for node in short.nodes]
+    for at, value in change.items():
+        x[at] = value
+    for run in (program.run, short.run, Source(short, "program").function):
+        given = (x,) if run.__name__ == "program" else ([x],)
+        with np.errstate(all="ignore"):
+            if fails:
+                with pytest.raises(GuardFailed):
+                    run(*given)
+            else:
+                same(run(*given)[0][1:], program.run([x])[0][1:], exact=True)
+
+
+@pytest.mark.parametrize(
+    "gradient",
+    [
+        lambda a, x, y: a * y,
+        lambda a, x, y: xp.log(a),
+        lambda a, x, y: a * np.nan,
+        lambda a, x, y: TRACED.put(a, slice(2, 4), np.inf),
+        lambda a, x, y: xp.exp(a),
+        lambda a, x, y: a * a * a * a * a * a * a,
+        lambda a, x, y: a / 0.0,
+    ],
+)
+def test_a_look_is_taken_where_sums_of_squares_do_not_say(gradient):
+    def calls(x, y):
+        a = x - 1.0
+        found = gradient(a, x, y)
+        TRACED.has_nan(found)
+        return [xp.sum(a * a), found]
+
+    given = [np.linspace(2.0, 3.0, 5000), np.ones(5000)]
+    with np.errstate(all="ignore"):
+        program = rounded(simplified(traced(calls, given)))
+    assert not any(node.op == "looked_at" for node in with_bounds(program).nodes)
+
+
+# --- what nothing else reads --------------------------------------------------------------------------
+STEPS = [
+    lambda rng, a, b: xp.matmul(a, xp.matrix_transpose(b)),
+    lambda rng, a, b: xp.matmul(xp.matrix_transpose(a), b),
+    lambda rng, a, b: a * b if a.shape == b.shape else a - 1.0,
+    lambda rng, a, b: a + b if a.shape == b.shape else a * 2.0,
+    lambda rng, a, b: -a,
+    lambda rng, a, b: xp.sum(a, axis=int(rng.integers(2)), keepdims=True),
+    lambda rng, a, b: xp.where(a > 0.5, a, 0.0),
+    lambda rng, a, b: xp.maximum(a, 0.0),
+    lambda rng, a, b: xp.tanh(a),
+    lambda rng, a, b: xp.square(a),
+    lambda rng, a, b: a[:2],
+]
+BAD = [np.nan, np.inf, -np.inf, 1e60, -1e120, 1e200, 1e308, -1e308]
+
+
+def of_random_steps(seed, dtype):
+    """A function that looks at random values of its own, some of which it gives."""
+
+    def calls(*inputs):
+        rng, values = np.random.default_rng(seed), [*inputs]
+        for _ in range(9):
+            a, b = (values[i] for i in rng.integers(len(values), size=2))
+            call = STEPS[rng.integers(len(STEPS))]
+            try:
+                values.append(call(rng, a, b))
+            except ValueError:  # shapes that do not fit
+                continue
+        for value in values[2:]:
+            if rng.random() < 0.6:
+                TRACED.has_nan(value)
+        return [value for value in values if rng.random() < 0.3] or [values[0] + values[1]]
+
+    rng = np.random.default_rng(seed)
+    return calls, [rng.standard_normal(SHAPE).astype(dtype) for _ in range(2)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("block", range(4))
+def test_lazy_looks_find_what_looks_find(block, dtype):
+    """Exactly: a program that runs on has no NaN, and none is held up for nothing."""
+    lazy = failed = 0
+    for seed in range(block, 400, 4):
+        calls, given = of_random_steps(seed, dtype)
+        program = simplified(traced(calls, given))
+        short = with_bounds(program)
+        lazy += sum(node.op == LOOKED_AT for node in short.nodes)
+        run = Source(short, "program").function
+        assert holds(run, *given)
+        rng = np.random.default_rng(seed)
+        for _ in range(6):
+            inputs = [x.copy() for x in given]
+            for x in inputs[: rng.integers(1, 3)]:
+                with np.errstate(all="ignore"):
+                    x[tuple(rng.integers(SHAPE))] = rng.choice(BAD)
+            wanted = holds(program.run, inputs)
+            assert holds(short.run, inputs) is wanted
+            assert holds(run, *inputs) is wanted
+            failed += not wanted
+    assert lazy > 10
+    assert failed > 50
+
+
+def test_a_product_of_products_is_not_computed_to_be_looked_at():
+    """As the first gradient of a Hessian-vector product, of which the rest needs but a part."""
+
+    def calls(x, y):
+        slope = xp.matmul(y, xp.matrix_transpose(x))
+        masked = xp.where(slope > 0.0, slope, 0.0)
+        for product in (xp.matmul(xp.matrix_transpose(x), masked), xp.sum(masked, axis=0)):
+            TRACED.has_nan(product)
+        return [x + y, slope]
+
+    short = with_bounds(simplified(traced(calls, data(1))))
+    ops = [node.op for node in short.nodes if node.op != INPUT]
+    assert ops == ["matrix_transpose", "matmul", "dot", "dot", LOOKED_AT, "add"]
