@@ -249,7 +249,7 @@ def before_spread(x: Any, new: New) -> Node | None:
     """What was broadcast to give an operand; also what was computed of it and a number."""
     if type(x) is not Node:
         return None
-    if x.op in ("broadcast_to", "broadcast_view"):
+    if x.op in ("broadcast_to", "broadcast_view") or has_more_axes(x):
         inner = x.args[0]
         return inner if type(inner) is Node and inner.dtype == x.dtype else None
     if x.op not in FULL_SHAPE or x.keywords:
@@ -263,6 +263,14 @@ def before_spread(x: Any, new: New) -> Node | None:
             product.dtype = x.dtype
             return new(product)
     return None
+
+
+def has_more_axes(x: Node) -> bool:
+    """Whether an operand has but axes of length 1 before those of something else."""
+    if x.op not in ("expand_dims", "reshape", "reshaped") or type(x.args[0]) is not Node:
+        return False
+    shape = x.args[0].shape
+    return bool(shape) and x.shape == (1,) * (len(x.shape) - len(shape)) + shape
 
 
 # --- writes -------------------------------------------------------------------------------------------
