@@ -215,6 +215,8 @@ def chain(*calls):
         ([lambda x: xp.reshape(x[0], (1, 3)) - x], ["getitem", "subtract"]),
         ([lambda x: x * xp.expand_dims(x[0], axis=0)], ["getitem", "multiply"]),
         ([lambda x: x - xp.reshape(x[:, 0], (4, 1))], ["getitem", "reshape", "subtract"]),
+        ([lambda x: TRACED.add_at(np.zeros(SHAPE), np.asarray([1, 1]), x[:2])],
+         ["getitem", "scatter_add"]),
         ([lambda x: TRACED.put(x, 0, 2.0), lambda x: TRACED.put(x, 0, 3.0)], ["put"]),
         ([lambda x: TRACED.put(x, 1, x[1])], []),
         ([lambda x: TRACED.put(x, ..., xp.sin(x))], ["sin"]),

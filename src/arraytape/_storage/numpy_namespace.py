@@ -17,6 +17,7 @@ import numpy as np
 
 from .._util.blocks import Quiet
 from . import standard
+from .scattering import add_at
 from .special import HostSpecial
 
 # NumPy's overloads of reduce do not accept a keepdims that is a variable.
@@ -228,9 +229,7 @@ def round(x: Any, /) -> Any:
 
 
 def scatter_add(x: Any, /, shape: Any, key: Any) -> Any:
-    full = np.zeros(shape, dtype=x.dtype)
-    np.add.at(full, key, x)
-    return full
+    return add_at(np.zeros(shape, dtype=x.dtype), key, x)
 
 
 scattered = scatter_add

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import numpy_namespace
-from .storage import HOST, MAKING, Storage, admitted, enter, makes_a_view
+from .scattering import add_at
+from .storage import HOST, MAKING, Storage, admitted, enter
 
 
 class NumPyStorage(Storage):
@@ -92,11 +93,7 @@ class NumPyStorage(Storage):
         return key
 
     def add_at(self, data: Any, key: Any, value: Any) -> Any:
-        if makes_a_view(key):
-            data[key] += value
-        else:
-            np.add.at(data, key, value)
-        return data
+        return add_at(data, key, value)
 
     def unless_none(self, mask: Any) -> Any:
         return mask if np.count_nonzero(mask) else None  # half of what any() takes

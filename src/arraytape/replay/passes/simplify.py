@@ -312,6 +312,16 @@ def read_of_write(node: Node, new: New) -> Node | None:
     return new(read)
 
 
+def added_to_zeros(node: Node, new: New) -> Node | None:
+    """What is added to parts of zeros needs no copy of these."""
+    x, key, value = node.args
+    if not is_positive_zero(x) or type(value) is not Node or value.dtype != node.dtype:
+        return None
+    if node.strides != packed(node.shape, node.dtype.itemsize):
+        return None
+    return like(node, "scatter_add", numpy_namespace.scatter_add, value, node.shape, key)
+
+
 def write_over_write(node: Node, new: New) -> Node | None:
     """A write takes the place of one at the same key; writing back what is there is nothing."""
     if not is_basic(node.args[1]):
@@ -514,6 +524,7 @@ RULES: Rules = {
     **dict.fromkeys(FULL_SHAPE, (unspread,)),
     **dict.fromkeys(WITHOUT_EFFECT, (nothing_changed,)),
     "add": (plus_zero, doubled, accumulated, plus_negative, unspread),
+    "add_at": (added_to_zeros,),
     "bitwise_or": (or_false,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),

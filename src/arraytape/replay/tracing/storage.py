@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._storage import factors, numpy_namespace, standard
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
+from ..._storage.scattering import add_at
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
 from ..._util.blocks import Quiet
 from ..program import put
@@ -219,9 +220,7 @@ def copied(x: Any) -> Any:
 
 def added_at(x: Any, key: Any, value: Any) -> Any:
     """New data after ``x[key] += value``, where elements named twice add up."""
-    sums = x.copy(order="K")
-    np.add.at(sums, key, value)
-    return sums
+    return add_at(x.copy(order="K"), key, value)
 
 
 def contiguous(x: Any) -> Any:
