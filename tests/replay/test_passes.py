@@ -270,6 +270,19 @@ def test_numbers_become_what_numpy_makes_of_them(dtype, number):
         same(found, program.run([x])[0], exact=True)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_added_to_zeros_of_any_dtype(dtype, sign):
+    zeros = np.zeros(SHAPE, dtype) if dtype == "bool" else sign * np.zeros(SHAPE, dtype)
+    value = (np.arange(6) % 2).reshape(2, 3).astype(dtype)
+
+    def calls(x):
+        return [TRACED.add_at(zeros, np.asarray([3, 1]), x)]
+
+    program = traced(calls, [value])
+    same(simplified(program).run([value])[0], program.run([value])[0], exact=True)
+
+
 # --- memory -------------------------------------------------------------------------------------------
 def test_results_do_not_lie_in_the_memory_that_stays():
     def calls(x, y):

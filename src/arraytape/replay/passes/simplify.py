@@ -440,7 +440,10 @@ def is_positive_zero(x: Any) -> bool:
     """Whether an operand is 0 in each element, but not -0.0."""
     if type(x) in (int, float):
         return x == 0 and math.copysign(1.0, x) > 0
-    return is_zero(x) and (x.op == "zeros" or not np.signbit(x.value).any())
+    if not is_zero(x) or x.op == "zeros":
+        return is_zero(x)
+    parts = (x.value.real, x.value.imag) if x.dtype.kind == "c" else (x.value,)
+    return x.dtype.kind in "biu" or not any(np.signbit(part).any() for part in parts)
 
 
 # --- signs and factors, with the same bits ------------------------------------------------------------
