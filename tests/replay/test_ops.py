@@ -96,7 +96,7 @@ def test_value_first_and_second_gradient(op, sample):
 def is_of_large_matrices(op, sample):
     """Whether rules of a sample may solve by factors."""
     _, floats = testing.as_function(op, sample, testing.materialise(op, sample))
-    return op.name == "solve_again" and any(min(x.shape[-2:], default=0) >= LEAST for x in floats)
+    return op.name == "solve_again" and any(x.shape[-2:] == (LEAST, LEAST) for x in floats)
 
 
 MODES = with_forward_mode, with_jacobian, with_hvp, with_vmap

@@ -3,8 +3,8 @@
 ``np.linalg`` gives no factors out: each of its calls factors anew.  What rules ask for here factors a
 matrix at most once, by SciPy's LAPACK, and not at all where it is a triangle or its Cholesky factor was
 recorded.  A matrix that is Hermitian to the last bit is factored by Cholesky, if it is positive definite:
-half the work of elimination.  Without SciPy, of small matrices and of other kinds of data nothing is known,
-and rules call ``linalg.solve`` and ``linalg.inv``.
+half the work of elimination.  Small matrices are not factored: of these, stacks of these, and other kinds
+of data, and without SciPy, rules call ``linalg.solve`` and ``linalg.inv``.
 
 Factors belong to the data of their matrix, weakly.  What is asked about must be data that nobody writes
 to any more, such as records keep.  Factors take as much memory as the matrix (twice as much in single
@@ -25,9 +25,8 @@ import numpy as np
 
 Data = np.ndarray[Any, Any]
 
-LEAST = 16  # rows of one matrix: factoring fewer takes no longer than looking for factors
-LEAST_STACKED = 64  # rows of each matrix of a stack, which NumPy's functions take in one call
-LEAST_OF_DET = 64  # rows of a determinant: of fewer, exact cofactors take little longer
+LEAST = 64  # rows: factoring fewer takes no longer than looking for factors
+LEAST_KNOWN = 8  # rows of a matrix whose Cholesky factor was recorded, or which is one
 MOST = 16  # matrices whose factors are kept while their data lives
 LOWER, UPPER, NEITHER = "lower", "upper", "neither"  # where a matrix has elements other than 0
 BLOCK = 64  # columns that LAPACK treats at once, in room of its own
@@ -119,9 +118,8 @@ def remember(op: str, x: Data, *results: Data) -> None:
 
 def remembered(op: str, x: Any) -> list[Data] | None:
     """What a factorisation gave for this data, if that is still there."""
-    if not is_large(x):
-        return None
-    results = about(x).results.get(op)
+    known = TABLE.get(id(x))
+    results = known.results.get(op) if known is not None and known.data() is x else None
     if results is None:
         return None
     found = [y for y in (result() for result in results) if y is not None]
@@ -142,6 +140,12 @@ def form_of(x: Data) -> str:
     return known.form
 
 
+def known_form_of(x: Data) -> str:
+    """Whether x is known to be a triangle, without a look."""
+    known = TABLE.get(id(x))
+    return known.form or NEITHER if known is not None and known.data() is x else NEITHER
+
+
 def is_hermitian(x: Data) -> bool:
     """Whether all matrices of a stack are Hermitian to the last bit."""
     known = about(x)
@@ -153,8 +157,8 @@ def is_hermitian(x: Data) -> bool:
     return known.hermitian
 
 
-def factors_of(x: Data) -> Sequence[Factors]:
-    """The factors of each matrix of a stack: what is known without factoring it, else by factoring.
+def factors_of(x: Data) -> Sequence[Factors] | None:
+    """The factors of each matrix of a stack: what is known, else by factoring large ones.
 
     Solving reads all of a matrix, so that a recorded Cholesky factor, which came from one triangle, is
     that of a Hermitian one alone.
@@ -162,10 +166,11 @@ def factors_of(x: Data) -> Sequence[Factors]:
     recorded = remembered("cholesky", x)
     if recorded is not None and is_hermitian(x):
         return [Definite(lower) for lower in matrices(in_double(recorded[0]))]
-    form = form_of(x)
+    large = is_large(x)
+    form = form_of(x) if large else known_form_of(x)
     if form != NEITHER:
         return [Triangle(one, form) for one in matrices(in_double(x))]
-    return made_factors_of(x)
+    return made_factors_of(x) if large else None
 
 
 def made_factors_of(x: Data) -> list[Definite | Elimination]:
@@ -336,23 +341,31 @@ def factored(a: Data, hermitian: bool) -> Definite | Elimination:
 
 
 # --- systems --------------------------------------------------------------------------------------
-def is_large(x: Any) -> bool:
-    """Whether x is NumPy's data: a large matrix, or a stack of such."""
+def is_square(x: Any) -> bool:
+    """Whether x is NumPy's data: a matrix, or a stack of such."""
     return (
-        type(x) is np.ndarray and x.ndim > 1
-        and x.shape[-1] == x.shape[-2] >= (LEAST if x.ndim == 2 else LEAST_STACKED)
+        type(x) is np.ndarray and x.ndim > 1 and x.shape[-1] == x.shape[-2]
         and x.size > 0 and x.dtype.kind in "fc"
     )  # fmt: skip
 
 
-def is_known(x: Any) -> bool:
-    """Whether one may ask about x."""
-    return is_large(x) and libraries() is not None
+def is_large(x: Any) -> bool:
+    """Whether x is a large matrix of NumPy's data, or a stack of such."""
+    return is_square(x) and x.shape[-1] >= LEAST
+
+
+def may_be_known(x: Any) -> bool:
+    """Whether one may ask about x: it is large, or one matrix that is not too small."""
+    return (
+        is_square(x)
+        and x.shape[-1] >= (LEAST_KNOWN if x.ndim == 2 else LEAST)
+        and libraries() is not None
+    )
 
 
 def solved(x1: Any, x2: Any, adjoint: bool) -> Data | None:
     """``x1^-1 x2`` or ``x1^-H x2`` by factors, as ``linalg.solve`` gives it; None where it is to."""
-    if not is_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
+    if not may_be_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
         return None
     vector = x2.ndim == 1
     columns = x2[:, None] if vector else x2
@@ -360,6 +373,8 @@ def solved(x1: Any, x2: Any, adjoint: bool) -> Data | None:
         return None
     x, turned = source(x1)
     factors, adjoint = factors_of(x), adjoint != turned
+    if factors is None:
+        return None
     if x1.ndim == 2:
         found = folded(factors[0], columns, adjoint)
     else:
@@ -400,10 +415,8 @@ def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
 # --- inverses -------------------------------------------------------------------------------------
 def inverse(x: Any) -> Data | None:
     """Inverses by factors, in the values of ``linalg.inv``; None where it is to give them."""
-    if not is_known(x):
-        return None
-    factors = factors_of(x)
-    if any(one.singular for one in factors):
+    factors = factors_of(x) if may_be_known(x) else None
+    if factors is None or any(one.singular for one in factors):
         return None
     found = [one.inverse() for one in factors]
     whole = found[0] if x.ndim == 2 else np.stack(found).reshape(x.shape)
@@ -416,7 +429,7 @@ def cofactors(x: Any) -> Data | None:
 
     As they are exact also where the matrix is singular, this loses a quarter of the digits at most.
     """
-    if not is_known(x) or x.ndim > 2 or len(x) < LEAST_OF_DET:
+    if not is_large(x) or libraries() is None or x.ndim > 2:
         return None
     (one,) = made_factors_of(x)
     det, apart = one.determinant(), one.apart(x)
@@ -435,7 +448,7 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
     """
     if type(y) in THROUGH:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]
-    if not is_known(y) or type(g) is not np.ndarray or y.ndim > 2:
+    if not may_be_known(y) or type(g) is not np.ndarray or y.ndim > 2:
         return None
     lower, given = np.ascontiguousarray(in_double(y)), in_double(g)
     diagonal = lower.diagonal()
@@ -534,6 +547,6 @@ def inverted(lower: Data) -> Data:
 
 
 __all__ = [
-    "LEAST", "LOWER", "MOST", "Elimination", "Triangle", "cofactors", "inverse", "is_large", "libraries",
-    "remember", "remembered", "solved", "through_cholesky",
+    "LEAST", "LEAST_KNOWN", "LOWER", "MOST", "Elimination", "Triangle", "cofactors", "inverse", "is_large",
+    "libraries", "may_be_known", "remember", "remembered", "solved", "through_cholesky",
 ]  # fmt: skip
