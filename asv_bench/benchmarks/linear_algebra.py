@@ -75,4 +75,4 @@ def track_eliminations_of_rules(form: str) -> int:
         step(work, parameters)
     finally:
         factors.routine = routine
-    return asked.count("getrf")
+    return asked.count("getrf") + asked.count("potrf")

@@ -8,7 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape._storage import factors
-from arraytape._storage.factors import LEAST, MOST, TABLE
+from arraytape._storage.factors import LEAST, LEAST_KNOWN, MOST, TABLE, WHOLE
 from helpers.factorings import counted
 
 pytest.importorskip("scipy")
@@ -201,6 +201,111 @@ def test_a_gradient_is_the_slope_along_a_line(name):
     h = 1e-5
     ends = [float(function(xp.asarray(x + s * h * v))) for s in (-1.0, 1.0)]
     np.testing.assert_allclose(slope, (ends[1] - ends[0]) / (2.0 * h), rtol=1e-6)
+
+
+# --- of any kind of matrix, of any size ---------------------------------------------------------------
+def definite_of(x):
+    n = x.shape[-1]
+    x = x @ adjoint(x) / n + np.eye(n)
+    return (x + adjoint(x)) / 2.0
+
+
+def one_element(n):
+    return np.arange(n * n).reshape(n, n) == 5 * n + 7
+
+
+def indefinite(x):
+    x = definite_of(x) + 4.0 * np.diag((-1.0) ** np.arange(x.shape[-1]))
+    return (x + adjoint(x)) / 2.0
+
+
+def lower(x):
+    return np.tril(x) / x.shape[-1] + 2.0 * np.eye(x.shape[-1])
+
+
+# Name -> a matrix of this kind from any, and whether it has a Cholesky factor.
+KINDS = {
+    "general": (lambda x: x / 4.0 + 4.0 * np.eye(x.shape[-1]), False),
+    "definite": (definite_of, True),
+    "definite but for an element": (lambda x: definite_of(x) + 0.5 * one_element(x.shape[-1]), False),
+    "indefinite": (indefinite, False),
+    "lower": (lower, False),
+    "upper": (lambda x: adjoint(lower(x)), False),
+    "diagonal": (lambda x: np.eye(x.shape[-1]) * (2.0 + np.abs(x)), True),
+}
+# What is asked of a matrix K and a right-hand side; real numbers of both signs.
+QUESTIONS = {
+    "solve": lambda K, b: la.solve(K, b),
+    "solve, transposed": lambda K, b: la.solve(xp.matrix_transpose(K), b),
+    "solve twice": lambda K, b: la.solve(K, la.solve(K, b)),
+    "slogdet": lambda K, b: la.slogdet(K).logabsdet,
+    "inv": lambda K, b: la.inv(K) @ b,
+    "quadratic": lambda K, b: xp.matrix_transpose(b) @ la.solve(K, b),
+}
+OF_CHOLESKY = {
+    "log det": lambda L, b: xp.log(xp.real(la.diagonal(L))),
+    "against it": lambda L, b: -xp.real(la.diagonal(L)) ** 2,
+    "of both signs": lambda L, b: xp.sin(3.0 * xp.arange(L.shape[-1])) * xp.real(la.diagonal(L)),
+    "all of it": lambda L, b: xp.abs(L) ** 2 * (1.0 + xp.abs(L)),
+    "white": lambda L, b: la.solve(L, b),
+    "weights": lambda L, b: la.solve(xp.matrix_transpose(L), la.solve(L, b)),
+    "inverse": lambda L, b: la.inv(L) @ b,
+}
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_gradients_of_random_questions_are_those_by_numpy(seed, monkeypatch):
+    """Kind of matrix, size, stack, dtype and what is asked are drawn; to 1e-12 of the largest."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([LEAST_KNOWN, 21, LEAST - 1, WHOLE, WHOLE + 1, 100, 2 * WHOLE + 3]))
+    stack = () if rng.random() < 0.7 else (2,)
+    dtype = rng.choice([np.float64, np.complex128])
+    make, has_factor = KINDS[str(rng.choice(list(KINDS)))]
+    data = make(drawn((*stack, n, n), dtype, seed))
+    sides = drawn((n, int(rng.integers(1, 4))), dtype, seed + 1)
+    asked = list(rng.choice(list(QUESTIONS), size=2, replace=False))
+    of_factor = list(rng.choice(list(OF_CHOLESKY), size=2, replace=False)) if has_factor else []
+    factor_first = rng.random() < 0.5
+
+    def function(K, b):
+        def of_cholesky():
+            if not of_factor:
+                return 0.0
+            L = la.cholesky(K)
+            return sum(xp.sum(xp.real(OF_CHOLESKY[name](L, b))) for name in of_factor)
+
+        before = of_cholesky() if factor_first else 0.0
+        total = sum(xp.sum(xp.real(QUESTIONS[name](K, b))) for name in asked) + before
+        return total if factor_first else total + of_cholesky()
+
+    def gradients():
+        return xp.grad(function, argnums=(0, 1))(xp.asarray(data), xp.asarray(sides))
+
+    found = [np.asarray(g) for g in gradients()]
+    without_factors(monkeypatch)
+    for g, wanted in zip(found, gradients(), strict=True):
+        wanted = np.asarray(wanted)
+        np.testing.assert_allclose(g, wanted, rtol=0.0, atol=1e-12 * np.max(np.abs(wanted)))
+
+
+@pytest.mark.parametrize("question", ["solve", "slogdet"])
+def test_a_definite_matrix_is_factored_by_cholesky(question, monkeypatch):
+    names = []
+    routine = factors.routine
+    monkeypatch.setattr(factors, "routine", lambda name, a: names.append(name) or routine(name, a))
+    for make in (definite, regular):
+        xp.grad(lambda K: xp.sum(QUESTIONS[question](K, xp.asarray(B))))(xp.asarray(make()))
+    made = [name for name in names if name in ("potrf", "getrf")]
+    assert made == ["potrf", "getrf"]
+
+
+def test_a_hermitian_matrix_that_is_not_definite_goes_by_elimination(monkeypatch):
+    data = definite()
+    data[0, 0] = 1e-3  # positive, but not definite
+    calls = counted(monkeypatch)
+    found = np.asarray(xp.grad(lambda K: la.slogdet(K).logabsdet)(xp.asarray(data)))
+    assert calls["kept elimination"] == 2  # by Cholesky in vain
+    np.testing.assert_allclose(found, np.linalg.inv(data).T, rtol=0.0, atol=1e-12 * np.abs(found).max())
 
 
 @pytest.mark.parametrize("shapes", [((N, N), (N,)), ((2, N, N), (N,)), ((N, N), (3, N, 2)),
@@ -419,7 +524,7 @@ def test_only_so_many_matrices_that_live_on_have_factors():
     kept = [xp.asarray(regular(seed=seed)) for seed in range(MOST + 4)]
     for x in kept:
         xp.grad(lambda b, x=x: squares(la.solve(x, b)))(xp.asarray(B))
-    own = [known for known in TABLE.values() if known.eliminations]
+    own = [known for known in TABLE.values() if known.factors]
     assert 0 < len(own) <= MOST
 
 
@@ -428,6 +533,15 @@ def test_small_matrices_are_solved_by_numpy(monkeypatch):
     n = LEAST - 1
     xp.grad(lambda x: squares(la.solve(x, xp.asarray(B[:n]))))(xp.asarray(regular()[:n, :n]))
     assert in_words(calls) == "2 elimination"
+
+
+def test_unless_their_cholesky_factor_was_recorded(monkeypatch):
+    n = LEAST_KNOWN
+    calls = counted(monkeypatch)
+    xp.grad(lambda K: squares(la.cholesky(K)) + squares(la.solve(K, xp.asarray(B[:n]))))(
+        xp.asarray(definite()[:n, :n])
+    )
+    assert in_words(calls) == "1 cholesky, 1 elimination"
 
 
 def test_without_scipy_numpy_factors(monkeypatch):

@@ -2,13 +2,14 @@
 
 ``np.linalg`` gives no factors out: each of its calls factors anew.  What rules ask for here factors a
 matrix at most once, by SciPy's LAPACK, and not at all where it is a triangle or its Cholesky factor was
-recorded.  Without SciPy, of small matrices and of other kinds of data nothing is known, and rules call
-``linalg.solve`` and ``linalg.inv``.
+recorded.  A matrix that is Hermitian to the last bit is factored by Cholesky, if it is positive definite:
+half the work of elimination.  Small matrices are not factored: of these, stacks of these, and other kinds
+of data, and without SciPy, rules call ``linalg.solve`` and ``linalg.inv``.
 
 Factors belong to the data of their matrix, weakly.  What is asked about must be data that nobody writes
-to any more, such as records keep.  Factors by elimination take as much memory as the matrix (twice as
-much in single precision, which NumPy, too, computes in double precision), until its data goes, or until
-``MOST`` other matrices have been factored.
+to any more, such as records keep.  Factors take as much memory as the matrix (twice as much in single
+precision, which NumPy, too, computes in double precision), until its data goes, or until ``MOST`` other
+matrices have been factored.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from __future__ import annotations
 import functools
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 from weakref import ref
 
 import numpy as np
@@ -25,9 +26,11 @@ import numpy as np
 Data = np.ndarray[Any, Any]
 
 LEAST = 64  # rows: factoring fewer takes no longer than looking for factors
+LEAST_KNOWN = 8  # rows of a matrix whose Cholesky factor was recorded, or which is one
 MOST = 16  # matrices whose factors are kept while their data lives
 LOWER, UPPER, NEITHER = "lower", "upper", "neither"  # where a matrix has elements other than 0
 BLOCK = 64  # columns that LAPACK treats at once, in room of its own
+WHOLE = 64  # rows of a triangle; of more, products of its parts take less time than LAPACK does
 SINGULAR = "Singular matrix"
 TINY = 1e-290  # of a determinant: below, digits are lost
 THROUGH: dict[type, Callable[[Any, Any], Any]] = {}  # ``through_cholesky`` by type of other data
@@ -45,39 +48,45 @@ def libraries() -> Any:
 
 def routine(name: str, a: Data) -> Any:
     """The function of BLAS or LAPACK for data of a dtype in double precision."""
+    return named(name, a.dtype.kind)
+
+
+@functools.cache
+def named(name: str, kind: str) -> Any:
+    """That for a kind of dtype."""
     blas, lapack = libraries()
     library = blas if name in ("trsm", "trsv", "trmm") else lapack
-    return getattr(library, ("z" if a.dtype.kind == "c" else "d") + name)
+    return getattr(library, ("z" if kind == "c" else "d") + name)
 
 
 # --- what is known ------------------------------------------------------------------------------
 class Known:
     """What is known of a matrix, or of all matrices of a stack.
 
-    data : the matrix, weakly.  eliminations : the factors of each.  results : what recorded ops gave for
-    it, by their names, weakly.  form : whether it is a triangle, and hermitian : whether it is Hermitian
-    to the last bit; "" and None as long as nobody has looked.
+    data : the matrix, weakly.  factors : those of each, if rules have asked for them.  results : what
+    recorded ops gave for it, by their names, weakly.  form : whether it is a triangle, and hermitian :
+    whether it is Hermitian to the last bit; "" and None as long as nobody has looked.
     """
 
-    __slots__ = ("__weakref__", "data", "eliminations", "form", "hermitian", "results")
+    __slots__ = ("__weakref__", "data", "factors", "form", "hermitian", "results")
 
     def __init__(self, data: Data) -> None:
         at, this = id(data), ref(self)
         self.data = ref(data, lambda _: forget(at, this()))
-        self.eliminations: list[Elimination] = []
+        self.factors: list[Definite | Elimination] = []
         self.results: dict[str, list[ref[Data]]] = {}
         self.form = ""
         self.hermitian: bool | None = None
 
 
 TABLE: dict[int, Known] = {}  # by id of the data
-RECENT: deque[Known] = deque(maxlen=MOST)  # those with eliminations, the last one factored last
+RECENT: deque[Known] = deque(maxlen=MOST)  # those with factors, the last one factored last
 
 
 def forget(at: int, known: Known | None) -> None:
     """The data has gone; by now its id may be another's."""
     if known is not None:
-        known.eliminations = []
+        known.factors = []
         if TABLE.get(at) is known:
             TABLE.pop(at, None)
 
@@ -109,11 +118,12 @@ def remember(op: str, x: Data, *results: Data) -> None:
 
 def remembered(op: str, x: Any) -> list[Data] | None:
     """What a factorisation gave for this data, if that is still there."""
-    if not is_large(x):
+    known = TABLE.get(id(x))
+    results = known.results.get(op) if known is not None and known.data() is x else None
+    if results is None:
         return None
-    results = about(x).results.get(op, [])
     found = [y for y in (result() for result in results) if y is not None]
-    return found if found and len(found) == len(results) else None
+    return found if len(found) == len(results) else None
 
 
 def form_of(x: Data) -> str:
@@ -122,28 +132,57 @@ def form_of(x: Data) -> str:
     if not known.form:
         known.form = NEITHER
         for form, corner, part in ((LOWER, (0, -1), np.triu), (UPPER, (-1, 0), np.tril)):
-            if not x[(..., *corner)].any() and not part(x, 1 if form == LOWER else -1).any():
+            if np.count_nonzero(x[(..., *corner)]):
+                continue
+            if not part(x, 1 if form == LOWER else -1).any():
                 known.form = form
                 break
     return known.form
 
 
-def cholesky_of(x: Data) -> Data | None:
-    """The Cholesky factor that a record has, if x is Hermitian: solving reads all of x."""
-    known, found = about(x), remembered("cholesky", x)
-    if found is not None and known.hermitian is None:
-        known.hermitian = np.array_equal(x, x.mT.conj())
-    return found[0] if found is not None and known.hermitian else None
+def known_form_of(x: Data) -> str:
+    """Whether x is known to be a triangle, without a look."""
+    known = TABLE.get(id(x))
+    return known.form or NEITHER if known is not None and known.data() is x else NEITHER
 
 
-def eliminations_of(x: Data) -> list[Elimination]:
-    """The factors of each matrix of a stack; another thread may forget what is known meanwhile."""
+def is_hermitian(x: Data) -> bool:
+    """Whether all matrices of a stack are Hermitian to the last bit."""
     known = about(x)
-    found = known.eliminations
+    if known.hermitian is None:
+        # Few matrices that are not agree in the first row and column.
+        known.hermitian = bool(
+            (x[..., 0, :] == x[..., :, 0].conj()).all() and (x == x.mT.conj()).all()
+        )
+    return known.hermitian
+
+
+def factors_of(x: Data) -> Sequence[Factors] | None:
+    """The factors of each matrix of a stack: what is known, else by factoring large ones.
+
+    Solving reads all of a matrix, so that a recorded Cholesky factor, which came from one triangle, is
+    that of a Hermitian one alone.
+    """
+    recorded = remembered("cholesky", x)
+    if recorded is not None and is_hermitian(x):
+        return [Definite(lower) for lower in matrices(in_double(recorded[0]))]
+    large = is_large(x)
+    form = form_of(x) if large else known_form_of(x)
+    if form != NEITHER:
+        return [Triangle(one, form) for one in matrices(in_double(x))]
+    return made_factors_of(x) if large else None
+
+
+def made_factors_of(x: Data) -> list[Definite | Elimination]:
+    """The factors that rules have made, or make now; another thread may forget them meanwhile."""
+    known = about(x)
+    found = known.factors
     if not found:
-        found = known.eliminations = [Elimination(a) for a in matrices(in_double(x))]
+        hermitian = is_hermitian(x)
+        found = [factored(one, hermitian) for one in matrices(in_double(x))]
+        known.factors = found
         if len(RECENT) == MOST:
-            RECENT[0].eliminations = []
+            RECENT[0].factors = []
         RECENT.append(known)
     return found
 
@@ -158,24 +197,99 @@ def in_double(x: Data) -> Data:
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
 
 
-class Elimination:
+# --- factors --------------------------------------------------------------------------------------
+class Factors:
+    """A matrix by factors, in double precision: ``factors`` is an array that holds them."""
+
+    __slots__ = ("factors",)
+    factors: Data
+    singular = False
+
+    def checked(self) -> Self:
+        """These factors; LinAlgError where the matrix is singular."""
+        if self.singular:
+            raise np.linalg.LinAlgError(SINGULAR)
+        return self
+
+    def solve(self, b: Data, adjoint: bool) -> Data:
+        """``a^-1 b`` or ``a^-H b``."""
+        raise NotImplementedError
+
+    def inverse(self) -> Data:
+        """``a^-1``."""
+        raise NotImplementedError
+
+
+class Triangle(Factors):
+    """A matrix that is 0 on one side of its diagonal."""
+
+    __slots__ = ("form", "singular")
+
+    def __init__(self, a: Data, form: str) -> None:
+        self.factors, self.form = a, form
+        self.singular = np.count_nonzero(a.diagonal()) < len(a)
+
+    def solve(self, b: Data, adjoint: bool) -> Data:
+        """``a^-1 b`` or ``a^-H b``."""
+        a, upper = self.checked().factors, self.form == UPPER
+        # As y^T a^T = b^T: transposes of data in the order of C are in that of LAPACK.
+        turned = np.ascontiguousarray(a).T
+        transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
+        if b.shape[1] == 1 and a.dtype.kind == "f":
+            column = routine("trsv", a)(turned, b[:, 0], lower=upper, trans=not adjoint)
+            return column[:, None]  # type: ignore[no-any-return]
+        rows = np.array(b, order="C").T
+        found: Data = routine("trsm", a)(
+            1.0, turned, rows, side=1, lower=upper, trans_a=transpose, overwrite_b=1
+        )
+        return found.T
+
+    def inverse(self) -> Data:
+        """``a^-1``."""
+        a = self.checked().factors
+        return inverted(a) if self.form == LOWER else inverted(a.T).T
+
+
+class Definite(Factors):
+    """A Hermitian positive definite matrix by its Cholesky factor, which is lower."""
+
+    __slots__ = ()
+
+    def __init__(self, lower: Data) -> None:
+        self.factors = lower
+
+    def solve(self, b: Data, adjoint: bool) -> Data:
+        """``a^-1 b``, which is ``a^-H b``."""
+        turned = np.ascontiguousarray(self.factors).T  # the upper factor of the conjugate
+        found: Data = routine("potrs", b)(turned, b.conj(), lower=0)[0]
+        return found.conj()
+
+    def inverse(self) -> Data:
+        """``a^-1``."""
+        return square(inverted(self.factors)).T.conj()  # itself, in the order of Fortran
+
+    def determinant(self) -> Any:
+        """``det(a)``."""
+        return np.prod(self.factors.diagonal().real) ** 2
+
+    def apart(self, a: Data) -> float:
+        """How far a is from being singular: LAPACK's estimate of 1 over its condition number."""
+        found: float = routine("pocon", self.factors)(self.factors.T, np.linalg.norm(a, 1))[0]
+        return found
+
+
+class Elimination(Factors):
     """The factors of a matrix by Gaussian elimination.
 
     turned : they are those of the transpose, which has LAPACK's memory layout.
     """
 
-    __slots__ = ("factors", "order", "singular", "turned")
+    __slots__ = ("order", "singular", "turned")
 
     def __init__(self, a: Data) -> None:
         self.turned = bool(a.flags.c_contiguous)
         self.factors, self.order, info = routine("getrf", a)(a.T if self.turned else a)
         self.singular = info > 0
-
-    def checked(self) -> Elimination:
-        """These factors; LinAlgError where the matrix is singular."""
-        if self.singular:
-            raise np.linalg.LinAlgError(SINGULAR)
-        return self
 
     def solve(self, b: Data, adjoint: bool) -> Data:
         """``a^-1 b`` or ``a^-H b``."""
@@ -204,109 +318,110 @@ class Elimination:
         found: Data = routine("getri", self.factors)(self.factors, self.order, lwork=room)[0]
         return found.T if self.turned else found
 
+    def determinant(self) -> Any:
+        """``det(a)``."""
+        values = self.factors.diagonal()
+        swaps = np.count_nonzero(self.order != np.arange(len(values)))
+        return np.prod(values) * (-1.0) ** swaps
+
+    def apart(self, a: Data) -> float:
+        """How far a is from being singular: LAPACK's estimate of 1 over its condition number."""
+        norm = np.linalg.norm(a.T if self.turned else a, 1)
+        found: float = routine("gecon", self.factors)(self.factors, norm)[0]
+        return found
+
+
+def factored(a: Data, hermitian: bool) -> Definite | Elimination:
+    """A matrix by its Cholesky factor, if it has one, else by elimination."""
+    if hermitian and (a.diagonal().real > 0.0).all():
+        found, info = routine("potrf", a)(a.T, lower=0)  # of the conjugate
+        if not info:
+            return Definite(found.T)
+    return Elimination(a)
+
 
 # --- systems --------------------------------------------------------------------------------------
-def is_large(x: Any) -> bool:
-    """Whether x is NumPy's data: a large matrix, or a stack of such."""
+def is_square(x: Any) -> bool:
+    """Whether x is NumPy's data: a matrix, or a stack of such."""
     return (
-        type(x) is np.ndarray and x.ndim > 1 and x.shape[-1] == x.shape[-2] >= LEAST
+        type(x) is np.ndarray and x.ndim > 1 and x.shape[-1] == x.shape[-2]
         and x.size > 0 and x.dtype.kind in "fc"
     )  # fmt: skip
 
 
-def is_known(x: Any) -> bool:
-    """Whether one may ask about x."""
-    return is_large(x) and libraries() is not None
+def is_large(x: Any) -> bool:
+    """Whether x is a large matrix of NumPy's data, or a stack of such."""
+    return is_square(x) and x.shape[-1] >= LEAST
+
+
+def may_be_known(x: Any) -> bool:
+    """Whether one may ask about x: it is large, or one matrix that is not too small."""
+    return (
+        is_square(x)
+        and x.shape[-1] >= (LEAST_KNOWN if x.ndim == 2 else LEAST)
+        and libraries() is not None
+    )
 
 
 def solved(x1: Any, x2: Any, adjoint: bool) -> Data | None:
     """``x1^-1 x2`` or ``x1^-H x2`` by factors, as ``linalg.solve`` gives it; None where it is to."""
-    if not is_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
+    if not may_be_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
         return None
     vector = x2.ndim == 1
     columns = x2[:, None] if vector else x2
     if not columns.size or columns.shape[-2] != x1.shape[-1]:
         return None
-    dtype = np.result_type(x1, x2)
-    found = stacked(x1, columns, adjoint) if x1.ndim > 2 else folded(x1, columns, adjoint)
-    found = np.ascontiguousarray(found, dtype)
+    x, turned = source(x1)
+    factors, adjoint = factors_of(x), adjoint != turned
+    if factors is None:
+        return None
+    if x1.ndim == 2:
+        found = folded(factors[0], columns, adjoint)
+    else:
+        found = stacked(factors, x1.shape[:-2], columns, adjoint)
+    found = np.ascontiguousarray(found, np.result_type(x1, x2))
     return found[..., 0] if vector else found
 
 
-def folded(x: Data, b: Data, adjoint: bool) -> Data:
+def folded(one: Factors, b: Data, adjoint: bool) -> Data:
     """Of one matrix: the columns of all right-hand sides at once."""
     if b.ndim == 2:
-        return by_factors(x, 0, b, adjoint)
+        return by_factors(one, b, adjoint)
     rows = np.moveaxis(b, -2, 0)
-    found = by_factors(x, 0, rows.reshape(len(rows), -1), adjoint)
+    found = by_factors(one, rows.reshape(len(rows), -1), adjoint)
     return np.moveaxis(found.reshape(rows.shape), 0, -2)
 
 
-def stacked(x: Data, b: Data, adjoint: bool) -> Data:
-    """Of a stack of matrices: one after the other."""
-    stack = np.broadcast_shapes(x.shape[:-2], b.shape[:-2])
-    own = np.arange(math.prod(x.shape[:-2])).reshape(x.shape[:-2])
+def stacked(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
+    """Of a stack of matrices, of shape ``own``: one after the other."""
+    stack = np.broadcast_shapes(own, b.shape[:-2])
+    places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
     sides = np.broadcast_to(b, stack + b.shape[-2:])
-    found = np.empty(sides.shape, np.result_type(in_double(x[:0]), in_double(b[:0])))
-    for at, i in np.ndenumerate(np.broadcast_to(own, stack)):
-        found[at] = by_factors(x, int(i), sides[at], adjoint)
+    found = np.empty(sides.shape, np.result_type(factors[0].factors, in_double(b[:0])))
+    for at, i in np.ndenumerate(places):
+        found[at] = by_factors(factors[i], sides[at], adjoint)
     return found
 
 
-def by_factors(x: Data, i: int, b: Data, adjoint: bool) -> Data:
-    """Of the i-th matrix of a stack: as a triangle, by its Cholesky factor, else by elimination."""
-    x, turned = source(x)
-    b = in_double(b)
-    if x.dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
+def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
+    """Of one matrix, with right-hand sides of either kind."""
+    b, dtype = in_double(b), one.factors.dtype
+    if dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
         pairs = np.ascontiguousarray(b).view(np.float64)
-        return np.ascontiguousarray(by_factors(x, i, pairs, adjoint != turned)).view(np.complex128)
-    b, adjoint = b.astype(in_double(x[:0]).dtype, copy=False), adjoint != turned
-    form = form_of(x)
-    if form != NEITHER:
-        return over_triangle(one_of(x, i), form, b, adjoint)
-    factor = cholesky_of(x)
-    if factor is not None:
-        lower = one_of(factor, i)
-        return over_triangle(lower, LOWER, over_triangle(lower, LOWER, b, False), True)
-    return eliminations_of(x)[i].solve(b, adjoint)
-
-
-def one_of(x: Data, i: int) -> Data:
-    """The i-th matrix of a stack, in double precision."""
-    return in_double(x if x.ndim == 2 else x.reshape(-1, *x.shape[-2:])[i])
-
-
-def over_triangle(a: Data, form: str, b: Data, adjoint: bool) -> Data:
-    """``a^-1 b`` or ``a^-H b`` of a triangle."""
-    if not np.diagonal(a).all():
-        raise np.linalg.LinAlgError(SINGULAR)
-    # As y^T a^T = b^T: transposes of data in the order of C are in that of LAPACK.
-    turned = np.ascontiguousarray(a).T
-    transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
-    if b.shape[1] == 1 and a.dtype.kind == "f":
-        column = routine("trsv", a)(turned, b[:, 0], lower=form == UPPER, trans=not adjoint)
-        return column[:, None]  # type: ignore[no-any-return]
-    rows = np.array(b, order="C").T
-    found: Data = routine("trsm", a)(
-        1.0, turned, rows, side=1, lower=form == UPPER, trans_a=transpose, overwrite_b=1
-    )
-    return found.T
+        return np.ascontiguousarray(one.solve(pairs, adjoint)).view(np.complex128)
+    return one.solve(b.astype(dtype, copy=False), adjoint)
 
 
 # --- inverses -------------------------------------------------------------------------------------
 def inverse(x: Any) -> Data | None:
-    """Inverses by factors, as ``linalg.inv`` gives them; None where it is to."""
-    if not is_known(x):
+    """Inverses by factors, in the values of ``linalg.inv``; None where it is to give them."""
+    factors = factors_of(x) if may_be_known(x) else None
+    if factors is None or any(one.singular for one in factors):
         return None
-    factor = cholesky_of(x)
-    if factor is not None:
-        found = [between_inverses(in_double(one), np.ones(len(one))) for one in matrices(factor)]
-    elif any(one.singular for one in eliminations_of(x)):
-        return None
-    else:
-        found = [one.inverse() for one in eliminations_of(x)]
+    found = [one.inverse() for one in factors]
     whole = found[0] if x.ndim == 2 else np.stack(found).reshape(x.shape)
-    return whole.astype(x.dtype, copy=False)
+    # Rules take the adjoint, which is to be in the order of C, as what it is added to.
+    return np.ascontiguousarray(whole.mT, x.dtype).mT
 
 
 def cofactors(x: Any) -> Data | None:
@@ -314,14 +429,10 @@ def cofactors(x: Any) -> Data | None:
 
     As they are exact also where the matrix is singular, this loses a quarter of the digits at most.
     """
-    if not is_known(x) or x.ndim > 2:
+    if not is_large(x) or libraries() is None or x.ndim > 2:
         return None
-    (one,) = eliminations_of(x)
-    values = np.diagonal(one.factors)
-    swaps = np.count_nonzero(one.order != np.arange(len(values)))
-    det = np.prod(values) * (-1.0) ** swaps
-    norm = np.linalg.norm(x.T if one.turned else x, 1)
-    apart: float = routine("gecon", values)(one.factors, norm)[0]
+    (one,) = made_factors_of(x)
+    det, apart = one.determinant(), one.apart(x)
     if one.singular or not apart > np.finfo(x.dtype).eps ** 0.25 or not TINY < abs(det) < np.inf:
         return None
     found: Data = det * one.inverse().T
@@ -337,14 +448,14 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
     """
     if type(y) in THROUGH:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]
-    if not is_known(y) or type(g) is not np.ndarray or y.ndim > 2:
+    if not may_be_known(y) or type(g) is not np.ndarray or y.ndim > 2:
         return None
     lower, given = np.ascontiguousarray(in_double(y)), in_double(g)
-    if not np.diagonal(lower).all():
+    diagonal = lower.diagonal()
+    if np.count_nonzero(diagonal) < len(lower):
         raise np.linalg.LinAlgError(SINGULAR)
     if is_diagonal(given):
-        weights = np.real(np.diagonal(lower).conj() * np.diagonal(given)) / 2.0
-        found = between_inverses(lower, weights)
+        found = between_inverses(lower, (diagonal.conj() * given.diagonal()).real / 2.0)
     else:
         found = between_solutions(lower, given.astype(lower.dtype, copy=False))
     return found.astype(y.dtype, copy=False)
@@ -360,14 +471,39 @@ def is_diagonal(x: Data) -> bool:
 
 
 def between_solutions(lower: Data, g: Data) -> Data:
-    """The Hermitian part of ``L^-H P L^-1``; P: the lower triangle of ``L^H g``, half its diagonal."""
-    turned, solve = lower.T, routine("trsm", lower)  # transposes, in the memory layout of BLAS
+    """The Hermitian part of ``L^-H P L^-1``; P: the lower triangle of ``L^H g``, half its diagonal.
+
+    Of a large L = [[A, 0], [B, C]] by those of C and then of A, which are most of the way products.
+    Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 4.2, with two blocks.
+    """
+    n = len(lower)
+    if n <= WHOLE:
+        return between_whole_solutions(lower, g)
+    h = n // 2
+    A, B, C = lower[:h, :h], lower[h:, :h], lower[h:, h:]
+    found = np.empty((n, n), lower.dtype)
+    last = found[h:, h:] = between_solutions(C, g[h:, h:])
+    left = last @ B
+    left *= -2.0
+    left += g[h:, :h]
+    across: Data = routine("trsm", A)(1.0, A.T, left.T, overwrite_b=1).T  # left A^-1
+    found[:h, :h] = between_solutions(A, g[:h, :h] - across.conj().T @ B)
+    across *= 0.5
+    found[h:, :h] = across
+    found[:h, h:] = across.conj().T
+    return found
+
+
+def between_whole_solutions(lower: Data, g: Data) -> Data:
+    """That of a small L, at once."""
+    turned = np.ascontiguousarray(lower).T  # transposes are in the memory layout of BLAS
+    solve = routine("trsm", lower)
     P = routine("trmm", g)(1.0, turned, g.T, side=1, trans_a=2)
     P.T.reshape(-1)[:: len(P) + 1] /= 2.0
     np.copyto(P, 0.0, where=below(len(P)))  # what g has above its diagonal, too
     half = solve(0.5, turned, P, overwrite_b=1)
     found: Data = solve(1.0, turned, half, side=1, trans_a=2, overwrite_b=1)
-    return found.T + (found.conj() if found.dtype.kind == "c" else found)
+    return found.T + found.conj()
 
 
 @functools.lru_cache(maxsize=4)
@@ -378,19 +514,39 @@ def below(n: int) -> Data:
 
 def between_inverses(lower: Data, weights: Data) -> Data:
     """``L^-H diag(weights) L^-1``."""
-    inverse = routine("trtri", lower)(np.ascontiguousarray(lower).T)[0]  # transposed
-    if (weights >= 0.0).all() or (weights <= 0.0).all():
-        # One triangle of the square of a triangle, transposed.
-        inverse *= np.sqrt(np.abs(weights))
-        part: Data = routine("lauum", lower)(inverse, overwrite_c=1)[0].T
-        part.reshape(-1)[:: len(part) + 1] /= 2.0
-        other = part.T.conj() if part.dtype.kind == "c" else part.T
-        return part + other if (weights >= 0.0).all() else -part - other
-    square: Data = routine("trmm", lower)(1.0, inverse, inverse * weights, side=1, trans_a=2)
-    return (square.T + square.conj()) / 2.0
+    inverse = inverted(lower).T
+    if (weights >= 0.0).all():
+        inverse *= np.sqrt(weights)
+        return square(inverse.T)
+    if (weights <= 0.0).all():
+        inverse *= np.sqrt(-weights)
+        return -square(inverse.T)
+    both: Data = routine("trmm", lower)(1.0, inverse, inverse * weights, side=1, trans_a=2)
+    return (both.T + both.conj()) / 2.0
+
+
+def square(lower: Data) -> Data:
+    """``L^H L`` of a lower triangle, whose memory LAPACK takes for one half of it."""
+    half: Data = routine("lauum", lower)(lower.T, overwrite_c=1)[0].T
+    half.reshape(-1)[:: len(half) + 1] /= 2.0
+    return half + half.T.conj()
+
+
+def inverted(lower: Data) -> Data:
+    """The inverse of a lower triangle."""
+    n = len(lower)
+    if n <= WHOLE:
+        found: Data = routine("trtri", lower)(np.ascontiguousarray(lower).T)[0].T
+        return found
+    h = n // 2
+    found = np.zeros((n, n), lower.dtype)
+    first, last = inverted(lower[:h, :h]), inverted(lower[h:, h:])
+    found[:h, :h], found[h:, h:] = first, last
+    np.matmul(-(last @ lower[h:, :h]), first, out=found[h:, :h])
+    return found
 
 
 __all__ = [
-    "LEAST", "LOWER", "MOST", "Elimination", "cofactors", "inverse", "is_large", "libraries",
-    "over_triangle", "remember", "remembered", "solved", "through_cholesky",
+    "LEAST", "LEAST_KNOWN", "LOWER", "MOST", "Elimination", "Triangle", "cofactors", "inverse", "is_large",
+    "libraries", "may_be_known", "remember", "remembered", "solved", "through_cholesky",
 ]  # fmt: skip

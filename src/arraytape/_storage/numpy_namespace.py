@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._util.blocks import Quiet
-from . import standard
+from . import factors, standard
 from .scattering import add_at
 from .special import HostSpecial
 
@@ -277,15 +277,11 @@ def all_plain(dtype: Any, *bounds: Any) -> bool:
 
 
 def cofactors(x: Any, /) -> Any:
-    from . import factors
-
     found = factors.cofactors(x)
     return standard.cofactors(x, np) if found is None else found
 
 
 def solve_again(x1: Any, x2: Any, /, *, adjoint: bool = False) -> Any:
-    from . import factors
-
     found = factors.solved(x1, x2, adjoint)
     if found is None:
         return standard.solve_again(x1, x2, adjoint, sys.modules[__name__])
@@ -309,8 +305,6 @@ def sum_adjoint(x: Any, /, into: Any, along: Any, keepdims: bool) -> Any:
 
 
 def inverse_again(x: Any, singular: Any, /) -> Any:
-    from . import factors
-
     found = None if singular.any() else factors.inverse(x)
     return standard.inverse_again(x, singular, sys.modules[__name__]) if found is None else found
 

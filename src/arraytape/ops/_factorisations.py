@@ -15,7 +15,7 @@ from .._array.paths import sum_to
 from .._array.views import keep
 from .._record.plan import Later
 from .._storage import factors
-from .._storage.factors import is_large, through_cholesky
+from .._storage.factors import is_large, may_be_known, through_cholesky
 from .._storage.storage import conjugate, is_complex
 from .._util.errors import see, user_line
 from .elementwise_functions import flat_at_tip
@@ -76,25 +76,27 @@ def first_order(x: Any, zero: Any, values: Any, xp: Any) -> Any:
 
 # --- while factorisations are recorded -----------------------------------------------------------
 def remember_cholesky(x: Any, y: Any, upper: bool, handles: Sequence[Any]) -> None:
-    if not upper:
+    if not upper and may_be_known(x):
         remember("cholesky", (x, y), handles)
 
 
 def remember_eigh(x: Any, eigenvalues: Any, eigenvectors: Any, handles: Sequence[Any]) -> None:
-    remember("eigh", (x, eigenvalues, eigenvectors), handles)
+    if is_large(x):
+        remember("eigh", (x, eigenvalues, eigenvectors), handles)
 
 
 def remember_svd(x: Any, U: Any, S: Any, Vh: Any, handles: Sequence[Any]) -> None:
-    remember("svd", (x, U, S, Vh), handles)
+    if is_large(x):
+        remember("svd", (x, U, S, Vh), handles)
 
 
 def remember(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> None:
-    """Of a large matrix, what it was factored into: for rules that would factor it again.
+    """What a matrix was factored into: for rules that would factor it again.
 
     No record holds these data for that.  The handles are marked as if one did, so that a write leaves
     the data as it is.
     """
-    if is_large(data[0]) and all(keep(x) is d for x, d in zip(handles, data, strict=True)):
+    if all(keep(x) is d for x, d in zip(handles, data, strict=True)):
         factors.remember(op, *data)
 
 

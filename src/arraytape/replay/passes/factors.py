@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._storage import numpy_namespace, standard
-from ..._storage.factors import LEAST, LOWER, Elimination, libraries, over_triangle
+from ..._storage.factors import LEAST, LOWER, Elimination, Triangle, libraries
 from ..program import Node, Program
 from .nodes import like
 from .simplify import mapped, without_dead_code
@@ -105,7 +105,7 @@ def inverse_factored(known: Elimination, a: Any, *given: Any) -> Any:
 
 def solve_triangular(a: Any, b: Any, turned: bool) -> Any:
     """What ``solve`` gives for a lower triangular matrix, or its transpose."""
-    return in_columns(lambda columns: over_triangle(a, LOWER, columns, turned), b)
+    return in_columns(lambda columns: Triangle(a, LOWER).solve(columns, turned), b)
 
 
 def in_columns(solve: Callable[[Any], Any], b: Any) -> Any:

@@ -235,7 +235,7 @@ def inverse_again(x: Any, singular: Any) -> Any:
 
 def through_cholesky(g: Any, y: Any) -> Any:
     """The rule of a Cholesky factor as one call, where LAPACK is known to take it."""
-    if y.shape[-1] < factors.LEAST or y.ndim > 2 or factors.libraries() is None:
+    if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or factors.libraries() is None:
         return None
     if type(g) is not Traced or y.dtype.kind not in "fc":
         return None
