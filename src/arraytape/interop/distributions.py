@@ -75,16 +75,6 @@ def xp_promote(*args: Any, xp: Any, **options: Any) -> Any:
     return original(*args, xp=xp, **options)
 
 
-def tanhsinh(f: Function, a: Any, b: Any, *, args: Any = (), **options: Any) -> Any:
-    """SciPy's quadrature, which takes its namespace from the limits: Arrays if f depends on Arrays."""
-    from scipy.integrate import tanhsinh as original
-
-    if has_array(args):
-        a, b, *args = all_arrays((a, b, *args))
-    return original(f, a, b, args=tuple(args), **options)
-
-
-replaces(NEW, "_tanhsinh", tanhsinh)
 for _module in (INFRASTRUCTURE, CONTINUOUS, DISCRETE):
     stands_in(_module, "xpx", apply_where=apply_where)
 replaces(CONTINUOUS, "xp_promote", xp_promote)
